@@ -42,8 +42,8 @@ base::Result<StoredEvacuation> parsed(base::Result<std::string> body) {
   return stored;
 }
 
-/// Decodes the answer to a write of the status of `before`. An unchanged generation proves that the spec is unchanged,
-/// so it is copied instead of decoded.
+/// Decodes the answer to a write of the status of `before`. An unchanged generation proves that the spec is
+/// unchanged, so it is copied instead of decoded.
 base::Result<StoredEvacuation> parsed_status_answer(base::Result<std::string> body, const api::Evacuation& before) {
   if (!body) return std::move(body).error();
   auto stored = parse_answer(*body, api::StoredParts::kAllButSpec);

@@ -66,7 +66,6 @@ class Reconciler::ReconcileRun {
                             const kube::Client::Fence& fence = {});
   evictors::CallResult send_to_service(const ServiceCall& call, const kube::Request& request,
                                        const kube::Client::Fence& fence);
-  /// Whether deleting the pod would lose data, according to its PersistentVolumeClaims.
   void observe_budgets();
   void observe_claims();
   void observe_scheduling_group();

@@ -41,8 +41,8 @@ inline constexpr std::string_view kEvacuationsByPod = "evacuator-pod";      ///<
 inline constexpr std::string_view kEvacuationsByOwner = "evacuator-owner";  ///< evacuations: owner_index_key
 inline constexpr std::string_view kEvacuationsByPlan = "evacuator-plan";    ///< evacuations: plan_index_key
 inline constexpr std::string_view kPodsByOwner = "evacuator-owner";         ///< pods: owner_index_key
-/// Returns "<ns>/<UID of the pod's controller>". The namespace is part of the key because any client can name any UID
-/// as an owner; only owners in the same namespace are meant.
+/// Returns "<ns>/<UID of the pod's controller>". The namespace is part of the key because any client can name any
+/// UID as an owner; only owners in the same namespace are meant.
 std::string owner_index_key(const std::string& ns, const api::OwnerReference& owner);
 inline constexpr std::string_view kPodsByClaim = "evacuator-claim";          ///< pods: "<ns>/<PersistentVolumeClaim>"
 inline constexpr std::string_view kPdbsByNamespace = "evacuator-namespace";  ///< PDBs: namespace

@@ -139,11 +139,11 @@ std::optional<Step> undo(StatusBuilder& builder) {
 constexpr std::array<Rule, 7> kAbortingRules = {
     end_without_remote,         // T26
     give_up_on_remaining_mark,  // T27
-    keep_abort_deadline,        // starts timeouts.abort
+    keep_abort_deadline,
     end_when_undone,            // T26
     give_up_at_abort_deadline,  // T27
     give_up_for_others,         // T36
-    undo,                       // next undo or cleanup call
+    undo,
 };
 
 }  // namespace

@@ -68,11 +68,11 @@ std::optional<Step> wait_for_next_attempt(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 8> kBackoffRules = {
-    end_if_told,              // T24
-    fail_without_attempts,    // retry.maxAttempts is used up
-    expire_waiting,           // T25b
-    wait_for_next_attempt,    // T25
-    wait_while_suspended,     // mode Manual
+    end_if_told,  // T24
+    fail_without_attempts,
+    expire_waiting,         // T25b
+    wait_for_next_attempt,  // T25
+    wait_while_suspended,
     reject_duplicate,         // T25c
     end_without_destination,  // T25b
     begin_with_slot,          // T25

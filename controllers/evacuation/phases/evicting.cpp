@@ -111,13 +111,13 @@ std::optional<Step> tidy_while_terminating(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 7> kEvictingRules = {
-    refuse_late_cancel,           // T29
-    fail_without_pod,             // the spec no longer names its pod
+    refuse_late_cancel,  // T29
+    fail_without_pod,
     wait_for_deletion_timestamp,  // T31
-    keep_termination_deadline,    // starts timeouts.termination
-    time_out_termination,         // T32
-    stop_counting_departure,      // T38
-    tidy_while_terminating,       // cleanup that need not wait until the pod is gone
+    keep_termination_deadline,
+    time_out_termination,     // T32
+    stop_counting_departure,  // T38
+    tidy_while_terminating,
 };
 
 }  // namespace

@@ -88,10 +88,9 @@ std::optional<Step> remove_after_ttl(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 4> kFinishedRules = {
-    store_verdict_first,  // result must be stored before anything else
-    clean_up,             // marks on a pod that stayed
-    release_object,       // T35
-    remove_after_ttl,     // T35
+    store_verdict_first, clean_up,
+    release_object,    // T35
+    remove_after_ttl,  // T35
 };
 
 }  // namespace

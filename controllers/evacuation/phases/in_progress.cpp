@@ -53,7 +53,7 @@ std::optional<Step> go_on_to_eviction(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 7> kInProgressRules = {
-    fail_without_evictor,          // evictor missing from this build
+    fail_without_evictor,
     end_attempt_if_told,           // T23
     end_refused_attempt,           // T37
     follow_work,                   // T16, T18–T21

@@ -212,20 +212,20 @@ std::optional<Step> accept(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 16> kPendingRules = {
-    end_if_cancelled,         // T2
-    reject_invalid_spec,      // T1
-    reject_changed_spec,      // T2b
-    refuse_priority,          // T1
-    fill_in_uid,              // T1
-    reject_immovable_pod,     // T1
-    reject_other_node,        // T1
-    fill_in_node,             // spec may omit the node while the pod has none
-    reject_duplicate,         // T1
-    refuse_request,           // T37
-    expire,                   // T2
-    accept,                   // records the Event
-    wait_while_suspended,     // mode Manual
-    wait_for_pod_group,       // all of a PodGroup begin together
+    end_if_cancelled,      // T2
+    reject_invalid_spec,   // T1
+    reject_changed_spec,   // T2b
+    refuse_priority,       // T1
+    fill_in_uid,           // T1
+    reject_immovable_pod,  // T1
+    reject_other_node,     // T1
+    fill_in_node,
+    reject_duplicate,  // T1
+    refuse_request,    // T37
+    expire,            // T2
+    accept,
+    wait_while_suspended,
+    wait_for_pod_group,
     end_without_destination,  // T2
     begin_with_slot,          // T3
 };

@@ -70,9 +70,9 @@ std::optional<Step> watch_owner(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 10> kPreparingRules = {
-    end_attempt_if_told,           // T23
-    end_refused_attempt,           // T37
-    keep_deadline,                 // starts timeouts.prepare
+    end_attempt_if_told,  // T23
+    end_refused_attempt,  // T37
+    keep_deadline,
     choose_evictor_in_time,        // T4
     follow_owner,                  // T7
     go_on_to_request,              // T6

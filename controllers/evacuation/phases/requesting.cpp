@@ -102,7 +102,7 @@ std::optional<Step> make_request(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 9> kRequestingRules = {
-    fail_without_evictor,          // evictor missing from this build
+    fail_without_evictor,
     end_once_answered,             // T23
     end_refused_attempt,           // T37
     follow_owner_of_request,       // T20

@@ -272,11 +272,8 @@ std::optional<Step> note_placement(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 7> kVerifyingRules = {
-    refuse_late_cancel,      // T29
-    note_placement,          // records the pod that took the hint
-    follow_arrival,          // result of the evictor
-    fail_with_evictor,       // the pod left, but the move failed
-    act_after_leaving,       // post hook, surplus replica
+    refuse_late_cancel,  // T29
+    note_placement,         follow_arrival, fail_with_evictor, act_after_leaving,
     succeed_when_settled,    // T33
     end_at_verify_deadline,  // T34
 };
