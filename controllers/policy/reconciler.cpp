@@ -20,17 +20,17 @@ namespace {
 
 using base::kv;
 
-/// A cycle that is due while a cache is stale is looked at again so often, should nobody tell us earlier.
+/// Retry delay of a due cycle while a cache is stale, unless the policy is enqueued earlier.
 constexpr base::minutes kStaleRetry{1};
-/// The same for a policy whose gates were not asked yet: their first answers decide what it does.
+/// Retry delay for a policy until its gates have been asked once; their first answers decide what it does.
 constexpr base::seconds kGateRetry{5};
-/// A policy that would search while another one does looks again so soon.
+/// Retry delay for a policy whose search must wait for another one.
 constexpr base::seconds kSearchRetry{5};
 bool is_of_gate(std::string_view reason) {
   return reason == api::Reason::kGateHolds || reason == api::Reason::kGateUnanswered;
 }
 
-/// By the condition's own reason.
+/// Uses the condition's reason.
 kube::Event gate_event(api::EventKind kind, const api::Condition& condition) {
   kube::Event event;
   event.kind = kind;
@@ -108,7 +108,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_in_turn(const api::Objec
   return reconcile_valid(*seen, with_circuit(std::move(policy)), known);
 }
 
-/// Whatever belongs to a policy of that name that is not there any more: nobody else would ever drop it.
+/// Drops the state of an earlier policy with this name; no other component does.
 void PolicyReconciler::forget_earlier(const std::string& name, const std::string& uid) {
   const auto known = known_.find(name);
   if (known == known_.end() || known->second == uid) return;
@@ -158,7 +158,7 @@ base::Result<CycleOutcome> PolicyReconciler::plan_cycle(const api::DeschedulerPo
                                                         bool may_move) {
   const std::string& name = policy.meta.name;
   std::optional<api::TriggerKind> trigger;
-  if (deps_.triggers) trigger = deps_.triggers->take(name);  // what happens now is for the next cycle
+  if (deps_.triggers) trigger = deps_.triggers->take(name);  // later events belong to the next cycle
   traces_.begin(policy.meta, cycle_id(policy, situation.now), situation.now);
   auto planned = planner_.plan(policy, spec,
                                {.now = situation.now,
@@ -208,7 +208,7 @@ void PolicyReconciler::note_cycle(const api::DeschedulerPolicy& policy, const Cy
                                    kv("nominated", outcome.summary.nominated), kv("created", outcome.summary.created)});
 }
 
-/// `outcome`: of the cycle that ran; nullptr: none did.
+/// `outcome` is nullptr if no cycle ran.
 api::DeschedulerPolicyStatus PolicyReconciler::status_after(const api::DeschedulerPolicy& policy,
                                                             const planning::PlanSpec& spec, const Situation& situation,
                                                             const CycleOutcome* outcome) {
@@ -238,7 +238,7 @@ api::DeschedulerPolicyStatus PolicyReconciler::status_after(const api::Deschedul
   return next;
 }
 
-/// When its next cycle is due, or something else changes by itself.
+/// Requeues for the next cycle, or the next change that happens without an event.
 kube::Requeue PolicyReconciler::next_look(const api::DeschedulerPolicyStatus& next, const Situation& situation) const {
   std::optional<base::TimePoint> at = deps_.once ? std::nullopt : next.next_cycle_time;
   const auto changes = situation.changes(next);
@@ -247,7 +247,8 @@ kube::Requeue PolicyReconciler::next_look(const api::DeschedulerPolicyStatus& ne
   return kube::Requeue::in(std::max<base::Duration>(*at - deps_.clock.now(), base::milliseconds(1)));
 }
 
-/// Whatever was decided is written, or is going to be. `outcome`: nullptr: no cycle ran in this reconcile.
+/// Called after the decision has been or is about to be written. `outcome` is nullptr if no cycle ran in this
+/// reconcile.
 void PolicyReconciler::notify_once(const api::DeschedulerPolicy& policy, const Situation& situation,
                                    const CycleOutcome* outcome) const {
   if (outcome != nullptr) {
@@ -261,7 +262,7 @@ void PolicyReconciler::notify_once(const api::DeschedulerPolicy& policy, const S
   } else if (situation.timing.opening != Opening::kOpen) {
     deps_.once->on_no_cycle(policy.meta, "no cycle: outside of its windows, or in a blackout", false);
   } else if (deps_.once->has_cycled(policy.meta.uid) && std::ranges::none_of(situation.evacuations, is_unfinished)) {
-    taints_.drop(policy.meta.name);  // nobody would at the end
+    taints_.drop(policy.meta.name);  // remove the taints now, because no later reconcile does
   }
 }
 
@@ -332,7 +333,7 @@ void PolicyReconciler::publish(const api::ObjectMeta& policy, kube::Event event,
   deps_.events.publish(std::move(event).about(kube::event_object(kube::kPolicies, policy), std::move(action)));
 }
 
-/// The circuit breaker's state as of now, before anything is made under it.
+/// Updates the circuit breaker's state before any Evacuation is created.
 api::DeschedulerPolicy PolicyReconciler::with_circuit(api::DeschedulerPolicy policy) {
   const bool was_open = policy.status.circuit.opened_at.has_value();
   Verdicts& verdicts = verdicts_[policy.meta.name];

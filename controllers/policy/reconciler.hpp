@@ -39,9 +39,10 @@ namespace controllers {
 
 class OnceRun;
 
-/// Drives DeschedulerPolicies: plans a cycle when one is due, makes the Evacuations, writes the status once.
-/// Observe → decide (decide.hpp, cycle.hpp) → act. reconcile() may be called by several threads, by each for another
-/// policy: they take turns, but for a search, beside which other policies have theirs. One searches at a time.
+/// Reconciles DeschedulerPolicies: plans a cycle when one is due, creates the Evacuations, and writes the status once.
+/// Observe → decide (decide.hpp, cycle.hpp) → act. Several threads may call reconcile(), each for another policy. They
+/// hold the policy lock, except during a search, while which other policies are reconciled. Only one search runs at a
+/// time.
 class PolicyReconciler {
  public:
   struct Dependencies {
@@ -52,94 +53,97 @@ class PolicyReconciler {
     std::function<scheduling::SnapshotInput()> snapshot;  ///< of the caches
     const evictors::EvictorRegistry& evictors;
     const CooldownLedger& cooldowns;
-    std::function<bool()> may_act;  ///< false: not the leader (any more)
+    std::function<bool()> may_act;  ///< false if not the leader (any more)
     kube::EventSink& events;
     base::Metrics& metrics;
     base::Log log;
     PolicyAudit& audit = no_policy_audit();
-    /// Problems of a policy's Evacuations that they cannot tell themselves, for condition Degraded. May be empty.
+    /// Problems of a policy's Evacuations that their own status cannot show, for condition Degraded. May be empty.
     std::function<std::vector<std::string>(const std::string& policy)> stuck = {};
-    /// What plans have to do without, for condition Warnings. May be empty.
+    /// Information that planning lacks, for condition Warnings. May be empty.
     std::function<std::vector<std::string>()> unknown = {};
-    KeySource& keys = keys_in_memory();  ///< with which it signs the Evacuations that it makes
-    /// Caches that the server does not feed any more: while there is one, no cycle runs, and condition Degraded says
-    /// so. May be empty. Whoever knows when that changes enqueues the policies.
+    KeySource& keys = keys_in_memory();  ///< sign the Evacuations that it creates
+    /// Names of stale caches. While there is one, no cycle runs, and condition Degraded reports it. May be empty. The
+    /// component that detects a change enqueues the policies.
     std::function<std::vector<std::string>()> stale = {};
-    /// Asked in the thread of reconcile() for what is told, by any thread, that its work gets on: after each creation
-    /// and in a search, so that a long cycle is not taken for one that hangs. May be empty.
+    /// Returns a heartbeat callback bound to the calling worker of reconcile(). Any thread may call it; it is called
+    /// after each creation and during a search, so that the liveness probe does not take a long cycle for a hang. May
+    /// be empty.
     std::function<std::function<void()>()> progress = {};
-    /// What was measured for a policy; never waits. May be empty.
+    /// Measured usage for a policy. Must not block. May be empty.
     std::function<UsageFigures(const std::string& policy)> usage = {};
-    /// What a policy's gates say. Whoever knows when that changes enqueues the policy. Empty: no gate holds.
+    /// Verdict of a policy's gates. The gate poller enqueues the policy when it changes. Empty means no gate holds.
     std::function<GateVerdict(const std::string& policy)> gates = {};
-    Triggers* triggers = nullptr;  ///< what makes cycles run before their time; nullptr: nothing
-    SoftTaints* taints = nullptr;  ///< nullptr: no node gets any
-    /// Measures how long plans take; nullptr: `clock`.
+    Triggers* triggers = nullptr;  ///< start cycles ahead of schedule; nullptr for none
+    SoftTaints* taints = nullptr;  ///< nullptr: nodes get no soft taints
+    /// Measures the duration of planning; nullptr selects `clock`.
     const base::Clock* steady = nullptr;
-    /// The server is Kubernetes 1.`server_minor`; nullopt: it does not say.
+    /// Minor version n of Kubernetes 1.n; nullopt if unknown.
     std::optional<int> server_minor = {};
-    /// New pods are given the hints of their Evacuations: plans may count on that. Empty: they are not.
+    /// Whether new pods get the placement hints of their Evacuations, so that plans may rely on them. Empty means they
+    /// do not.
     std::function<bool()> hints_in_force = {};
     /// Namespaces whose new pods get no hints.
     std::vector<std::string> namespaces_without_hints = {};
-    /// Where the traces of cycles go; nullptr: there are none.
+    /// Receives the traces of cycles; nullptr disables tracing.
     SpanSink* spans = nullptr;
-    /// Not nullptr: each policy has one cycle, now, whatever its interval or cron expression says, and this is told.
+    /// If set, each policy has exactly one cycle, immediately and regardless of its schedule, which is reported here.
     OnceRun* once = nullptr;
   };
 
   explicit PolicyReconciler(Dependencies dependencies);
 
-  /// So many Evacuations of a plan are created at a time from here on; until then one. Then all that Dependencies name
-  /// is called from several threads. REQUIRES: not while reconcile() runs; `creators` is at least 1.
+  /// Sets the number of Evacuations created concurrently. Default 1. With more than one, the functions in Dependencies
+  /// are called from several threads. REQUIRES: reconcile() is not running; `creators` is at least 1.
   void set_creators(int creators) { creator_.set_creators(creators); }
-  /// How a creator waits until a server that has too much to do (429) takes more; false: shutting down, give up. Called
-  /// from several threads. Until then it tries again at once. REQUIRES: not while reconcile() runs.
+  /// Sets the function that sleeps before a retry of a 429 and returns false on shutdown. Called from several threads.
+  /// By default retries are immediate. REQUIRES: reconcile() is not running.
   void set_pause(std::function<bool(base::Duration)> pause) { creator_.set_pause(std::move(pause)); }
 
-  /// Who runs the parts of a search from here on: side by side, on threads of its own. REQUIRES: not while reconcile()
-  /// runs.
+  /// Sets the executor that runs the parts of a search in parallel on its own threads. REQUIRES: reconcile() is not
+  /// running.
   void set_executor(strategies::Executor executor) { planner_.set_executor(std::move(executor)); }
 
-  /// True: shutting down. A plan in the making is given up, and so are creations. Called from several threads. Until
-  /// then nobody shuts down. REQUIRES: not while reconcile() runs.
+  /// Sets a function that returns true on shutdown, which stops planning and creations. Called from several threads.
+  /// Default: never. REQUIRES: reconcile() is not running.
   void set_stopping(std::function<bool()> is_stopping) { is_stopping_ = std::move(is_stopping); }
 
-  /// Errors are worth a retry with back-off. kConflict: the policy changed since the cache saw it; what the cycle did
-  /// is remembered and is written at the next try. kCancelled: may_act() said no, or nobody wants what was being
-  /// planned: the policy is another one by now, or this is the end; nothing came of the cycle, nor is it remembered.
+  /// Errors should be retried with backoff. kConflict: the policy changed since the cache saw it; the result of the
+  /// cycle is kept in memory and written by the retry. kCancelled: may_act() returned false, or the cycle became
+  /// obsolete because the policy changed or the process shuts down; nothing was created or remembered.
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
 
  private:
-  /// In its turn.
+  /// REQUIRES: the policy lock is held.
   base::Result<kube::Requeue> reconcile_in_turn(const api::ObjectKey& key);
   /// REQUIRES: seen.plan_spec.
   base::Result<kube::Requeue> reconcile_valid(const ObservedPolicy& seen, const api::DeschedulerPolicy& policy,
                                               const api::DeschedulerPolicyStatus& known);
-  /// Begins the cycle's trace, and takes what called for it. An error: neither is left.
+  /// Begins the cycle's trace and takes the trigger that caused the cycle. On an error, drops the trace and returns the
+  /// trigger.
   base::Result<CycleOutcome> plan_cycle(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                         const Situation& situation, bool may_move);
   base::Result<CycleOutcome> run_due_cycle(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                            const Situation& situation, bool may_move);
-  /// Sends it. `saved`: what became of the status.
+  /// Sends the trace. `saved`: result of writing the status.
   void end_trace(const std::string& policy, const CycleOutcome& outcome, const base::Status& saved);
   void note_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) const;
   api::DeschedulerPolicyStatus status_after(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                             const Situation& situation, const CycleOutcome* outcome);
   kube::Requeue next_look(const api::DeschedulerPolicyStatus& next, const Situation& situation) const;
   GateVerdict gates_of(const std::string& policy) const;
-  /// An Event when gates begin or cease to hold the policy up.
+  /// Publishes an Event when gates begin or cease to hold the policy.
   void set_gates_condition(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                            const api::DeschedulerPolicyStatus& next) const;
   void note_trigger(const std::string& policy, api::TriggerKind trigger) const;
   void forget_earlier(const std::string& name, const std::string& uid);
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   void notify_once(const api::DeschedulerPolicy& policy, const Situation& situation, const CycleOutcome* outcome) const;
-  /// It leads and goes on, and the policy is as it was.
+  /// Whether this replica leads and is not shutting down, and the policy is unchanged.
   bool is_wanted(const api::DeschedulerPolicy& policy) const;
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
-  /// It leads, the policy is the one that was planned, and neither did a cache go stale nor does a gate hold meanwhile:
-  /// thousands of creations take minutes.
+  /// Whether is_wanted(), no cache is stale and no gate holds. Checked between creations, because thousands of them
+  /// take minutes.
   bool may_go_on(const api::DeschedulerPolicy& policy) const;
   base::Status save(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                     const api::DeschedulerPolicyStatus& next);
@@ -148,7 +152,7 @@ class PolicyReconciler {
 
   Dependencies deps_;
   PolicyLock policy_lock_;
-  // In turns only:
+  // The members below are guarded by policy_lock_.
   PolicyMetrics metrics_;
   PolicyStatuses statuses_;
   PolicyTaints taints_;
@@ -158,11 +162,11 @@ class PolicyReconciler {
   EvacuationCreator creator_;
   std::function<bool()> is_stopping_;
   struct Verdicts {
-    SeenVerdicts stored;  ///< with the policy's status
-    SeenVerdicts judged;  ///< by the reconcile that is under way
+    SeenVerdicts stored;  ///< included in the policy's stored status
+    SeenVerdicts judged;  ///< judged by the current reconcile
   };
   std::map<std::string, Verdicts> verdicts_;  ///< by policy
-  std::map<std::string, std::string> known_;  ///< UIDs of the policies that were reconciled, by name
+  std::map<std::string, std::string> known_;  ///< UIDs of the reconciled policies, by name
 };
 
 }  // namespace controllers

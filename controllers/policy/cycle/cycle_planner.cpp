@@ -17,12 +17,13 @@
 namespace controllers {
 namespace {
 
-/// Other policies wait for the end of a plan. Above the largest timeBudget of a search, with time to carry it out.
+/// Maximum duration of planning, because other policies wait for it. Above the maximum timeBudget of a search, with
+/// time to carry out its result.
 constexpr base::minutes kMaxPlanningTime{3};
-/// Shortest time between two heartbeats of a plan.
+/// Minimum time between two heartbeats during planning.
 constexpr base::seconds kHeartbeat{1};
 
-/// Pods whose VM, name or workload was evacuated so lately that this policy excludes them.
+/// Excludes pods whose VM, name or workload is cooling down for this policy.
 void add_cooling(KnownPods& known, const scheduling::ClusterSnapshot& snapshot, const CooldownLedger& cooldowns,
                  const std::string& policy, base::TimePoint now) {
   if (cooldowns.empty()) return;
@@ -67,7 +68,7 @@ base::Result<CycleOutcome> CyclePlanner::plan(const api::DeschedulerPolicy& poli
   return judged_plan(cycle);
 }
 
-/// Without the moves that are not to be made, and without the taints for them.
+/// Plans, then removes moves of stopped strategies and plans, and the taints for these moves.
 base::Result<CycleOutcome> CyclePlanner::judged_plan(const Cycle& cycle) {
   const api::DeschedulerPolicy& policy = cycle.policy;
   CycleOutcome outcome = plan_on_caches(cycle);
@@ -82,7 +83,7 @@ CycleOutcome CyclePlanner::plan_on_caches(const Cycle& cycle) {
                                              : plan_on(kept_snapshot(cycle), cycle);
 }
 
-/// For a search: others update the kept one meanwhile.
+/// Separate snapshot for a search, because other policies update the cached one while it runs.
 scheduling::ClusterSnapshot CyclePlanner::own_snapshot(const Cycle& cycle) const {
   const PhaseTimer timer(deps_.metrics, deps_.clock, "snapshot", cycle.trace);
   return scheduling::ClusterSnapshot(deps_.snapshot(), scheduling::quantities_of(cycle.policy.spec.compatibility));
@@ -113,13 +114,13 @@ CycleOutcome CyclePlanner::plan_on(const scheduling::ClusterSnapshot& snapshot, 
   return outcome;
 }
 
-/// All but what is measured, and hints.
+/// Collects the planning input except measured usage and hints.
 KnownPods CyclePlanner::known(const scheduling::ClusterSnapshot& snapshot, const Cycle& cycle) {
   const auto& [policy, spec, terms, trace] = cycle;
   KnownPods known = known_pods(deps_.evacuations.list(), policy);
   known.forbidden = forbidden_namespaces(deps_.evacuations.list(), terms.now);
   add_cooling(known, snapshot, deps_.cooldowns, policy.meta.name, terms.now);
-  restarts_.restore(policy.status.restarts, terms.now);  // what an earlier leader saw
+  restarts_.restore(policy.status.restarts, terms.now);  // observed by an earlier leader
   restarts_.observe(snapshot, terms.now);
   known.restarts = &restarts_;
   known.server_minor = deps_.server_minor;
@@ -135,9 +136,9 @@ KnownPods CyclePlanner::known(const scheduling::ClusterSnapshot& snapshot, const
   return known;
 }
 
-/// Whom a plan in the making tells how it gets on, who runs it, and who ends it.
+/// Connects planning to the heartbeat, the executor, the trace and its cancellation.
 void CyclePlanner::attend(KnownPods& known, const Cycle& cycle) const {
-  const base::TimePoint begin = deps_.steady->now();  // of this plan: a cycle may make two
+  const base::TimePoint begin = deps_.steady->now();  // start of this plan; a cycle may make two plans
   known.elapsed = [&steady = *deps_.steady, begin] { return steady.now() - begin; };
   known.is_cancelled = [this, &policy = cycle.policy, progress = deps_.policy_lock.progress()] {
     progress();
@@ -158,7 +159,7 @@ void CyclePlanner::attend(KnownPods& known, const Cycle& cycle) const {
   };
 }
 
-/// Beside the turns of other policies, on what belongs to nobody else.
+/// Runs without the policy lock, so all data that it uses must be private to it.
 CycleOutcome CyclePlanner::search(const scheduling::ClusterSnapshot& snapshot, KnownPods& known, const Cycle& cycle) {
   const strategies::RestartHistory restarts = restarts_;
   known.restarts = &restarts;
@@ -166,7 +167,7 @@ CycleOutcome CyclePlanner::search(const scheduling::ClusterSnapshot& snapshot, K
   return run_cycle(cycle.spec, snapshot, known, cycle_id(cycle.policy, cycle.terms.now), cycle.terms.now);
 }
 
-/// What plans have to do without, and what Evacuations cannot tell themselves.
+/// Adds information that planning lacked, and problems that Evacuations cannot report themselves.
 void CyclePlanner::add_remarks(CycleOutcome& outcome, const std::string& policy) const {
   if (deps_.unknown) {
     std::vector<std::string> unknown = deps_.unknown();

@@ -8,7 +8,7 @@
 namespace controllers {
 namespace {
 
-/// Rounds look again so often whether replacements have their nodes.
+/// Poll interval for whether replacements of a round have nodes.
 constexpr base::seconds kSettleRetry{10};
 
 }  // namespace
@@ -62,14 +62,14 @@ CycleTiming SituationObserver::timing_with_triggers(const api::DeschedulerPolicy
   if (*in > base::Duration::zero()) {
     timing.changes = std::min(timing.changes.value_or(now + *in), now + *in);
   } else if (policy.spec.suspend || timing.opening != Opening::kOpen) {
-    deps_.triggers->take(policy.meta.name);  // not kept for the time when cycles may start again
+    deps_.triggers->take(policy.meta.name);  // not kept until cycles may start again
   } else {
     timing.due = true;
   }
   return timing;
 }
 
-/// The schedule says when cycles may run; that one is to run now says whoever started us.
+/// For --once: the schedule restricts when cycles may run; otherwise a cycle is due if none has run yet.
 CycleTiming SituationObserver::timing_once(const api::DeschedulerPolicy& policy, base::TimePoint now) const {
   CycleTiming timing = cycle_timing(policy, now);
   timing.due = !policy.spec.suspend && timing.opening == Opening::kOpen && !deps_.once->has_cycled(policy.meta.uid);
