@@ -11,7 +11,7 @@
 namespace controllers {
 namespace {
 
-/// Subjects kept in memory. Beyond that those that were evacuated longest ago are forgotten.
+/// Maximum number of subjects in memory. Beyond it, those evacuated longest ago are dropped.
 constexpr std::size_t kMaxSubjects = 100'000;
 constexpr std::string_view kVirtualMachine = "VirtualMachineInstance";
 
@@ -31,7 +31,7 @@ const std::optional<base::Duration>& base_of(const std::string& subject, const a
   return limits.workload;
 }
 
-/// The times within `window` before the newest.
+/// Number of times within `window` before the newest.
 std::size_t count_recent(const std::vector<base::TimePoint>& times, base::Duration window) {
   return static_cast<std::size_t>(
       std::ranges::count_if(times, [&](auto each) { return each > times.back() - window; }));
@@ -94,7 +94,7 @@ void CooldownLedger::set_policy_limits(const std::string& policy, const std::opt
   }
 }
 
-/// True for a wrong time that was corrected before, and for the right time of the same evacuation.
+/// Whether `time` is a wrong time that was corrected before, or the corrected time of that evacuation.
 bool CooldownLedger::is_corrected(const std::string& subject, base::TimePoint time) const {
   const auto known = corrections_.find(subject);
   if (known == corrections_.end()) return false;
@@ -148,7 +148,7 @@ void CooldownLedger::restore(const std::string& policy, const std::vector<api::C
   forget_the_oldest();
 }
 
-/// May a limit still ask for it?
+/// Whether a limit may still need the subject's times.
 bool CooldownLedger::matters(const std::string& subject, base::TimePoint last, const std::string& policy,
                              base::TimePoint now) const {
   const auto within = [&](const api::CooldownLimits& limits) {

@@ -6,7 +6,7 @@
 #include "controllers/admission/queue.hpp"
 #include "controllers/admission/reservations.hpp"
 
-/// The part of the admission queue that is about PodGroups: pods that begin together or not at all.
+/// PodGroups in the admission queue: their members are admitted together or not at all.
 namespace controllers {
 
 namespace {
@@ -68,7 +68,7 @@ std::vector<AdmissionQueue::Entry*> AdmissionQueue::pod_group_of(const Entry& en
   return pod_group;
 }
 
-/// Whoever asks last finds the PodGroup complete; the first of them in the queue's order waits for all.
+/// The member that asks last finds the PodGroup complete. The first member in queue order then waits for all.
 void AdmissionQueue::wait_with_pod_group(Entry& entry, std::int32_t attempt) {
   if (entry.place()) scopes_.reopen(entry.scopes);  // it may not be the first any more
   stop_waiting(entry);
@@ -90,7 +90,7 @@ void AdmissionQueue::wait_with_pod_group(Entry& entry, std::int32_t attempt) {
 void AdmissionQueue::leave_pod_group(Entry& entry) {
   if (!entry.asks_with_pod_group()) return;
   for (Entry* each : pod_group_of(entry)) {
-    if (each->place()) scopes_.reopen(each->scopes);  // what was saved up for them is free for others
+    if (each->place()) scopes_.reopen(each->scopes);  // capacity saved for the PodGroup becomes free for others
     stop_waiting(*each);
   }
   stop_waiting(entry);
@@ -140,7 +140,7 @@ bool AdmissionQueue::find_capacity(const std::vector<Entry*>& pod_group, base::T
     if (const auto& surge_pod = each->request.surge_pod) wanted.push_back({each->request, *surge_pod});
   }
   if (!reservations_ || wanted.empty()) return true;
-  std::vector<std::pair<Entry*, AdmissionRequest>> moved;  // as they were before
+  std::vector<std::pair<Entry*, AdmissionRequest>> moved;  // requests before the move
   const auto takes = [&](const api::ObjectKey& key, const std::string& node) {
     Entry& entry = entries_.at(key);
     AdmissionRequest there = entry.request;
@@ -148,7 +148,7 @@ bool AdmissionQueue::find_capacity(const std::vector<Entry*>& pod_group, base::T
     if (!scopes_.target_has_capacity(there)) return false;
     moved.emplace_back(&entry, entry.request);
     set_scopes(entry, std::move(there));
-    count_as(entry, Entry::Held::kSlot);  // the next one finds it there
+    count_as(entry, Entry::Held::kSlot);  // so that the next member finds it counted there
     return true;
   };
   const auto refusal = reservations_->reserve_all(wanted, takes);
@@ -167,13 +167,13 @@ bool AdmissionQueue::find_capacity(const std::vector<Entry*>& pod_group, base::T
 
 bool AdmissionQueue::admit_pod_group(Entry& first, base::TimePoint now, Wakeups& wakeups) {
   const std::vector<Entry*> pod_group = pod_group_of(first);
-  if (pod_group.empty()) {  // somebody dropped out: they ask again when they see it
+  if (pod_group.empty()) {  // a member dropped out; the others request again when they observe that
     stop_waiting(first);
     return true;
   }
   const auto count = static_cast<std::int64_t>(pod_group.size());
   const auto needs = needs_of(pod_group);
-  if (scopes_.too_small(needs, count)) {  // a limit was lowered: it must not hold up the others
+  if (scopes_.too_small(needs, count)) {  // a limit was lowered; the PodGroup must not block others
     stop_waiting(first);
     return true;
   }
@@ -182,7 +182,7 @@ bool AdmissionQueue::admit_pod_group(Entry& first, base::TimePoint now, Wakeups&
     park(first, *full, needs.at(*full));
     return true;
   }
-  if (!find_capacity(pod_group, now, wakeups)) {  // nothing is saved up for it meanwhile
+  if (!find_capacity(pod_group, now, wakeups)) {  // no capacity is saved for it meanwhile
     stop_waiting(first);
     return true;
   }

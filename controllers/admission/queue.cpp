@@ -33,7 +33,7 @@ api::Blocker blocker_of(const CooldownLedger::Cooling& cooling) {
   return blocker;
 }
 
-/// A pod is known by its namespace, too: anybody may write any UID into an Evacuation.
+/// Includes the namespace, because any client can write any UID into an Evacuation.
 std::string pod_key(const std::string& ns, const std::string& uid) { return uid.empty() ? uid : ns + "/" + uid; }
 
 bool is_held(const api::Evacuation& evacuation) {
@@ -41,7 +41,7 @@ bool is_held(const api::Evacuation& evacuation) {
   return evacuation.spec.dry_run || waits;
 }
 
-/// Its pod is being evicted, or may be: an answer is outstanding.
+/// Whether its pod is or may be being evicted; the latter if an answer is outstanding.
 bool asked_to_leave(const api::Evacuation& evacuation) {
   const api::EvacuationStatus& status = evacuation.status;
   if (evacuation.spec.dry_run) return false;
@@ -49,7 +49,8 @@ bool asked_to_leave(const api::Evacuation& evacuation) {
   return may_be || status.phase == api::EvacuationPhase::kEvicting;
 }
 
-/// Who asks is not the one that is known by that name: one of the two was deleted. Soon all will know.
+/// Retry delay when the request and the entry have different UIDs. One of both objects was deleted, which every cache
+/// will show soon.
 constexpr base::seconds kAskAgain{1};
 
 AdmissionEntry::Held part_held_by(const api::Evacuation& evacuation) {
@@ -111,7 +112,7 @@ void AdmissionQueue::set_node(const std::string& node, std::optional<NodeFacts> 
   });
 }
 
-/// The node is in another zone than before: what leaves it counts there.
+/// Moves the entries of a node that changed its zone to the scopes of the new zone.
 void AdmissionQueue::rescope(const std::string& node) {
   const auto at = by_node_.find(node);
   if (at == by_node_.end()) return;
@@ -128,7 +129,7 @@ AdmissionQueue::Entry& AdmissionQueue::entry_for(const api::ObjectKey& key, cons
                                                  const std::string& pod_uid, base::TimePoint created) {
   auto at = entries_.find(key);
   if (at != entries_.end() && !uid.empty() && !at->second.uid.empty() && at->second.uid != uid) {
-    erase(key);  // deleted and made again under the same name
+    erase(key);  // deleted and re-created under the same name
     at = entries_.end();
   }
   Entry& entry = at == entries_.end() ? entries_[key] : at->second;
@@ -183,7 +184,7 @@ void AdmissionQueue::count_as(Entry& entry, Entry::Held held) {
   if (held < before) scopes_.reopen(entry.scopes);
 }
 
-/// REQUIRES: its scopes are reopened after that.
+/// REQUIRES: the caller reopens its scopes afterwards.
 void AdmissionQueue::uncount(Entry& entry) {
   const Entry::Held before = std::exchange(entry.counted, Entry::Held::kNothing);
   if (before >= Entry::Held::kSlot) scopes_.count(entry.scopes, Part::kDeparture, -1, entry.counted_pod_group);
@@ -203,7 +204,7 @@ void AdmissionQueue::stop_waiting(Entry& entry) {
   entry.lose_place();
 }
 
-/// Its scopes change, and the first of its PodGroup may wait at one of them: that looks again.
+/// Makes the first waiting member of its PodGroup ready again if it is parked, because the scopes change.
 void AdmissionQueue::unpark_pod_group(const Entry& entry) {
   if (!entry.asks_with_pod_group()) return;
   for (Entry* each : pod_group_of(entry)) {
@@ -214,7 +215,7 @@ void AdmissionQueue::unpark_pod_group(const Entry& entry) {
   }
 }
 
-/// For itself alone. Who waits already keeps its place.
+/// Waits alone. An entry that waits already keeps its place.
 void AdmissionQueue::wait(Entry& entry, std::int32_t attempt, const AdmissionOrder& order) {
   leave_pod_group(entry);
   auto* waiting = std::get_if<Entry::Waiting>(&entry.turn);
@@ -227,7 +228,7 @@ void AdmissionQueue::wait(Entry& entry, std::int32_t attempt, const AdmissionOrd
   make_ready(order);
 }
 
-/// It waits as `before`, if it did, though its scopes may have changed since.
+/// Restores the waiting state `before`, if any. Its scopes may have changed since.
 void AdmissionQueue::wait_again(Entry& entry, Entry::Turn before) {
   if (entry.place()) return;
   entry.turn = std::move(before);
@@ -269,7 +270,8 @@ void AdmissionQueue::admit_waiting(Wakeups& wakeups) {
     Entry& entry = entries_.at(key);
     const bool has_workload = entry.counted >= Entry::Held::kWorkload;
     if (!claimant(key, entry).empty() || cooling(entry.request, now)) {
-      leave_pod_group(entry);  // its pod or workload was evacuated meanwhile, or will be: let it find out
+      // Its pod or workload was or will be evacuated by another one; the woken reconcile finds out.
+      leave_pod_group(entry);
       stop_waiting(entry);
       wakeups.push_back({key, {}});
     } else if (entry.asks_with_pod_group()) {
@@ -280,12 +282,12 @@ void AdmissionQueue::admit_waiting(Wakeups& wakeups) {
       admit(entry, now);
       wakeups.push_back({key, {}});
     }
-    scopes_.reopen(entry.scopes);  // they may have free capacity for the next one
+    scopes_.reopen(entry.scopes);  // the scopes may have free capacity for the next entry
   }
   wake_at_tokens(now, wakeups);
 }
 
-/// Tokens come by themselves: whoever waits first asks again then, and lets the others in.
+/// Tokens arrive without an event, so the first waiting entry is woken then; its request admits the others.
 void AdmissionQueue::wake_at_tokens(base::TimePoint now, Wakeups& wakeups) {
   if (const auto next = ready_.first(turn_)) {
     const api::ObjectKey& key = std::get<api::ObjectKey>(next->order);
@@ -329,7 +331,7 @@ void AdmissionQueue::show(const api::Evacuation& evacuation) {
   const auto* reserved = std::get_if<Entry::Reserved>(&entry.turn);
   const bool shows_slot = evacuation.status.attempt >= (reserved ? reserved->attempt : 0) && entry.began;
   if (reserved && shows_slot && !goes_on_without_slot(evacuation)) entry.turn = Entry::Idle{};
-  // While it waits or is reserved its scopes are those it asked with: the store may not know the workload yet.
+  // A waiting or reserved entry keeps the scopes of its request, because the store may not know the workload yet.
   if (entry.is_idle() || entry.scopes.empty()) set_scopes(entry, admission_request(evacuation, nullptr, std::nullopt));
   recount(entry);
 }
@@ -343,7 +345,7 @@ void AdmissionQueue::observe(const api::Evacuation* before, const api::Evacuatio
   });
 }
 
-/// What it holds is of its pod, which is on its way out. Its claim on the pod is not: nobody acts on that any more.
+/// Keeps the slot for the terminating pod. Drops the claim on the pod, since no Evacuation acts on it any more.
 void AdmissionQueue::keep_departing(const api::Evacuation& deleted) {
   const api::ObjectKey key = deleted.meta.key();
   const auto at = entries_.find(key);
@@ -423,8 +425,8 @@ Admission AdmissionQueue::request_locked(const AdmissionRequest& request, Wakeup
   return {slot_of(entry), claimant(request.key, entry)};
 }
 
-/// Granted before, or the slot of its last attempt goes on into the next one. Who asks by a stale cache takes nothing
-/// back.
+/// Keeps a granted slot, or carries the slot of the last attempt over to the next one. A request from a stale cache
+/// does not lower the attempt.
 void AdmissionQueue::keep_reserved(Entry& entry, std::int32_t attempt) {
   if (auto* reserved = std::get_if<Entry::Reserved>(&entry.turn)) {
     reserved->attempt = std::max(reserved->attempt, attempt);
@@ -518,7 +520,7 @@ void AdmissionQueue::abandon(const api::ObjectKey& key, const std::string& resou
 std::string AdmissionQueue::claimant(const api::ObjectKey& key, const Entry& entry) const {
   const auto of_same_pod = by_pod_.find(pod_key(key.ns, entry.pod_uid));
   if (entry.pod_uid.empty() || of_same_pod == by_pod_.end()) return {};
-  // Who has begun (or may begin any moment) comes first, then the older one, then by name; who is held comes last.
+  // Order: begun (or about to begin), then older, then by name; held ones last.
   const auto rank = [](const api::ObjectKey& of, const Entry& each) {
     return std::tuple(each.is_held, !each.began, !each.is_reserved(), each.created, of.name);
   };
@@ -548,7 +550,7 @@ AdmissionQueue::Usage AdmissionQueue::usage() const {
   usage.waiting = scopes_.parked() + static_cast<std::int64_t>(ready_.size());
   usage.limit = scopes_.total_limit();
   usage.scopes = scopes_.fullness();
-  // Those that only the cluster's total, or its rate, holds stand in no scope's line.
+  // Entries blocked by the cluster's total or rate are not parked at a scope.
   usage.scopes[scopes_.total_has_capacity() ? "rate" : "total"].waiting += static_cast<std::int64_t>(ready_.size());
   if (auto& total = usage.scopes["total"]; usage.limit && *usage.limit > 0)
     total.fullest = std::max(total.fullest, static_cast<double>(usage.in_flight) / static_cast<double>(*usage.limit));

@@ -5,8 +5,8 @@
 
 namespace controllers {
 
-/// A token bucket over admissions. Whole microseconds, so equal calls give equal answers on every machine; over any
-/// span of time it gives at most burst + span / interval tokens. Pure: time is passed in. Not thread-safe.
+/// Token bucket for admissions. Uses whole microseconds, so that results are equal on every machine. Issues at most
+/// burst + span / interval tokens over any span of time. Pure: callers pass the time. Not thread-safe.
 class AdmissionRate {
  public:
   /// Starts full. REQUIRES: `limit` is valid (api::validate_limits).
@@ -14,20 +14,21 @@ class AdmissionRate {
 
   const api::RateLimit& limit() const { return limit_; }
   bool has_token(base::TimePoint now, std::int64_t count = 1) const { return next_token(now, count) <= now; }
-  /// When there are `count`; `now` or earlier if there are now. REQUIRES: count ≤ limit().burst, else never.
+  /// Time at which `count` tokens are available; `now` or earlier if they are available now. REQUIRES: count ≤
+  /// limit().burst.
   base::TimePoint next_token(base::TimePoint now, std::int64_t count = 1) const;
   /// REQUIRES: has_token(now).
   void take(base::TimePoint now);
-  /// The newest admission was not used.
+  /// Returns the token of the newest admission, which was not used.
   void give_back() { full_at_ -= limit_.interval(); }
-  /// As if all had been taken a moment ago: a new leader does not know what its predecessor admitted.
+  /// Empties the bucket, because a new leader does not know the admissions of its predecessor.
   void drain(base::TimePoint now) { full_at_ = now + capacity(); }
-  /// Another limit from now on; what was taken stays taken.
+  /// Replaces the limit; tokens already taken stay taken.
   void change(const api::RateLimit& limit, base::TimePoint now);
 
  private:
   base::Duration capacity() const { return limit_.interval() * limit_.burst; }
-  /// When all tokens are there again. Never beyond an empty bucket, even if the clock was set back.
+  /// Time at which the bucket is full. Limited to the fill time of an empty bucket, even if the clock was set back.
   base::TimePoint full_at(base::TimePoint now) const { return std::min(full_at_, now + capacity()); }
 
   api::RateLimit limit_;

@@ -17,8 +17,8 @@ bool was_admitted(const api::Evacuation& evacuation) {
   return !slot || slot->status == api::ConditionStatus::kTrue;
 }
 
-/// Whoever gave a slot back queues as if it came then: it must not get the same slot back before those that it made
-/// wait.
+/// Time of returning a slot without progress. It replaces the age, so that the Evacuation does not get the slot back
+/// before those that waited for it.
 std::optional<base::TimePoint> queued_again(const api::Evacuation& evacuation) {
   const api::EvacuationStatus& status = evacuation.status;
   if (goes_on_without_slot(evacuation))
@@ -40,7 +40,7 @@ std::int32_t effective_priority(const api::Evacuation& evacuation, std::int32_t 
   const api::EvacuationStatus& status = evacuation.status;
   const std::int32_t asked = evacuation.spec.priority;
   if (!api::origin_is_verified(evacuation)) return std::min(asked, most);
-  // Its status is not written yet: the signature itself was looked at.
+  // No status is stored yet, so the current priority itself was verified by the signature.
   const bool is_as_signed = status.spec_hash.empty() && !status.signed_priority;
   return is_as_signed ? asked : std::min(asked, std::max(most, status.signed_priority.value_or(most)));
 }
@@ -49,7 +49,7 @@ std::string target_node(const api::Evacuation& evacuation) {
   const auto& outcome = evacuation.status.outcome;
   if (outcome && outcome->replacement && !outcome->replacement->node.empty()) return outcome->replacement->node.value;
   if (!evacuation.status.target_node.empty()) return evacuation.status.target_node.value;
-  if (!api::origin_is_verified(evacuation)) return {};  // anybody may write an annotation
+  if (!api::origin_is_verified(evacuation)) return {};  // any client can write an annotation
   return evacuation.meta.annotations.value(api::well_known::kPredictedTargetAnnotation);
 }
 
@@ -71,7 +71,7 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
   request.priority = evacuation.spec.priority;
   request.created = evacuation.meta.creation_timestamp;
   request.queued_again = queued_again(evacuation);
-  // An attempt that is taken back asks for no slot: the next one does.
+  // An attempt that is being aborted requests no slot; the next attempt does.
   request.has_begun = goes_on_without_slot(evacuation) && evacuation.status.phase != api::EvacuationPhase::kAborting;
   request.attempt = request.has_begun ? evacuation.status.attempt : evacuation.status.attempt + 1;
   request.workload_size = workload_size;

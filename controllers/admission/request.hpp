@@ -1,6 +1,6 @@
 #pragma once
 
-/// What limits need to know about an Evacuation. Pure functions of the object; the queue is queue.hpp.
+/// Properties of an Evacuation that the limits depend on. Pure functions of the object; the queue is in queue.hpp.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,61 +17,63 @@
 
 namespace controllers {
 
-/// No PodGroup of more pods is ever admitted: whoever may make pods and Evacuations chooses how many there are.
+/// Maximum number of pods of an admitted PodGroup. Needed because the number is controlled by the creator of pods and
+/// Evacuations.
 inline constexpr std::size_t kMaxPodGroup = api::kMaxPodsOfPodGroup;
 
-/// Manual Evacuations of one owner that are admitted at a time, whatever concurrency groups they name: each of them in
-/// Verifying costs time at each event of the owner's pods.
+/// Maximum number of manual Evacuations of one owner admitted concurrently, regardless of their concurrency groups.
+/// Each one in Verifying costs time on each event of the owner's pods.
 inline constexpr std::int64_t kMaxManualOfOwner = 64;
 
-/// The second pod that will run beside a pod for a while.
+/// Surge pod that will run beside a pod for a while.
 struct SurgePod {
-  std::shared_ptr<const api::Pod> pod;  ///< of which
-  std::set<std::string> siblings{};     ///< UIDs of the pods of its controller that are there: none of them is it
+  std::shared_ptr<const api::Pod> pod;  ///< the original pod
+  std::set<std::string> siblings{};     ///< UIDs of existing pods of its controller; the surge pod is not among them
 };
 
-/// An Evacuation that wants to begin an attempt.
+/// Request of a slot for an attempt of an Evacuation.
 struct AdmissionRequest {
   api::ObjectKey key;
-  std::string uid;  ///< of the Evacuation; empty: not known
+  std::string uid;  ///< UID of the Evacuation, empty if unknown
   std::string pod_uid;
   std::string node;
-  std::string target_node;  ///< where the pod is expected; empty: unknown, counts nowhere
-  std::string workload;     ///< concurrency group or the controller's UID; empty: no workload limit
-  std::string owner;        ///< UID of the pod's controller; empty: none, or not known
-  std::string policy;       ///< empty: none
-  bool is_manual = false;   ///< the operator did not make it
+  std::string target_node;  ///< node where the pod is expected; empty if unknown, counts nowhere then
+  std::string workload;     ///< concurrency group or UID of the controller; empty if no workload limit applies
+  std::string owner;        ///< UID of the pod's controller, empty if none or unknown
+  std::string policy;       ///< empty if none
+  bool is_manual = false;   ///< not created by the operator
   std::int32_t priority = 0;
-  bool held_by_pdb = false;  ///< cannot go now: those that can go first
+  bool held_by_pdb = false;  ///< cannot be evicted now, so others go first
   base::TimePoint created{};
-  std::optional<base::TimePoint> queued_again{};  ///< it gave a slot back without progress then (T36, T38)
-  std::int32_t attempt = 1;                       ///< the one that begins
-  bool has_begun = false;                         ///< `attempt` runs without a slot and wants one again (T39)
+  std::optional<base::TimePoint> queued_again{};  ///< time at which it returned a slot without progress (T36, T38)
+  std::int32_t attempt = 1;                       ///< attempt that begins
+  bool has_begun = false;                         ///< `attempt` runs without a slot and requests one again (T39)
   std::optional<std::int32_t> workload_size;      ///< replicas, for percentages
-  std::vector<std::string> subjects{};            ///< of cooldowns
-  std::string pod_group;                          ///< of the pod, in the namespace; empty: it leaves alone
-  std::vector<api::ObjectKey> together{};         ///< the Evacuations that are admitted with this one, or none of them
-  std::optional<SurgePod> surge_pod{};  ///< of those together: needs free capacity for it, as all of them or none
+  std::vector<std::string> subjects{};            ///< cooldown subjects
+  std::string pod_group;                          ///< "<namespace>/<PodGroup>" of the pod, empty if it leaves alone
+  std::vector<api::ObjectKey> together{};         ///< Evacuations to admit together with this one, or not at all
+  std::optional<SurgePod> surge_pod{};  ///< set if it needs free capacity, which all members of `together` get or none
 
-  /// Its age in the queue.
+  /// Start of its waiting time in the queue.
   base::TimePoint queued_since() const { return queued_again.value_or(created); }
 };
-/// `pod` may be nullptr (no workload known then).
+/// `pod` may be nullptr if unknown; the workload is then taken from the Evacuation alone.
 AdmissionRequest admission_request(const api::Evacuation& evacuation, const api::Pod* pod,
                                    std::optional<std::int32_t> workload_size);
 
-/// The priority that counts: what is made by hand has at most `most`, and so has what was raised after we signed it.
+/// Returns the priority that counts. It is limited to `most` for a manual Evacuation, and for a priority raised after
+/// the signature.
 std::int32_t effective_priority(const api::Evacuation& evacuation, std::int32_t most);
 
-/// The node where the pod will be, as far as known: the replacement's (status.outcome), else what the remote side shows
-/// (status.targetNode), else what the planner predicted (annotation evacuator.dev/predicted-target, signed with the
-/// rest of what the operator made). Empty: unknown.
+/// Returns the node where the pod will be, as far as known: that of the replacement (status.outcome), otherwise that of
+/// the remote side (status.targetNode), otherwise the planner's prediction (annotation evacuator.dev/predicted-target,
+/// which the signature covers). Empty if unknown.
 std::string target_node(const api::Evacuation& evacuation);
 
-/// Does its phase hold the slots of node, namespace, zone and cluster? Only what was admitted holds any: a pod that
-/// left by itself while its Evacuation waited for the next attempt took none.
+/// Whether its phase holds the slots of node, namespace, zone and cluster. False if it was not admitted: a pod that
+/// left by itself before the next attempt takes no slot.
 bool holds_slot(const api::Evacuation& evacuation);
-/// Does it hold those of the workload and the target node? These wait for the replacement, too.
+/// Whether it holds the slots of the workload and the target node, which are kept until the replacement is Ready.
 bool holds_arrival_slot(const api::Evacuation& evacuation);
 /// True if it holds the slot of its workload. An Evacuation that goes on without a slot (T38) keeps it.
 bool holds_workload_slot(const api::Evacuation& evacuation);

@@ -20,24 +20,24 @@ namespace {
 using scheduling::NodeIndex;
 using scheduling::PodIndex;
 
-/// A snapshot is good for this long: what is reserved meanwhile is in its overlay.
+/// Maximum age of a snapshot (later reservations are in its WhatIf), and minimum time between two snapshots.
 constexpr base::seconds kSnapshotAge{10};
 constexpr base::seconds kSnapshotGap{1};
-/// So many of those that wait for free capacity ask again when some is given back.
+/// Number of waiting Evacuations woken when capacity is released.
 constexpr std::size_t kWakeAtOnce = 8;
-/// Nodes whose target-node limit is full are passed over this many times.
+/// Maximum number of nodes with a full target-node limit that are skipped.
 constexpr int kTargetTries = 8;
 
-/// More than left_on() of any node.
+/// Larger than left_on() of any node.
 constexpr std::int64_t kPreferred = 1000;
 
 constexpr const char* kTargetsFull = "the target node's limit is full on every node that has free capacity";
 
 std::string surge_pod_name(const api::ObjectKey& key) {
   return "capacity-for/" + key.to_string();
-}  // no pod is named so
+}  // no pod can have this name
 
-/// The pod as it will be a second time: the same requests, nowhere yet.
+/// Unscheduled copy of the pod with the same requests.
 std::shared_ptr<const api::Pod> surge_pod_of(const api::Pod& pod, const api::ObjectKey& key, base::TimePoint now) {
   api::Pod copy = pod;
   copy.meta.name = surge_pod_name(key);
@@ -49,7 +49,7 @@ std::shared_ptr<const api::Pod> surge_pod_of(const api::Pod& pod, const api::Obj
   return std::make_shared<const api::Pod>(std::move(copy));
 }
 
-/// The reason as versions up to 0.1 wrote it: such an attempt runs on after an upgrade.
+/// Reason in versions up to 0.1, for attempts that continue after an upgrade.
 constexpr std::string_view kRoomReservedBefore = "RoomReserved";
 
 bool has_capacity_reserved(const api::Evacuation& evacuation) {
@@ -66,7 +66,7 @@ std::string amounts(const scheduling::ClusterSnapshot& cluster, PodIndex pod) {
   return fmt::format("{}m cpu and {}Mi memory", cpu, (memory + (1 << 20) - 1) / (1 << 20));
 }
 
-/// Share of cpu and memory that would be left, in whole percents; the smaller of the two.
+/// Share of CPU and memory that would be left, in whole percent; the smaller of both.
 std::int64_t left_on(const scheduling::WhatIf& what_if, PodIndex pod, NodeIndex node) {
   const auto percent = [&](scheduling::ResourceIndex resource) -> std::int64_t {
     const std::int64_t all = what_if.base().allocatable().get(node, resource);
@@ -79,7 +79,8 @@ std::int64_t left_on(const scheduling::WhatIf& what_if, PodIndex pod, NodeIndex 
   return std::min(percent(scheduling::kCpuIndex), percent(scheduling::kMemoryIndex));
 }
 
-/// The pods that each of these controls, by name. Looks at no other object: in a big cluster that is what costs.
+/// Pods of each controller in `owners`, by age and name. Reads no other objects, which dominates the cost in a large
+/// cluster.
 std::map<std::string, std::vector<const api::Pod*>> pods_of_controllers(const scheduling::ClusterSnapshot& cluster,
                                                                         const std::set<std::string>& owners) {
   std::vector<bool> is_wanted(cluster.owner_count(), false);
@@ -100,14 +101,14 @@ std::map<std::string, std::vector<const api::Pod*>> pods_of_controllers(const sc
   return pods;
 }
 
-/// nullptr: the cluster does not show it.
+/// Returns nullptr if the cluster does not show the pod.
 const api::Pod* find_pod(const scheduling::ClusterSnapshot& cluster, const std::string& ns, const std::string& name,
                          const std::string& uid) {
   const auto found = cluster.find_pod(ns, name);
   return found && cluster.pod(*found).meta.uid == uid ? &cluster.pod(*found) : nullptr;
 }
 
-/// The pod runs, or is to run.
+/// Whether the pod exists and is not terminal.
 bool is_there(const scheduling::ClusterSnapshot& cluster, const api::Pod& pod) {
   const api::Pod* found = find_pod(cluster, pod.meta.ns, pod.meta.name, pod.meta.uid);
   return found != nullptr && !found->is_terminal();
@@ -120,7 +121,7 @@ struct Reservations::WhatIf {
       : taken(now), cluster(snapshot), what_if(snapshot) {}
 
   const base::TimePoint taken;
-  const scheduling::ClusterSnapshot& cluster;  ///< of snapshots_
+  const scheduling::ClusterSnapshot& cluster;  ///< owned by snapshots_
   scheduling::WhatIf what_if;
   std::map<api::ObjectKey, PodIndex> surge_pods;
   /// UIDs of the pods of each controller whose pods want a surge pod.
@@ -132,13 +133,13 @@ Reservations::Reservations(Snapshot snapshot, const base::Clock& clock, Wake wak
 Reservations::~Reservations() = default;
 
 /// Surge pods that exist by now: pods of the same controller that came after the reservation and are bound to a node.
-/// Each stands for one reservation only. No clocks are compared but the API server's with itself. Whoever reserved
-/// knows by UID which pods were there. Of another leader's reservation only a pod counts that is younger than the
-/// Evacuation and on the reserved node. In doubt the free capacity is held twice until the attempt ends, never given
+/// Each one replaces a single reservation. Only times of the API server are compared. A local reservation has the
+/// UIDs of the pods that existed before; for a reservation of another leader, only a pod younger than the Evacuation
+/// and on the reserved node counts. In case of doubt the capacity is held twice until the attempt ends, never given
 /// twice.
 class Reservations::ActualSurgePods {
  public:
-  /// Of these pods, by their controllers (UIDs).
+  /// `pods`: by UID of their controller.
   explicit ActualSurgePods(const std::map<std::string, std::vector<const api::Pod*>>& pods) {
     const auto is_there = [](const api::Pod* pod) { return !pod->node_name.empty() && !pod->is_terminal(); };
     for (const auto& [owner, all] : pods) std::ranges::copy_if(all, std::back_inserter(by_owner_[owner]), is_there);
@@ -147,7 +148,7 @@ class Reservations::ActualSurgePods {
   bool take_one_for(const api::Pod& pod, const Reservation& reservation) {
     return take_first(pod, [&](const api::Pod& each) { return came_after(reservation, each); });
   }
-  /// A replacement, on whatever node.
+  /// A replacement on any node.
   bool take_one_for(const KeptPlace& kept) {
     return take_first(*kept.pod, [&](const api::Pod& each) { return each.meta.creation_timestamp >= kept.asked; });
   }
@@ -172,8 +173,8 @@ class Reservations::ActualSurgePods {
   std::map<std::string, std::vector<const api::Pod*>> by_owner_;
 };
 
-/// Everybody who waits for free capacity or has some reserved gets a surge pod in the what-if snapshot. Reserved ones
-/// are put where they were reserved, unless the actual one is there already.
+/// Adds a surge pod to the what-if snapshot for each Evacuation that waits for capacity or has reserved it. Reserved
+/// ones are placed on their nodes unless the actual surge pod exists already.
 void Reservations::take_snapshot(base::TimePoint now) {
   what_if_.reset();
   const scheduling::ClusterSnapshot& actual_cluster = snapshots_.at(snapshot_());
@@ -181,7 +182,7 @@ void Reservations::take_snapshot(base::TimePoint now) {
   std::set<std::string> owners;
   for (const auto& [key, pod] : pods_) {
     const api::Pod* original = find_pod(actual_cluster, key.ns, pod.first, pod.second);
-    if (original == nullptr) continue;  // gone: so its surge pod is in the snapshot already
+    if (original == nullptr) continue;  // gone, so the snapshot already contains its surge pod
     originals[key] = original;
     if (original->meta.controller()) owners.insert(original->meta.controller()->uid);
   }
@@ -239,7 +240,7 @@ void Reservations::place_leaving() {
   }
 }
 
-/// Puts the surge pod on the node; "" takes it off.
+/// Places the surge pod on the node; "" removes it.
 void Reservations::place(const api::ObjectKey& key, const std::string& node) {
   if (!what_if_) return;
   const auto copy = what_if_->surge_pods.find(key);
@@ -306,7 +307,7 @@ std::string Reservations::keep_place(const AdmissionRequest& request, const api:
   return {};
 }
 
-/// What was reserved before is good for this attempt, too.
+/// An earlier reservation is valid for this attempt as well.
 const Reservations::Reservation* Reservations::held_for(const PlacementRequest& wanted) {
   const auto held = reservations_.find(wanted.request.key);
   if (held == reservations_.end()) {
@@ -336,7 +337,8 @@ std::optional<base::TimePoint> Reservations::refresh_what_if(const std::vector<c
 void Reservations::reserve_on(const PlacementRequest& wanted, const std::string& node) {
   std::set<std::string> siblings = wanted.surge_pod.siblings;
   if (const api::OwnerReference* owner = wanted.surge_pod.pod->meta.controller()) {
-    const auto& seen = what_if_->siblings[owner->uid];  // who asks with a PodGroup may have listed them a while ago
+    // A request with a PodGroup may list them from an older observation.
+    const auto& seen = what_if_->siblings[owner->uid];
     siblings.insert(seen.begin(), seen.end());
   }
   reservations_[wanted.request.key] = {node, wanted.request.attempt, std::move(siblings), wanted.request.created,
@@ -370,7 +372,7 @@ Reservations::Outcome Reservations::reserve(const PlacementRequest& wanted, cons
   return outcome;
 }
 
-/// A node that has free capacity and whose own limit takes one more.
+/// Returns a node with free capacity whose limit allows one more arrival.
 Reservations::Outcome Reservations::best_node_below_limit(const PlacementRequest& wanted, const Takes& takes) {
   std::set<std::string> full;
   Outcome outcome;
@@ -408,7 +410,7 @@ std::optional<Reservations::Outcome> Reservations::reserve_all(const std::vector
       reservations_.erase((*before)->request.key);
       place((*before)->request.key, "");
     }
-    wait((*at)->request);  // when it is woken the whole PodGroup asks again
+    wait((*at)->request);  // its wake makes the whole PodGroup request again
     outcome.message = fmt::format("pod {} {}", (*at)->surge_pod.pod->meta.name, outcome.message);
     return outcome;
   }
@@ -430,7 +432,7 @@ void Reservations::drop(const api::ObjectKey& key, std::vector<api::ObjectKey>& 
 
 void Reservations::wake(const std::vector<api::ObjectKey>& keys) const {
   for (const api::ObjectKey& key : keys) {
-    if (wake_) wake_(key, kSnapshotGap);  // the pod that left is to be seen gone
+    if (wake_) wake_(key, kSnapshotGap);  // delayed until the snapshot shows the departed pod as gone
   }
 }
 
@@ -496,7 +498,7 @@ Slot no_capacity(const Reservations::Outcome& outcome) {
   Slot slot;
   slot.state = Slot::State::kWaiting;
   slot.retry_at = outcome.retry_at;
-  if (outcome.retry_at) return slot;  // nobody knows yet: nothing to tell
+  if (outcome.retry_at) return slot;  // not known yet, so there is no blocker to report
   slot.limit.emplace();
   slot.limit->kind = to_string(api::BlockerKind::kCapacity);
   slot.limit->message = outcome.message;

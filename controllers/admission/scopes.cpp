@@ -13,7 +13,7 @@ namespace {
 std::optional<std::int64_t> resolved(const std::optional<api::IntOrPercent>& limit, std::int64_t whole) {
   if (!limit) return std::nullopt;
   if (!limit->percent) return std::max<std::int64_t>(limit->value, 0);
-  // A percentage never rounds down to "nobody ever".
+  // A percentage never rounds down to 0, which would block the scope permanently.
   return std::max<std::int64_t>(limit->value * std::max<std::int64_t>(whole, 0) / 100, 1);
 }
 
@@ -122,7 +122,7 @@ bool AdmissionScopes::set_node(const std::string& node, std::optional<NodeFacts>
   return before != after;
 }
 
-/// More nodes, more free capacity where limits are percentages.
+/// A change of nodes can add capacity to limits that are percentages.
 void AdmissionScopes::reopen_around(const std::string& node, const std::string& zone) {
   const auto reopen_level = [&](const std::string& prefix) {
     reopen_if_waiting(fmt::format("{}total", prefix));
@@ -164,8 +164,8 @@ void AdmissionScopes::attach_level(const AdmissionRequest& request, const std::s
   attach_one(Kind::kZone, policy, node->second.zone, prefix + "zone/" + node->second.zone, ids);
 }
 
-/// Who makes an Evacuation chooses its concurrency group, so the limit of the workload does not bound those of an
-/// owner.
+/// The creator of a manual Evacuation chooses its concurrency group, so the workload limit does not bound all
+/// Evacuations of an owner.
 void AdmissionScopes::attach_manual(const AdmissionRequest& request, Ids& ids) {
   if (keeps_share_) attach_one(Kind::kManual, "", "", std::string(kManualId), ids);
   if (request.owner.empty() || request.owner == request.workload) return;
@@ -263,7 +263,7 @@ bool AdmissionScopes::has_capacity(const Scope& scope, base::TimePoint now, std:
 }
 
 bool AdmissionScopes::can_never(const Scope& scope, std::int64_t need) const {
-  if (need <= 1) return false;  // a limit of 0 is a pause: it waits like everybody else
+  if (need <= 1) return false;  // a limit of 0 is a pause, at which a single entry waits as usual
   if (scope.kind == Kind::kRate) {
     const auto level = policies_.find(scope.policy);
     return level != policies_.end() && level->second.rate && level->second.rate->limit().burst < need;
@@ -471,7 +471,8 @@ api::Blocker AdmissionScopes::blocker(const std::string& id) const {
     return blocker;
   }
   const auto known = scopes_.find(id);
-  if (known == scopes_.end()) return blocker;  // nobody is attached to it any more: the next look tells what holds it
+  // No entry is attached to it any more; the next request reports the current blocker.
+  if (known == scopes_.end()) return blocker;
   const Scope& scope = known->second;
   const auto kind = static_cast<std::size_t>(scope.kind);
   blocker.name = api::limit_name(kScopes[kind], scope.policy);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The counted side of admission: which limits an Evacuation falls under, how full they are, and who waits because of
-/// which. Pure bookkeeping without a lock: AdmissionQueue has the lock and decides.
+/// Counting part of admission: the limits that apply to an Evacuation, their usage, and the entries waiting for them.
+/// Pure bookkeeping without a lock; AdmissionQueue holds the lock and decides.
 
 #include <cstdint>
 #include <map>
@@ -22,9 +22,9 @@
 
 namespace controllers {
 
-/// What limits need to know about a node.
+/// Properties of a node that the limits depend on.
 struct NodeFacts {
-  std::string zone;           ///< empty: in no zone
+  std::string zone;           ///< empty if in no zone
   std::int64_t max_pods = 0;  ///< allocatable
   friend bool operator==(const NodeFacts&, const NodeFacts&) = default;
 };
@@ -34,9 +34,9 @@ class AdmissionScopes {
  public:
   using Ids = std::vector<std::string>;
   enum class Part {
-    kDeparture,  ///< what is free again when the pod is gone: cluster, source node, namespace, zone
-    kWorkload,   ///< what is held until the replacement is Ready
-    kArrival,    ///< the target node: as long, but for manual ones that take their time
+    kDeparture,  ///< released when the pod is gone: cluster, source node, namespace, zone
+    kWorkload,   ///< held until the replacement is Ready
+    kArrival,    ///< target node; held like kWorkload, but limited in time for manual Evacuations
   };
 
   explicit AdmissionScopes(const api::AdmissionLimits& cluster) { set_cluster_limits(cluster, {}); }
@@ -44,73 +44,77 @@ class AdmissionScopes {
   AdmissionScopes& operator=(const AdmissionScopes&) = delete;
 
   void set_cluster_limits(const api::AdmissionLimits& limits, base::TimePoint now);
-  /// nullopt: it was deleted, or nobody has seen it. Then nothing more of it is admitted until it is made again; its
-  /// last limits stay for what it holds. `brake`: why nothing more of it is admitted; empty: the limits decide.
+  /// Sets the limits of a policy. nullopt if it was deleted or was never seen: none of its Evacuations is admitted
+  /// until it exists, and its last limits stay in force for what they hold. `hold_reason` is the reason to admit none;
+  /// if empty the limits decide.
   void set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
                          const std::string& hold_reason, base::TimePoint now);
   /// From now on manual Evacuations leave a fifth of the cluster's total to policies, rounded down, and at least one
   /// slot. A total of 1 cannot be shared. Call before the first attach().
   void keep_share_for_policies() { keeps_share_ = true; }
-  /// This replica leads from now on, and does not know what its predecessor admitted: no tokens are saved up.
+  /// Empties the token buckets when this replica becomes the leader, because it does not know the admissions of its
+  /// predecessor.
   void drain_rates(base::TimePoint now);
-  /// nullopt: the node is gone. True: its zone changed, so whoever leaves it falls under other scopes now.
+  /// `facts` is nullopt if the node is gone. Returns true if its zone changed, so that Evacuations from it belong to
+  /// other scopes now.
   bool set_node(const std::string& node, std::optional<NodeFacts> facts);
 
-  /// The scopes that the request falls under, narrow ones first. Each attach() needs a detach() of the same ids.
+  /// Returns the scopes of the request, narrow ones first. Each attach() needs a detach() of the returned ids.
   Ids attach(const AdmissionRequest& request);
   void detach(const Ids& ids);
 
-  /// How much each scope has to give to several that begin together, by scope.
+  /// Number of slots needed in each scope by several Evacuations that begin together.
   using Needs = std::map<std::string, std::int64_t>;
   Needs needs_of(const std::vector<const Ids*>& members, const std::string& pod_group) const;
 
-  /// In the workload's scope all members of one `PodGroup` count as one; empty: no PodGroup.
+  /// In the workload's scope all members of one PodGroup count as one; empty: no PodGroup.
   void count(const Ids& ids, Part part, int by, const std::string& pod_group = {});
-  /// The first scope that has no free capacity for one that waits at `order`, or keeps what it has for a PodGroup
-  /// before it; nullptr: all have. `has_workload`: it counts in the scopes of its workload already.
+  /// Returns the first scope without free capacity for an entry that waits at `order`, or whose capacity is saved for a
+  /// PodGroup before it; nullptr if none exists. `has_workload`: it is counted in its workload scopes already.
   const std::string* first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order,
                                 bool has_workload = false) const;
   const std::string* first_full(const Needs& needs, base::TimePoint now, const AdmissionOrder& order) const;
-  /// A limit that so many can never be within, even alone; empty: there is none. The cluster's own has the id "".
+  /// Returns a limit that the needs exceed even on an idle cluster; nullopt if none exists. "" stands for the
+  /// limits of the cluster.
   std::optional<std::string> too_small(const Needs& needs, std::int64_t count) const;
-  /// May one more be expected on request.target_node?
+  /// Whether one more arrival is allowed on request.target_node.
   bool target_has_capacity(const AdmissionRequest& request) const;
-  /// Free capacity in the cluster's total, and a token of its rate?
+  /// Whether the cluster's total has free capacity and its rate has tokens.
   bool cluster_has_capacity(base::TimePoint now, std::int64_t count = 1) const {
     return total_has_capacity(count) && !next_cluster_token(now, count);
   }
-  /// When the cluster's rate has `count` tokens again; nullopt: it has, or there is no such limit.
+  /// When the cluster's rate has `count` tokens again; nullopt if it has them now or there is no rate.
   std::optional<base::TimePoint> next_cluster_token(base::TimePoint now, std::int64_t count = 1) const;
-  /// One was admitted: takes its tokens. REQUIRES: there was free capacity everywhere.
+  /// Takes the tokens of one admission. REQUIRES: all scopes had free capacity.
   void take_tokens(const std::string& policy, base::TimePoint now);
-  /// One of the namespace was admitted: the others that wait come before its next one. REQUIRES: one of its requests is
-  /// attached.
+  /// Records an admission for the namespace: other waiting namespaces come before its next one. REQUIRES: a request of
+  /// the namespace is attached.
   void take_turn(const std::string& ns);
-  /// When the namespace had its last turn, for WaitingLine. One that was not there before had its turn just now.
+  /// Number of the last admission of the namespace, for WaitingLine. A new namespace starts with the current number.
   std::uint64_t turn_of(const std::string& ns) const;
-  /// The newest admission was not used.
+  /// Returns the tokens of the newest admission, which was not used.
   void give_tokens_back(const std::string& policy);
   bool total_has_capacity(std::int64_t count = 1) const;
   std::int64_t total_used() const { return total_used_; }
   std::optional<std::int64_t> total_limit() const;
-  std::optional<std::int64_t> namespace_limit() const;  ///< the cluster's
+  std::optional<std::int64_t> namespace_limit() const;  ///< of the cluster
 
-  // --- who waits because of one scope. A scope stays as long as somebody waits there, though nobody is attached to it
-  // any more (a PodGroup waits where one of its members was): then it holds up nobody.
-  /// `need`: how much it waits for; those behind it wait, too, when that is more than one.
+  // --- entries waiting at a scope. A scope with waiting entries is kept even if no entry is attached to it any more (a
+  // PodGroup waits at a scope of one member); then it blocks none.
+  /// `need`: number of slots that it waits for. If that is more than one, entries behind it wait as well.
   void park(const std::string& id, const AdmissionOrder& order, std::int64_t need = 1);
   void unpark(const std::string& id, const AdmissionOrder& order);
-  /// These may have free capacity for one that is parked there.
+  /// Marks scopes that may have free capacity for an entry parked there.
   void reopen(const Ids& ids);
   void reopen_all();
   void reopen(const std::string& id) { opened_.insert(id); }
-  /// The next one to try of those parked in reopened scopes with free capacity; one of each scope, the others of that
-  /// scope follow at its next reopen().
+  /// Removes and returns the next entry to try from a reopened scope with free capacity. Returns one entry per scope;
+  /// the next one follows after its next reopen().
   std::optional<AdmissionOrder> take_next(base::TimePoint now);
-  /// Who waits first for a policy's next token, and when it comes; one for each policy.
+  /// For each policy with a rate: the first waiting entry and when its tokens are available.
   std::vector<std::pair<api::ObjectKey, base::TimePoint>> next_in_rates(base::TimePoint now) const;
   std::int64_t parked() const;
-  /// Returns true if an Evacuation that waits at one of these could go if one of those inside left.
+  /// Returns true if an Evacuation that waits at one of these scopes could go if one that counts there left.
   bool is_waited_for(const Ids& ids) const { return is_waited_for(ids, true); }
   /// Returns is_waited_for() without the workload scopes.
   bool is_departure_waited_for(const Ids& ids) const { return is_waited_for(ids, false); }
@@ -119,34 +123,36 @@ class AdmissionScopes {
     return limit && *limit > 0 && total_used_ >= *limit;
   }
 
-  /// Of all scopes of one kind, of the cluster's limits and of policies' together.
+  /// Usage of all scopes of one kind, over the limits of the cluster and of policies.
   struct Fullness {
-    std::int64_t waiting = 0;  ///< Evacuations that wait because of one of them
-    double fullest = 0;        ///< used / limit of the one where that is highest; of those with a limit above 0
+    std::int64_t waiting = 0;  ///< number of Evacuations that wait at one of them
+    double fullest = 0;        ///< maximum of used / limit, over limits above 0
   };
-  /// By kind, in a fixed set of names: total, node, target-node, namespace, workload, zone, rate.
+  /// By kind, with a fixed set of names: total, node, target-node, namespace, workload, zone, rate.
   std::map<std::string_view, Fullness> fullness() const;
 
-  /// Names the scope and its limit; empty id: the cluster's total or, if that has free capacity, its rate.
+  /// Describes the scope and its limit. An empty id stands for the cluster's total or, if that has free capacity, its
+  /// rate.
   api::Blocker blocker(const std::string& id) const;
 
  private:
   enum class Kind { kTotal, kNode, kTargetNode, kNamespace, kWorkload, kZone, kRate, kManual, kOwner };
   struct Level {
     api::AdmissionLimits limits;
-    std::optional<AdmissionRate> rate;  ///< exactly with limits.rate
-    std::string hold_reason;            ///< a policy's: why nothing more of it is admitted
+    std::optional<AdmissionRate> rate;  ///< set exactly if limits.rate is
+    std::string hold_reason;            ///< why a policy admits none, empty if its limits decide
   };
   struct Scope {
     Kind kind = Kind::kTotal;
-    std::string policy;  ///< empty: the cluster's limit
-    std::string name;    ///< of the node, namespace, workload or zone
+    std::string policy;  ///< empty for a limit of the cluster
+    std::string name;    ///< name of the node, namespace, workload or zone
     std::int64_t used = 0;
     std::optional<std::int32_t> size{};  ///< replicas of the workload
     WaitingLine parked{};
-    std::map<std::string, std::int64_t> pod_groups{};  ///< members counted, by PodGroup; a workload's only
-    std::size_t users = 0;                             ///< attached
-    std::uint64_t turn = 0;                            ///< of the cluster's scope of a namespace: its last one
+    /// Number of counted members by PodGroup; for workload scopes only.
+    std::map<std::string, std::int64_t> pod_groups{};
+    std::size_t users = 0;   ///< number of attached requests
+    std::uint64_t turn = 0;  ///< number of its last admission; for the cluster's namespace scopes only
   };
 
   static Part part_of(Kind kind);
@@ -156,14 +162,14 @@ class AdmissionScopes {
   void reopen_if_waiting(const std::string& id);
   void reopen_around(const std::string& node, const std::string& zone);
   std::optional<std::int64_t> limit_of(const Scope& scope) const;
-  std::optional<std::int64_t> manual_limit() const;  ///< nullopt: they may take the whole total
+  std::optional<std::int64_t> manual_limit() const;  ///< nullopt if they may take the whole total
   void attach_manual(const AdmissionRequest& request, Ids& ids);
   std::int64_t whole_of(const Scope& scope) const;
   bool has_capacity(const Scope& scope, base::TimePoint now, std::int64_t need = 1) const;
-  /// The policy whose total it is lets nothing more in.
+  /// Whether the scope is the total of a policy with a hold reason.
   bool is_braked(const Scope& scope) const;
   bool can_never(const Scope& scope, std::int64_t need) const;
-  /// A PodGroup before `order` waits there for more than one: what becomes free is saved up for it.
+  /// Whether a PodGroup before `order` waits here for more than one slot, so that free capacity is saved for it.
   bool kept_for_pod_group(const Scope& scope, const AdmissionOrder& order) const;
   void erase_if_unused(std::unordered_map<std::string, Scope>::iterator scope);
   static void change(Level& level, const api::AdmissionLimits& limits, base::TimePoint now);
@@ -176,7 +182,7 @@ class AdmissionScopes {
   std::set<std::string> opened_;
   std::int64_t total_used_ = 0;
   bool keeps_share_ = false;
-  std::uint64_t policy_lock_ = 0;  ///< taken so far
+  std::uint64_t policy_lock_ = 0;  ///< number of the latest admission
   const WaitingLine::Turn turn_ = [this](const std::string& ns) { return turn_of(ns); };
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Who waits for one thing, and who of them goes first.
+/// Line of Evacuations that wait for one resource, and their order.
 
 #include <cstdint>
 #include <functional>
@@ -17,25 +17,25 @@
 
 namespace controllers {
 
-/// The order of waiting within a namespace: highest priority first, then those that no PDB holds, then those that
-/// queued first, then by name.
+/// Order of waiting within a namespace: highest priority first, then those that no PDB holds, then those that queued
+/// first, then by name.
 using AdmissionOrder = std::tuple<std::int64_t, bool, base::TimePoint, api::ObjectKey>;
 inline AdmissionOrder admission_order(const AdmissionRequest& request) {
   return {-static_cast<std::int64_t>(request.priority), request.held_by_pdb, request.queued_since(), request.key};
 }
 
-/// Priority and PodDisruptionBudgets come first. Of those that are alike in both the namespaces take turns: the one
-/// whose turn was longest ago is next, however many wait in the others. Within a namespace AdmissionOrder decides.
-/// Not thread-safe. Each operation costs O(log n) of those that wait.
+/// Line ordered by priority, then by whether a PDB holds the Evacuation. Among equals namespaces alternate: the one
+/// with the oldest last admission is next, regardless of the number waiting in each. Within a namespace AdmissionOrder
+/// decides. Each operation costs O(log n) in the number of waiting entries. Not thread-safe.
 class WaitingLine {
  public:
-  /// When a namespace had its last turn. It may only grow.
+  /// Returns the number of the last admission of a namespace. Must not decrease.
   using Turn = std::function<std::uint64_t(const std::string& ns)>;
 
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 
-  /// `need`: how much it waits for.
+  /// `need`: number of slots that it waits for.
   void insert(const AdmissionOrder& order, std::int64_t need, const Turn& turn) {
     OfClass& of_class = classes_[class_of(order)];
     const std::string& ns = namespace_of(order);
@@ -60,11 +60,11 @@ class WaitingLine {
     AdmissionOrder order;
     std::int64_t need = 1;
   };
-  /// nullopt: nobody waits.
+  /// Returns nullopt if the line is empty.
   std::optional<First> first(const Turn& turn) const {
     if (classes_.empty()) return std::nullopt;
     OfClass& of_class = classes_.begin()->second;
-    for (;;) {  // turns only grow: an outdated rank comes too early, never too late
+    for (;;) {  // turns only grow, so an outdated rank comes too early, never too late
       const Rank top = *of_class.ranks.begin();
       const std::string& ns = namespace_of(top.second);
       if (turn(ns) <= top.first) return First{top.second, of_class.namespaces.at(ns).waiting.at(top.second)};
@@ -72,22 +72,23 @@ class WaitingLine {
     }
   }
 
-  /// Does `a` go before `b`?
+  /// Whether `a` goes before `b`.
   static bool goes_before(const AdmissionOrder& a, const AdmissionOrder& b, const Turn& turn) {
     const auto rank = [&](const AdmissionOrder& of) { return Rank{turn(namespace_of(of)), of}; };
     return std::pair(class_of(a), rank(a)) < std::pair(class_of(b), rank(b));
   }
 
  private:
-  using Class = std::pair<std::int64_t, bool>;            ///< priority, and whether a PDB holds it
-  using Rank = std::pair<std::uint64_t, AdmissionOrder>;  ///< of a namespace: its last turn, and its first one
+  using Class = std::pair<std::int64_t, bool>;  ///< priority, and whether a PDB holds it
+  /// Rank of a namespace: number of its last admission, and its first entry.
+  using Rank = std::pair<std::uint64_t, AdmissionOrder>;
   struct OfNamespace {
     std::map<AdmissionOrder, std::int64_t> waiting;
     Rank rank{};
   };
   struct OfClass {
     std::map<std::string, OfNamespace> namespaces;
-    std::set<Rank> ranks;  ///< one for each namespace, as of when it was put there
+    std::set<Rank> ranks;  ///< one per namespace, possibly outdated
   };
 
   static Class class_of(const AdmissionOrder& order) { return {std::get<0>(order), std::get<1>(order)}; }
@@ -100,7 +101,7 @@ class WaitingLine {
     of_class.ranks.insert(of_namespace.rank);
   }
 
-  mutable std::map<Class, OfClass> classes_;  ///< no member is empty; first() brings outdated ranks up to date
+  mutable std::map<Class, OfClass> classes_;  ///< no member is empty; first() updates outdated ranks
   std::size_t size_ = 0;
 };
 

@@ -14,8 +14,8 @@ namespace {
 using api::EvacuationPhase;
 namespace decision = audit::decision;
 
-/// A record about the Evacuation with what lets it be joined to others: the pod, and the token that the API server's
-/// audit log shows as the annotation evacuator.dev/evacuation-token of the Eviction.
+/// Creates a record with the fields that join it with others: the pod, and the token, which the API server's audit log
+/// shows as annotation evacuator.dev/evacuation-token of the Eviction.
 audit::Record evacuation_record(const api::Evacuation& evacuation, std::string_view action, std::string_view what,
                                 std::string_view reason) {
   audit::Record record;
@@ -60,7 +60,7 @@ void add_cancel(const api::Evacuation& before, const api::Evacuation& after, std
 
 bool same_blocker(const api::Blocker& a, const api::Blocker& b) { return a.kind == b.kind && a.name == b.name; }
 
-/// Only while it waits for its turn: what an answer names is in that answer's record.
+/// Only in Pending and Backoff; blockers named by an answer are in the record of that answer.
 void add_holds(const api::Evacuation& before, const api::Evacuation& after, std::vector<audit::Record>& records) {
   const EvacuationPhase phase = after.status.phase;
   if (phase != EvacuationPhase::kPending && phase != EvacuationPhase::kBackoff) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The records of an Evacuation's life. Pure.
+/// Audit records of an Evacuation. Pure.
 
 #include <optional>
 #include <string>
@@ -12,20 +12,20 @@
 
 namespace controllers::evacuation {
 
-/// What a stored status change means, in the order in which it is to be read: a call that is about to be made
-/// (CallIntended), a cancel accepted or refused, what holds it up while it waits (Held, once for each blocker), and the
-/// transition (PhaseChanged; EvacuationFinished for the verdict).
+/// Records of a stored status change, in reading order: a cancel accepted or refused, the transition (PhaseChanged;
+/// EvacuationFinished for the verdict), each new blocker while it waits (EvacuationHeld), and a call that is about to
+/// be made (CallIntended).
 std::vector<audit::Record> records_of_status(const api::Evacuation& before, const api::Evacuation& after);
 
-/// CallAnswered: Allowed, Refused, or Failed when no answer came.
+/// CallAnswered with decision Allowed, Refused, or Failed if there was no answer.
 audit::Record record_of_answer(const api::Evacuation& evacuation, const evictors::Action& action,
                                const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning);
 
-/// EvacuationStuck: the server refuses to store what becomes of it.
+/// EvacuationStuck: the server refuses to store the Evacuation.
 audit::Record record_of_refused_write(const api::Evacuation& evacuation, const std::string& problem);
 
-/// EvacuationTakenOver: how it stands when another process goes on with it, and the newest transition whole: a crash
-/// between its being stored and its being recorded takes only a line, not what it would have said.
+/// EvacuationTakenOver: the state at which another process resumes, and the full newest transition. If a crash
+/// prevented the record of that transition, its content is still in the log.
 audit::Record record_of_takeover(const api::Evacuation& evacuation);
 
 }  // namespace controllers::evacuation

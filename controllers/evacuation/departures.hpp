@@ -10,18 +10,19 @@
 
 namespace controllers::evacuation {
 
-/// What this process alone knows of the pods that leave, by Evacuation. Losing it costs requests, nothing else: a
-/// successor reads the pod, and finds the replacement again. Thread-safe.
+/// In-memory knowledge of this process about departing pods, by Evacuation. Losing it costs extra requests only: a
+/// successor reads the pod and finds the replacement again. Thread-safe.
 class Departures {
  public:
-  /// The cache shows that pod. When it shows it no more, the pod is gone for good: caches never go back in time.
+  /// Records that the cache shows the pod. If the cache stops showing it, the pod is gone for good, because caches
+  /// never go back in time.
   void note_pod(const api::ObjectKey& evacuation, const std::string& pod_uid);
   bool has_shown(const api::ObjectKey& evacuation, const std::string& pod_uid) const;
-  /// When that was asked first. REQUIRES: has_shown().
+  /// Returns the time of the first call. REQUIRES: has_shown().
   base::TimePoint left_at(const api::ObjectKey& evacuation, base::TimePoint now);
 
-  /// A new pod is the replacement in one Evacuation, also before that is stored. False: it is in another one already.
-  /// A later claim takes the place of an earlier one.
+  /// Claims a new pod as the replacement of one Evacuation, before the status is stored. Returns false if another
+  /// Evacuation holds the claim. A later claim of the same Evacuation replaces the earlier one.
   bool claim(const api::ObjectKey& evacuation, const std::string& replacement_uid);
   bool is_claimed_by_another(const api::ObjectKey& evacuation, const std::string& pod_uid) const;
 
@@ -30,7 +31,7 @@ class Departures {
  private:
   struct KnownDeparture {
     std::string pod_uid;
-    std::string replacement_uid;  ///< empty: none was claimed
+    std::string replacement_uid;  ///< empty if none is claimed
     std::optional<base::TimePoint> left_at;
   };
   void release(KnownDeparture& known);

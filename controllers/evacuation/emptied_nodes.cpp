@@ -6,7 +6,7 @@
 namespace controllers::evacuation {
 namespace {
 
-/// The next wave of a plan is made within this time of the end of the one before.
+/// Maximum time between the end of one wave of a plan and the start of the next.
 constexpr base::minutes kBetweenWaves{2};
 
 }  // namespace

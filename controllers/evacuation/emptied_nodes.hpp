@@ -11,23 +11,23 @@
 
 namespace controllers::evacuation {
 
-/// Key of kEvacuationsByPlan: verified Evacuations of one strategy of one policy. Empty: it is manual.
+/// Key of kEvacuationsByPlan: verified Evacuations of one strategy of one policy. Empty for a manual Evacuation.
 std::string plan_index_key(const api::Evacuation& evacuation);
 
-/// What the stored plan of a policy says of nodes, in all its waves.
+/// Nodes in the stored plan of a policy, over all waves.
 struct PlannedNodes {
-  std::set<std::string> emptied;  ///< pods are to leave them, or they have the taint of nodes that are emptied
-  std::set<std::string> filled;   ///< pods are expected on them
+  std::set<std::string> emptied;  ///< nodes that pods leave so that they become empty
+  std::set<std::string> filled;   ///< nodes that pods are expected on
 };
-/// Does a move of that strategy for that reason leave a node that is to become empty?
+/// Returns whether a move of `strategy` for `reason` leaves a node that is to become empty.
 using EmptiesNode = std::function<bool(const std::string& strategy, const std::string& reason)>;
-/// The moves of that strategy only. Does not look at taints.
+/// Considers the moves of `strategy` only; ignores taints.
 PlannedNodes planned_nodes(const std::vector<api::PlannedMove>& plan, const std::string& strategy,
                            const EmptiesNode& empties_node);
 
-/// Nodes that `evacuation`'s plan empties: those of `planned`, those that `same_plan`, Evacuations with its
-/// plan_index_key(), are to leave while it is there, and those left by the wave before it. A node that pods are
-/// expected on is not emptied, unless they were expected by a wave that is over, and it is emptied now. Pure.
+/// Nodes that `evacuation`'s plan empties: those in `planned`; those that `same_plan` (Evacuations with the same
+/// plan_index_key()) leaves concurrently; and those that the previous wave left. A node on which pods are expected is
+/// excluded, unless only a finished wave expected them and the node is emptied now. Pure.
 std::set<std::string> emptied_nodes(const api::Evacuation& evacuation,
                                     const std::vector<std::shared_ptr<const api::Evacuation>>& same_plan,
                                     const PlannedNodes& planned);

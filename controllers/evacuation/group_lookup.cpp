@@ -14,7 +14,7 @@ using api::EvacuationPhase;
 
 std::string pod_group_key(const std::string& ns, const std::string& pod_group) { return ns + "/" + pod_group; }
 
-/// Before the call is made the PodGroup matters, and never again.
+/// The PodGroup matters only until the eviction is requested.
 bool still_matters(EvacuationPhase phase) {
   return phase == EvacuationPhase::kPending || phase == EvacuationPhase::kPreparing ||
          phase == EvacuationPhase::kBackoff;
@@ -22,7 +22,8 @@ bool still_matters(EvacuationPhase phase) {
 
 using Members = std::map<std::string, PodGroupMember>;  // by pod UID
 
-/// Nobody is admitted before all pods of the PodGroup are asked to leave; creation times are whole seconds.
+/// Whether the pod existed when `own` was admitted: admission waits until all pods of the PodGroup have been asked to
+/// leave. Creation times are whole seconds.
 bool was_asked(const api::Evacuation& own, const api::Pod& pod) {
   const auto& admitted = own.status.started_at;
   return admitted && pod.meta.creation_timestamp < std::chrono::floor<base::seconds>(*admitted);
@@ -35,7 +36,7 @@ void add_live(Members& members, const api::Evacuation& own, const std::shared_pt
                             nullptr,        was_asked(own, *pod)};
 }
 
-/// Who is known only by its Evacuation has left or is leaving: it matters until that is over.
+/// Adds a member whose pod has left or is leaving and that is known only from its Evacuation.
 void add_evacuation(Members& members, const api::Evacuation& own, std::shared_ptr<const api::Evacuation> other) {
   const std::string& uid = other->spec.pod_ref.uid.value;
   if (uid.empty() || uid == own.spec.pod_ref.uid.value || !counts_for_pod_group(own, *other)) return;
@@ -64,7 +65,7 @@ void add_waiting(const std::string& ns, const std::string& pod_group, const api:
     const api::ObjectKey key = each->meta.key();
     if (still_matters(each->status.phase) && !(except && key == *except)) keys.push_back(key);
     if (keys.size() - before <= kMaxPodGroup) continue;
-    keys.resize(before);  // it is too large to begin: each of them looks by itself, every kRefreshWaiting
+    keys.resize(before);  // PodGroup is too large to begin: each member polls at kRefreshWaiting
     return;
   }
 }
@@ -96,7 +97,8 @@ PodGroupView look_up_pod_group(const api::Evacuation& own, const api::Pod* pod,
   if (view.name.empty()) return view;
   const std::string& ns = own.meta.ns;
   Members members;
-  const bool bounded = own.status.attempt == 0;  // those that have begun were admitted, so they are few
+  // Attempts that have begun were admitted, which bounds the number of members.
+  const bool bounded = own.status.attempt == 0;
   const auto too_large = [&] { return bounded && members.size() >= kMaxPodGroup; };
   for (const auto& each : pods.by_index(kPodsByPodGroup, pod_group_key(ns, view.name))) {
     add_live(members, own, each);

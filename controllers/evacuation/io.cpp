@@ -18,7 +18,7 @@ using api::Json;
 
 namespace names = api::well_known;
 
-/// The annotations of an Evacuation that the operator reads.
+/// Annotations of an Evacuation that the operator reads.
 constexpr std::array kOwnAnnotations = {names::kPredictedTargetAnnotation, names::kOriginAnnotation,
                                         names::kCreatorAnnotation, names::kNativeEvictionAnnotation,
                                         names::kNativeEvictionUidAnnotation};
@@ -29,12 +29,12 @@ base::Result<StoredEvacuation> parse_answer(std::string_view raw, api::StoredPar
   std::string unknown_phase;
   auto read = api::read_stored_evacuation(raw, parts, &unknown_phase);
   if (!read) return base::invalid("the server's answer is no Evacuation");
-  // Written by another version. Taken for Pending, what is under way would begin again.
+  // The phase was written by another version. Decoding it as Pending would start the evacuation again.
   if (!unknown_phase.empty()) return base::invalid(fmt::format("status.phase: unknown phase {}", unknown_phase));
   return StoredEvacuation{*std::move(read)};
 }
 
-/// An answer that makes no sense is no refusal: it may be somebody else's who stands between us and the server.
+/// Returns kUnavailable, not a refusal, for an answer that cannot be decoded: it may come from a proxy.
 base::Result<StoredEvacuation> parsed(base::Result<std::string> body) {
   if (!body) return std::move(body).error();
   auto stored = parse_stored_evacuation(*body);
@@ -42,8 +42,8 @@ base::Result<StoredEvacuation> parsed(base::Result<std::string> body) {
   return stored;
 }
 
-/// The answer to a write of `before`'s status. Such a write leaves the spec alone, and the guard tells that nobody else
-/// has changed it: it need not be read again.
+/// Decodes the answer to a write of the status of `before`. An unchanged generation proves that the spec is
+/// unchanged, so it is copied instead of decoded.
 base::Result<StoredEvacuation> parsed_status_answer(base::Result<std::string> body, const api::Evacuation& before) {
   if (!body) return std::move(body).error();
   auto stored = parse_answer(*body, api::StoredParts::kAllButSpec);
@@ -65,7 +65,7 @@ api::StringMap only(const std::array<std::string_view, N>& keys, const api::Stri
   return kept.size() == all.size() ? all : api::StringMap(std::move(kept));
 }
 
-/// Ours, and the first of the others as a sign that there are some (has_foreign_finalizers).
+/// Keeps the operator's finalizer and the first foreign one, which has_foreign_finalizers() detects.
 void trim_finalizers(std::vector<std::string>& finalizers) {
   std::erase_if(finalizers, [foreign = 0](const std::string& each) mutable {
     return each != names::kEvacuationFinalizer && ++foreign > 1;
@@ -73,7 +73,7 @@ void trim_finalizers(std::vector<std::string>& finalizers) {
   finalizers.shrink_to_fit();
 }
 
-/// Of its history stays how it ended, for the audit log, and when the pod began to leave, for observe_past().
+/// Keeps the last entry for the audit log, and the entries at which the pod began to leave for observe_past().
 void trim_history(std::vector<api::HistoryEntry>& history) {
   if (history.empty()) return;
   api::HistoryEntry newest = std::move(history.back());
@@ -163,7 +163,8 @@ base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEv
   const api::Evacuation& evacuation = stored.evacuation;
   auto [was, is] = api::encode_change(evacuation.status, status);
   Json patch = guarded_status_patch(evacuation.meta, was, std::move(is));
-  patch["status"]["phase"] = api::to_string(status.phase);  // a first status says even what is the default
+  // A first status states the phase even if it is the default.
+  patch["status"]["phase"] = api::to_string(status.phase);
   return parsed_status_answer(
       client.patch(kube::kEvacuations, evacuation.meta.key(), kube::PatchType::kMerge, patch, "status"), evacuation);
 }

@@ -10,40 +10,42 @@
 
 namespace controllers::evacuation {
 
-/// An Evacuation as the server has it. Writes are patches of what we know about, so fields we do not know survive.
+/// Evacuation as stored by the server. Writes are patches of known fields, so that unknown fields survive.
 struct StoredEvacuation {
   api::Evacuation evacuation;
-  std::string raw{};  ///< the text that it was read as; only where somebody prints it
+  std::string raw{};  ///< original JSON, set only where it is printed
 };
 
-/// Never fails on a bad spec (Evacuation::spec_problem says so), only on text that is no object with metadata.
+/// Fails only if the text is not an object with metadata. An invalid spec is reported in Evacuation::spec_problem.
 base::Result<StoredEvacuation> parse_stored_evacuation(std::string_view raw);
 
-/// Decoder for an informer of Evacuations, as parse_stored_evacuation(), trimmed.
+/// Decoder for an informer of Evacuations: parse_stored_evacuation() and trim().
 base::Result<api::Evacuation> decode_observed_evacuation(std::string_view json);
-/// The same for whoever asks the whole object something before it trims it, such as who made it.
+/// Decodes without trim(), for callers that need the whole object first, e.g. to verify its creator.
 base::Result<api::Evacuation> decode_whole_evacuation(std::string_view json);
-/// Drops what nobody reads of a cached one: foreign labels, annotations and all but one of the foreign finalizers, and,
-/// once it has ended and is let go by us (is_trimmed()), its parameters, refs, texts and most of its history. Tenants
-/// decide how many there are and how big.
+/// Drops what no reader of the cache needs, since tenants control its number and size: foreign labels and annotations,
+/// and all but one foreign finalizer. If is_trimmed(), drops parameters, refs, messages and most of the history as
+/// well.
 void trim(api::Evacuation& evacuation);
 
-/// Somebody else's finalizers are on it: those of a cached one are not all, so none are written back from it.
+/// Whether the object has finalizers of other components. A cached object lists only one of them, so its finalizers
+/// must not be written back.
 bool has_foreign_finalizers(const api::Evacuation& evacuation);
 
-/// The cached one is not what is stored: no write may be based on it.
+/// Whether trim() dropped fields of spec and status, because the object is terminal and without the operator's
+/// finalizer. Do not base a write on such an object.
 bool is_trimmed(const api::Evacuation& cached);
 
 base::Result<StoredEvacuation> read_evacuation(kube::Client& client, const api::ObjectKey& key);
 
-/// Merge patch of …/status with what `status` changes, guarded by uid and resourceVersion: kConflict when the object
-/// changed meanwhile, also when `stored` came from a cache that lags. kInvalid: the server refuses the object as it
-/// would be, and always will (RefusedWrites).
+/// Sends a merge patch of …/status with the changes in `status`, guarded by uid and resourceVersion. Returns kConflict
+/// if the object changed meanwhile or `stored` came from a stale cache, kInvalid if the server refuses the resulting
+/// object, which is permanent (RefusedWrites).
 base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEvacuation& stored,
                                             const api::EvacuationStatus& status);
 
-/// What of `decision` concerns the main object, as one patch guarded in the same way, with the same errors. REQUIRES:
-/// there is something.
+/// Sends the part of `decision` that concerns the main object as one patch, with the guard and errors of
+/// write_status(). REQUIRES: `decision` changes the main object.
 base::Result<StoredEvacuation> write_main(kube::Client& client, const StoredEvacuation& stored,
                                           const Decision& decision);
 

@@ -18,7 +18,8 @@ std::string_view evictor_label(const api::EvacuationStatus& status) {
   return status.evictor.empty() ? std::string_view("none") : std::string_view(status.evictor);
 }
 
-/// An answer said "not now", and nothing has been asked since. (The count runs on in roll-backs, too.)
+/// Whether the last answer was "not now", without a request since. blocked_count also counts during rollbacks, hence
+/// the check of the phase.
 bool was_blocked(const api::EvacuationStatus& status) {
   const bool asks =
       status.phase == api::EvacuationPhase::kPreparing || status.phase == api::EvacuationPhase::kRequesting;

@@ -9,13 +9,13 @@
 
 namespace controllers::evacuation {
 
-/// Metrics as Prometheus series; the list is in docs/reference/metrics.md. Thread-safe.
+/// Prometheus implementation of Metrics; docs/reference/metrics.md lists the series. Thread-safe.
 class PrometheusMetrics final : public Metrics {
  public:
-  /// The id of the trace that an Evacuation has; empty: none. Any thread.
+  /// Returns the trace ID of an Evacuation, empty if it has none. Called on any thread.
   using TraceOf = std::function<std::string(const api::Evacuation&)>;
 
-  /// `trace_of`, which may be empty, gives histograms their exemplars.
+  /// `trace_of` provides the exemplars of histograms; it may be empty.
   explicit PrometheusMetrics(base::Metrics& metrics, TraceOf trace_of = {})
       : metrics_(metrics), trace_of_(std::move(trace_of)) {}
 
@@ -24,7 +24,7 @@ class PrometheusMetrics final : public Metrics {
 
   void on_refused_write() override;
 
-  /// What the cache shows: keeps the gauge of Evacuations by phase. nullptr: absent.
+  /// Updates the gauge of Evacuations by phase from a cache event. nullptr: absent before or after the event.
   void on_cached(const api::Evacuation* before, const api::Evacuation* after);
 
  private:

@@ -7,11 +7,11 @@
 namespace controllers::evacuation {
 namespace {
 
-/// More rights are not refused at once in practice; beyond that the memory starts anew.
+/// Limit of tracked rights, above the number refused in practice. The table is cleared when full.
 constexpr std::size_t kMaxRights = 2000;
 
-/// The request without the name of its object: rights are given for kinds. A GET keeps the name: one look reads several
-/// objects of a kind, and a role may name those that it allows.
+/// Returns the request without the object name, since rights are granted per kind. A GET keeps the name: one reconcile
+/// reads several objects of a kind, and a role may allow only some names.
 std::string right_of(const kube::Request& request) {
   const std::string name = request.method == "GET" ? std::string() : kube::object_named_by(request);
   const auto at = name.empty() ? std::string::npos : request.path.rfind("/" + name);

@@ -9,17 +9,18 @@
 
 namespace controllers::evacuation {
 
-/// Which requests the API server refuses with 403, by verb, namespace and kind; reads by their whole path. A server
-/// that has just started has not read its roles yet and refuses for a few seconds what it grants afterwards. A 403 that
-/// may be of that sort is asked again. Losing this memory costs kServerStart, nothing else. Thread-safe.
+/// Tracks requests that the API server refuses with 403, by verb, namespace and kind; reads by their whole path. A
+/// server that has just started has not loaded its roles yet and refuses for a few seconds what it grants later, so
+/// such a 403 is retried. Losing this state costs a delay of kServerStart. Thread-safe.
 class MissingRights {
  public:
-  /// A refusal that lasts longer is final.
+  /// A refusal that persists longer is final.
   static constexpr base::seconds kServerStart{20};
-  /// A refusal that is older says nothing about the server of now.
+  /// An older refusal does not count, since the server may have restarted since.
   static constexpr base::minutes kForgottenAfter{5};
 
-  /// Records that `request` was refused; true while that may pass. `now` must be of a steady clock.
+  /// Records that `request` was refused. Returns true while the refusal may be temporary. `now` must be of a steady
+  /// clock.
   bool refused(const kube::Request& request, base::TimePoint now);
   /// Records any other answer.
   void answered(const kube::Request& request);

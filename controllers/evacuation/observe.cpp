@@ -20,21 +20,23 @@
 #include "kube/classify.hpp"
 #include "kube/request.hpp"
 
-/// The observing half of a reconcile: fills `seen_`, decides nothing and changes nothing.
+/// Observing half of a reconcile: fills `seen_`; does not decide or change anything.
 namespace controllers::evacuation {
 namespace {
 
 using api::EvacuationPhase;
 
-/// A read may depend on another one's answer this deep.
+/// Maximum depth of reads that depend on the answers of other reads.
 constexpr int kMaxReadRounds = 6;
-/// Earlier Evacuations of a workload that the ETA is taken from.
+/// Number of earlier Evacuations of a workload that the ETA is based on.
 constexpr std::size_t kPastConsidered = 16;
 
-/// Optional reads without an answer before the others of an evictor are skipped: each may take its whole timeout.
+/// Number of unanswered optional reads after which an evictor's further ones are skipped, since each may take its full
+/// timeout.
 constexpr int kMaxUnanswered = 2;
 
-/// More claims than a node attaches. Anybody may write a pod with thousands: the others are judged as cached.
+/// Maximum number of live reads of PersistentVolumeClaims, above what a node attaches. A pod may list thousands; the
+/// rest is judged by the cache.
 constexpr int kMaxClaimReads = 64;
 
 std::string explain_risk(const api::PersistentVolumeClaim& claim, const api::Pod& pod) {
@@ -42,7 +44,7 @@ std::string explain_risk(const api::PersistentVolumeClaim& claim, const api::Pod
   return risk == api::ClaimRisk::kNone ? std::string() : api::explain_claim_risk(risk, claim.meta.name);
 }
 
-/// An answer that is not the API server's last word on what was read.
+/// Whether the answer is not the API server's final word on the object.
 bool is_transient(const kube::Response& answer, bool refusal_may_pass) {
   const bool is_refusal = answer.status >= 400 && answer.status < 500 && answer.status != 404;
   if (!is_refusal) return false;
@@ -59,7 +61,8 @@ evictors::Document document_of(const evictors::Read& read, evictors::CallResult 
   return {read.name, answer->status, std::move(answer->body)};
 }
 
-/// Of one that succeeded: from its last InProgress to the pod's leaving. nullopt: nobody worked on it for a while.
+/// Returns the time from the last InProgress to the pod's departure, for a succeeded Evacuation. nullopt if it was
+/// never InProgress.
 std::optional<base::Duration> time_in_progress(const api::Evacuation& evacuation) {
   const auto& status = evacuation.status;
   if (status.phase != EvacuationPhase::kSucceeded || !status.in_progress_since || !status.finished_at)
@@ -102,14 +105,14 @@ bool Reconciler::ReconcileRun::observe_cached() {
   return true;
 }
 
-/// What the cache shows of its pod now tells later what its absence means.
+/// Records that the cache shows the pod, which gives its later absence a meaning.
 void Reconciler::ReconcileRun::note_departure(const api::Evacuation& cached) {
   if (api::is_terminal(cached.status.phase)) return reconciler_.departures_.forget(key_);
   if (seen_.pod && seen_.pod->uid() == cached.spec.pod_ref.uid)
     reconciler_.departures_.note_pod(key_, seen_.pod->meta.uid);
 }
 
-/// Siblings, PDBs, duplicates, the spec's validity: whatever the phase needs beyond the pod.
+/// Observes what the phase needs besides the pod: siblings, PDBs, duplicates, validity of the spec.
 void Reconciler::ReconcileRun::observe_surroundings() {
   const api::Evacuation& evacuation = seen_.evacuation;
   observe_origin();
@@ -149,7 +152,7 @@ void Reconciler::ReconcileRun::observe_surroundings() {
   if (deps_.desired_replicas) seen_.desired_replicas = deps_.desired_replicas(key_.ns, *owner);
 }
 
-/// A policy made it for a plan that empties nodes in waves.
+/// Whether a policy created it for a plan that empties nodes in waves.
 bool Reconciler::ReconcileRun::is_of_a_wave() const {
   const api::Evacuation& evacuation = seen_.evacuation;
   return !api::policy_of(evacuation).empty() && deps_.plans_in_waves &&
@@ -169,8 +172,8 @@ std::set<std::string> Reconciler::ReconcileRun::nodes_emptied_with_it() const {
   return emptied_nodes(seen_.evacuation, same_plan, planned);
 }
 
-/// Two that took the same replacement at once: the first by name keeps it, or both would give way to each other
-/// indefinitely.
+/// If two Evacuations took the same replacement concurrently, the first by name keeps it. Otherwise both would yield to
+/// each other indefinitely.
 bool Reconciler::ReconcileRun::yields_to_us(const api::Evacuation& other) const {
   const auto& outcome = seen_.evacuation.status.outcome;
   const bool is_shared =
@@ -178,7 +181,7 @@ bool Reconciler::ReconcileRun::yields_to_us(const api::Evacuation& other) const 
   return is_shared && !api::is_terminal(other.status.phase) && key_ < other.meta.key();
 }
 
-/// For the ETA and the scale of the total timeout.
+/// Durations for the ETA and for scaling the total timeout.
 void Reconciler::ReconcileRun::observe_past() {
   seen_.past_durations.clear();
   const auto& owner = seen_.evacuation.status.pod_owner;
@@ -194,7 +197,7 @@ void Reconciler::ReconcileRun::observe_past() {
   std::sort(seen_.past_durations.begin(), seen_.past_durations.end());
 }
 
-/// What the server has, and what that proves.
+/// Adopts the server's version and verifies its origin.
 void Reconciler::ReconcileRun::adopt(StoredEvacuation stored) {
   stored_ = std::move(stored);
   settle_origin(stored_->evacuation, keys_.get(), deps_.origins);
@@ -204,7 +207,7 @@ void Reconciler::ReconcileRun::adopt(StoredEvacuation stored) {
   show_unsaved();
 }
 
-/// A grant that an earlier reconcile has left to be stored later.
+/// Restores a grant that an earlier reconcile left to be stored later.
 void Reconciler::ReconcileRun::restore_unsaved() {
   unsaved_ = reconciler_.unsaved_of(key_);
   if (!unsaved_) return;
@@ -212,7 +215,8 @@ void Reconciler::ReconcileRun::restore_unsaved() {
   show_unsaved();
 }
 
-/// As if it had been stored when it came, on top of what is. Not where somebody else has taken the attempt on.
+/// Applies the unsaved grant as if it had been stored when the answer came. Drops it if another client has continued
+/// the attempt.
 void Reconciler::ReconcileRun::show_unsaved() {
   if (!unsaved_) return;
   const auto& intent = seen_.evacuation.status.intent;
@@ -228,7 +232,7 @@ void Reconciler::ReconcileRun::show_unsaved() {
   unsaved_events_ = std::move(answered.events);
 }
 
-/// Whether its spec is the one that was accepted, and why it counts as made by hand if it does.
+/// Observes whether the spec is the accepted one, and if the Evacuation counts as manual, why.
 void Reconciler::ReconcileRun::observe_origin() {
   const api::Evacuation& evacuation = seen_.evacuation;
   const bool readable = evacuation.spec_problem.empty();
@@ -241,7 +245,7 @@ void Reconciler::ReconcileRun::observe_origin() {
   observe_creator();
 }
 
-/// Of what the operator made itself nobody asks.
+/// Skipped for Evacuations that the operator created itself.
 void Reconciler::ReconcileRun::observe_creator() {
   seen_.creator.clear();
   if (!deps_.trusts_creators || !keys_ || api::origin_is_verified(seen_.evacuation)) return;
@@ -249,8 +253,8 @@ void Reconciler::ReconcileRun::observe_creator() {
     seen_.creator = api::to_json_text(*subject);
 }
 
-/// The Evacuation carries a signature that no known key verifies. In no phase is anything decided without the keys:
-/// they may have been rotated since they were read last.
+/// Whether the Evacuation has a signature that no known key verifies while keys may be outdated. Nothing is decided in
+/// any phase before the keys are read, because they may have been rotated.
 bool Reconciler::ReconcileRun::waits_for_keys() const {
   const api::Evacuation& evacuation = seen_.evacuation;
   const bool asks = origin_is_open(evacuation) && !api::is_terminal(evacuation.status.phase) &&
@@ -259,8 +263,8 @@ bool Reconciler::ReconcileRun::waits_for_keys() const {
   return prove_origin(evacuation, *keys_, deps_.origins) == OriginProof::kUnknownKey && !deps_.keys.problem().empty();
 }
 
-/// Being deleted because the policy that owns it was? (The garbage collector does not say why it deletes, and anybody
-/// may name any owner.)
+/// Whether the Evacuation is being deleted because its policy was. The garbage collector gives no reason for a
+/// deletion, and any client can name any owner, hence the check of the origin.
 bool Reconciler::ReconcileRun::policy_gone() const {
   const api::ObjectMeta& meta = seen_.evacuation.meta;
   if (!meta.is_terminating() || !deps_.policy_lives || !api::origin_is_verified(seen_.evacuation)) return false;
@@ -269,7 +273,7 @@ bool Reconciler::ReconcileRun::policy_gone() const {
   });
 }
 
-/// One that has begun is only asked whether its spec can still be read.
+/// Checks the spec of an Evacuation that has not begun. A later one only needs a spec that can be decoded.
 void Reconciler::ReconcileRun::check_spec() {
   if (!seen_.spec_problem.empty()) return;
   const api::FieldErrors errors = problems_of(seen_.evacuation.spec, deps_.evictors);
@@ -277,7 +281,7 @@ void Reconciler::ReconcileRun::check_spec() {
   if (errors.empty()) seen_.spec_problem = placement_problem();
 }
 
-/// Required may leave an owner without a pod for good when its node goes.
+/// Restricts Required, which may leave an owner without a pod for good when the target node goes.
 std::string Reconciler::ReconcileRun::placement_problem() const {
   const auto& placement = seen_.evacuation.spec.placement;
   if (!placement) return {};
@@ -299,15 +303,14 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refre
   }
   if (!live) return live.error().during("reading the Evacuation");
   if (live->evacuation.meta.uid != seen_.evacuation.meta.uid) {
-    freshness_.mark_gone();  // another one has its name now: the cache will tell, and that wakes us
+    freshness_.mark_gone();  // another object has its name now; its cache event wakes this key
     return Continue::kNo;
   }
   adopt(*std::move(live));
   return Continue::kYes;
 }
 
-/// A write guarded by the resourceVersion proves that the cached object is the newest: then no read is needed before
-/// it.
+/// A write guarded by the resourceVersion proves that the cached object is the newest, so it needs no read before it.
 bool Reconciler::ReconcileRun::take_cached() {
   const api::Evacuation& cached = seen_.evacuation;
   if (!freshness_.may_write_cached() || is_trimmed(cached) || has_foreign_finalizers(cached)) return false;
@@ -358,7 +361,7 @@ evictors::CallResult Reconciler::ReconcileRun::send_to_service(const ServiceCall
   return deps_.services->send(call, bounded);
 }
 
-/// Which of those pods another unfinished Evacuation moves, by the cache.
+/// Lists which of the pods of `read` another unfinished Evacuation moves, by the cache.
 evictors::Document Reconciler::ReconcileRun::evacuated_pods(const evictors::Read& read) const {
   api::Json names = api::Json::array();
   for (const std::string& pod : read.pods) {
@@ -390,7 +393,7 @@ base::Status Reconciler::ReconcileRun::read_documents_of(const std::string& evic
   return base::Done{};
 }
 
-/// A vote may have been taken back, or its Evacuation deleted, since the cache saw it.
+/// Reads the votes live: one may have been withdrawn, or its Evacuation deleted, since the cache saw it.
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refresh_pod_group() {
   for (PodGroupMember& member : seen_.pod_group.members) {
     if (!member.evacuation) continue;
@@ -404,7 +407,7 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refre
   return Continue::kYes;
 }
 
-/// What the evictors ask for beside the pod, until they want nothing more.
+/// Reads the documents of the evictors until they want no more.
 base::Status Reconciler::ReconcileRun::read_documents() {
   seen_.documents.clear();
   seen_.not_allowed.clear();
@@ -419,7 +422,7 @@ base::Status Reconciler::ReconcileRun::read_documents() {
   return base::Done{};
 }
 
-/// Everything that leads to a write or a call is decided on live reads: the caches lag.
+/// Reads live everything that a write or call is decided on, because the caches lag.
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refresh() {
   if (!stored_ && !take_cached()) {
     auto evacuation = refresh_evacuation();
@@ -453,7 +456,7 @@ void Reconciler::ReconcileRun::observe_budgets() {
   }
 }
 
-/// By the cache. A PodGroup that it does not know says nothing: before a call it is read live.
+/// By the cache. An unknown PodGroup proves nothing; it is read live before a call.
 void Reconciler::ReconcileRun::observe_scheduling_group() {
   seen_.whole_group.clear();
   if (!seen_.pod || seen_.pod->scheduling_group.empty() || deps_.pod_groups == nullptr) return;
@@ -467,8 +470,8 @@ bool Reconciler::ReconcileRun::has_unknown_group() const {
          !deps_.pod_groups->get({key_.ns, seen_.pod->scheduling_group.get()});
 }
 
-/// A list of one, as the operator's role has no get. Where there is no such PodGroup, its pods leave one by one. A 403
-/// that lasts ends as the group that leaves as a whole would: it may be one.
+/// Lists with a field selector, because the operator's role has no get. The pods of a missing PodGroup leave one by
+/// one. A persistent 403 is treated like a PodGroup that leaves as a whole, since it may be one.
 base::Status Reconciler::ReconcileRun::refresh_scheduling_group() {
   const std::string& name = seen_.pod->scheduling_group.get();
   kube::ListOptions options;
@@ -492,7 +495,7 @@ base::Status Reconciler::ReconcileRun::refresh_scheduling_group() {
   return base::Done{};
 }
 
-/// By the cache. A claim that it does not know says nothing: before a call all are read live.
+/// By the cache. An unknown PersistentVolumeClaim proves nothing; all of them are read live before a call.
 void Reconciler::ReconcileRun::observe_claims() {
   observe_scheduling_group();
   seen_.claim_risk.clear();
@@ -505,7 +508,7 @@ void Reconciler::ReconcileRun::observe_claims() {
   }
 }
 
-/// Right before a call that moves the pod. What is deleted between this and the call is deleted too late to be seen.
+/// Called right before a call that moves the pod. A deletion between this read and the call is not noticed.
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refresh_claims() {
   if (has_unknown_group()) {
     if (auto group = refresh_scheduling_group(); !group) return group.error();
@@ -515,7 +518,7 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refre
     if (!api::uses_claim(volume) || volume.source.empty() || ++reads > kMaxClaimReads) continue;
     auto body = deps_.client.get(kube::kPersistentVolumeClaims, {key_.ns, volume.source});
     const bool is_missing = !body && base::is_not_found(body.error());
-    if (is_missing && volume.kind == api::VolumeKind::kEphemeral) continue;  // the replacement gets another one
+    if (is_missing && volume.kind == api::VolumeKind::kEphemeral) continue;  // the replacement gets a new one
     if (!body && !is_missing) return body.error().during("reading PersistentVolumeClaim " + volume.source);
     if (is_missing) {
       seen_.claim_risk = fmt::format("its PersistentVolumeClaim {} does not exist: nobody keeps its volume but the pod",

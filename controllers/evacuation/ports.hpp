@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the Evacuation controller needs from the world beside kube::Client; implemented by the wiring.
+/// Interfaces that the Evacuation controller needs besides kube::Client; implemented by the wiring.
 
 #include <cstdint>
 #include <optional>
@@ -14,59 +14,58 @@
 
 namespace controllers::evacuation {
 
-/// Which service is called, as what, and for whom.
+/// Identifies a call to a service.
 struct ServiceCall {
-  std::string service;  ///< empty: the API server
+  std::string service;  ///< empty for the API server
   std::string use;      ///< one of api::kServiceUses
-  std::string ns;       ///< of the Evacuation
+  std::string ns;       ///< namespace of the Evacuation
 };
 
-/// HTTPS services beside the API server that evictors call by name (webhooks, Patroni): endpoints and credentials are
-/// the operator's configuration, never an object's. Thread-safe; each call has a timeout.
+/// HTTPS services that evictors call by name besides the API server (webhooks, Patroni). Endpoints and credentials come
+/// from the operator's configuration, never from an object. Thread-safe; each call has a timeout.
 class ServiceCaller {
  public:
   virtual ~ServiceCaller() = default;
-  /// Why the operator's configuration forbids this call: it names service, namespace and field. Empty: it may be made,
-  /// or there is no service of that name.
+  /// Returns why the operator's configuration forbids this call, naming service, namespace and field. Empty if the call
+  /// is allowed or the service does not exist.
   virtual std::string refusal(const ServiceCall& call) const = 0;
-  /// kInvalid: there is no service of that name, or refusal() is not empty.
+  /// Returns kInvalid if the service does not exist or refusal() is not empty.
   virtual evictors::CallResult send(const ServiceCall& call, const kube::Request& request) = 0;
   virtual const std::vector<std::string>& names() const = 0;
 };
 
-/// Prometheus sees it through this. Thread-safe. Labels never hold pod names.
+/// Metrics of the Evacuation controller. Labels never contain pod names. Thread-safe.
 class Metrics {
  public:
   virtual ~Metrics() = default;
-  /// A stored status change: phases, durations, results, blocked time and aborts all follow from the two states.
+  /// Reports a stored status change; phases, durations, results, blocked time and aborts are derived from both states.
   virtual void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) = 0;
-  /// An answer to a call of ours; `code` 0: none came.
+  /// Reports the answer to a call; `code` is 0 if there was none.
   virtual void on_answer(std::string_view action, int code, std::string_view response_class) = 0;
-  /// The server refuses to store what becomes of an Evacuation; once for each version of it.
+  /// Reports that the server refuses to store an Evacuation, once per version of it.
   virtual void on_refused_write() {}
 };
 
-/// The audit log as the Evacuation controller sees it. Thread-safe; never fails, and blocks no longer than a write
-/// does.
+/// Audit log as used by the Evacuation controller. Never fails; blocks at most for one write. Thread-safe.
 class Audit {
  public:
   virtual ~Audit() = default;
-  /// A stored status change: transitions, intents, cancels, blocks and verdicts follow from the two states.
+  /// Reports a stored status change; transitions, intents, cancels, blockers and verdicts are derived from both states.
   virtual void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) = 0;
-  /// The answer to a mutating call under the current token, and what the evictor read in it.
+  /// Reports the answer to a mutating call under the current token, and the evictor's interpretation of it.
   virtual void on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
                          const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning,
                          base::TimePoint now) = 0;
-  /// Header traceparent of the call that is about to be sent, `now`; empty: it is not traced.
+  /// Returns the traceparent header of the call that is about to be sent at the given time, empty if it is not traced.
   virtual std::string context_of_call(const api::Evacuation&, const evictors::Action&, base::TimePoint) const {
     return {};
   }
-  /// The server refuses to store what becomes of it; once for each version of it.
+  /// Reports that the server refuses to store an Evacuation, once per version of it.
   virtual void on_refused_write(const api::Evacuation&, const std::string& /*problem*/, base::TimePoint) {}
-  /// Set: no Evacuation is admitted now, and why.
+  /// Returns the reason if no Evacuation may be admitted now.
   virtual std::optional<api::Blocker> admission_blocker() const = 0;
 };
-/// Keeps nothing, blocks nobody.
+/// No-op implementation of Audit that never blocks admission.
 Audit& no_audit();
 
 }  // namespace controllers::evacuation

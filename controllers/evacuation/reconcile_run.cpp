@@ -22,25 +22,25 @@ using api::ConditionType;
 using api::EvacuationPhase;
 using base::kv;
 
-/// Writes and calls of one reconcile. More would be a circle; the rest is done at the next one.
+/// Maximum number of writes and calls per reconcile, which breaks loops. The rest is left to the next reconcile.
 constexpr int kMaxRounds = 24;
-/// How often an answer is recorded again on top of somebody else's write.
+/// Maximum number of attempts to record an answer when other clients change the object.
 constexpr int kConflictRetries = 4;
-/// A PDB that shows allowance right after it refused is asked again that many times.
+/// Maximum number of retries against a PDB that shows allowance right after it refused.
 constexpr int kRetriesOnAllowance = 3;
-/// Without the keys that tell who made an Evacuation.
+/// Retry delay while the keys that verify the creator of an Evacuation are missing.
 constexpr base::seconds kNoKeysRetry{10};
-/// A grant is stored so soon at the latest.
+/// Maximum delay before a grant is stored.
 constexpr base::seconds kStoredWithin{1};
-/// A pod that has left is told so soon at the latest, where nobody waits for its slot: often its replacement is Ready
-/// then.
+/// Maximum delay before "pod has left" is stored when no Evacuation waits for the slot. Usually the replacement is
+/// Ready by then, and one write covers both.
 constexpr base::seconds kLeavingToldWithin{1};
-/// Which new pod is awaited is told with the next write, and after so long by itself.
+/// Maximum delay before a change of the awaited replacement is stored, unless another write includes it earlier.
 constexpr base::seconds kCandidateToldAfter{30};
-/// The pod of a deleted Evacuation is looked at so often, and so long after its grace.
+/// Poll interval for the pod of a deleted Evacuation, and how long after its grace period it is polled.
 constexpr base::seconds kLookAtDeparting{5};
 constexpr base::seconds kSlowestEnd{120};
-/// A call that has less time left than this is not begun.
+/// Minimum remaining time to start a call.
 constexpr base::milliseconds kMinCall{1000};
 
 const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
@@ -50,7 +50,7 @@ const api::Blocker* pdb_blocker(const api::Evacuation& evacuation) {
   return nullptr;
 }
 
-/// How many pods the PDB that holds its PodGroup, as seen, has to let go at once; 0: none holds it.
+/// Number of pods that the PDB blocking the PodGroup must allow at once; 0 if no PDB blocks it.
 std::int32_t needed_of_budget(const Observed& seen) {
   const api::Blocker* blocker = pdb_blocker(seen.evacuation);
   if (!blocker || seen.evacuation.status.phase != EvacuationPhase::kPending) return 0;
@@ -62,13 +62,14 @@ std::int32_t needed_of_budget(const Observed& seen) {
   return 0;
 }
 
-/// Neither refused nor based on an old version. One that is cut off by the end of this process is the next one's.
+/// Whether the server may have carried out the failed write. A write that was cut off by shutdown is handled by the
+/// next process.
 bool may_have_been_stored(const base::Error& error) {
   return error.code != base::ErrorCode::kInvalid && error.code != base::ErrorCode::kConflict &&
          error.code != base::ErrorCode::kNotFound && error.code != base::ErrorCode::kCancelled;
 }
 
-/// Names of the fields that were written and are not as they were written.
+/// Names of the written fields that the server did not store as written.
 std::string unkept_fields(const api::EvacuationStatus& written, const api::EvacuationStatus& stored) {
   const api::Json wanted = api::encode_status(written);
   const api::Json kept = api::encode_status(stored);
@@ -87,8 +88,8 @@ base::Status Reconciler::ReconcileRun::check_leader() const {
   return base::Error{base::ErrorCode::kCancelled, "this replica does not lead (any more)"};
 }
 
-/// A 404 to a POST is for the evictor to judge, and a live read follows it. Any other that does not name the object
-/// says nothing about it.
+/// Replaces a 404 that does not name the object with an error, because it proves nothing about the object. Exempt are
+/// services, and POST, where the evictor interprets the 404 and a live read follows.
 evictors::CallResult Reconciler::ReconcileRun::send_action(const evictors::Action& action) {
   auto answer = send_limited(action);
   const bool is_judged = !action.service.empty() || action.request.method == "POST";
@@ -97,7 +98,7 @@ evictors::CallResult Reconciler::ReconcileRun::send_action(const evictors::Actio
   return answer;
 }
 
-/// No more evictions at once than configured, whatever the number of workers.
+/// Limits concurrent evictions to the configured number, independent of the number of workers.
 evictors::CallResult Reconciler::ReconcileRun::send_limited(const evictors::Action& action) {
   const auto fence = [&] { return time_for_call(action.request.timeout); };
   const ServiceCall target{action.service, action.service_use, key_.ns};
@@ -120,7 +121,7 @@ base::Result<base::milliseconds> Reconciler::ReconcileRun::time_for_call(base::m
   return base::Error{base::ErrorCode::kTimeout, "the call's turn came too late: it was not sent"};
 }
 
-/// Nothing tells us when a document changes: the evictor says how often to read it.
+/// No watch reports changes of documents, so the evictor sets the poll interval.
 kube::Requeue Reconciler::ReconcileRun::poll_documents(const kube::Requeue& requeue) const {
   const evictors::Evictor* evictor = deps_.evictors.find(seen_.evacuation.status.evictor);
   if (!freshness_.has_documents() || !evictor || api::is_terminal(seen_.evacuation.status.phase)) return requeue;
@@ -131,18 +132,19 @@ kube::Requeue Reconciler::ReconcileRun::poll_documents(const kube::Requeue& requ
 base::Result<kube::Requeue> Reconciler::ReconcileRun::finish_round(const Decision& decision) {
   const auto phase = decision.status.phase;
   const bool may_wait = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
-  // It waits for something else now (a person, its back-off, its owner): others may have its slot.
+  // Waits for something other than a slot (user, backoff, owner), so the slot is released.
   const bool gives_back = seen_.slot.state == Slot::State::kNotAsked;
   if (gives_back && (may_wait || goes_on_without_slot(seen_.evacuation)))
     deps_.admission.withdraw(key_, seen_.evacuation.status.attempt);
-  // A pod that leaves needs no further attempt. The slot of this attempt stays: the queue may see it later than we do.
+  // A departing pod needs no further attempt. The slot of this attempt is kept, because the queue may observe the pod
+  // later than this reconcile.
   if (gives_back && (phase == EvacuationPhase::kEvicting || phase == EvacuationPhase::kVerifying))
     deps_.admission.withdraw_later_attempts(key_, seen_.evacuation.status.attempt);
   if (gives_back && may_wait && deps_.reservations) deps_.reservations->release_unused(key_);
   if (api::is_terminal(phase)) forget_asked();
   remember_blocked();
   if (budget_opened_meanwhile()) return kube::Requeue::in(base::Duration::zero());
-  // Too soon after the last call: not forgotten. In any other phase nothing would ever take it.
+  // The wake came too soon after the last call, so it is kept. In any other phase it would never be consumed.
   if (seen_.woken && phase == EvacuationPhase::kRequesting && pdb_blocker(seen_.evacuation))
     reconciler_.pdb_waiters_.wake_waiter(key_);
   return poll_documents(decision.requeue);
@@ -154,15 +156,15 @@ base::Result<kube::Requeue> Reconciler::ReconcileRun::settle_for(const Decision&
   return kube::Requeue::in(finished->after ? std::min(*finished->after, most) : most);
 }
 
-/// The server takes what we write and drops it: it has the CRD of an older version. The same write again would bring no
-/// more, so it waits as it is, and is tried again later and later.
+/// The server accepts the status but does not keep all fields, because its CRD is of another version. Repeating the
+/// write would not help, so the state is kept and retried with backoff.
 base::Result<kube::Requeue> Reconciler::ReconcileRun::finish_unsaved(const Decision& decision) {
   if (auto finished = finish_round(decision); !finished) return finished;
   return base::unavailable(fmt::format("the API server does not keep {} of the status: its CRD is of another version",
                                        unkept_fields(decision.status, seen_.evacuation.status)));
 }
 
-/// Who waits for a PDB is woken once that allows more.
+/// Registers the Evacuation in the wait list of the PDB that blocks it, or removes it.
 void Reconciler::ReconcileRun::remember_blocked() {
   const api::Evacuation& evacuation = seen_.evacuation;
   const api::Blocker* blocker = pdb_blocker(evacuation);
@@ -175,7 +177,8 @@ void Reconciler::ReconcileRun::remember_blocked() {
       {effective_priority(evacuation, deps_.rules.manual_priority), blocker->since, together});
 }
 
-/// Between the read of the PodGroup's budget and our entry in its wait list nobody would have woken us.
+/// Whether the PDB opened between the check of the PodGroup's budget and the registration in its wait list, when no
+/// wake would follow.
 bool Reconciler::ReconcileRun::budget_opened_meanwhile() const {
   const std::int32_t needed = needed_of_budget(seen_);
   if (needed == 0) return false;
@@ -189,7 +192,8 @@ void Reconciler::ReconcileRun::mark_dead(const std::string& evictor) {
   if (reconciler_.mark_dead(evictor, key_.ns, is_trusted, now)) seen_.dead_until[evictor] = now + kDeadFor;
 }
 
-/// It may have been deleted while an earlier reconcile asked for its slot: then the queue heard of the deletion first.
+/// Releases the slot again: if the object was deleted while an earlier reconcile requested the slot, the queue observed
+/// the deletion before the request.
 kube::Requeue Reconciler::ReconcileRun::forget_deleted() {
   reconciler_.pdb_waiters_.forget(key_);
   reconciler_.refused_.forget(key_);
@@ -199,7 +203,7 @@ kube::Requeue Reconciler::ReconcileRun::forget_deleted() {
   return kube::Requeue::await_change();
 }
 
-/// Nobody records any more what becomes of its pod, but while that leaves its slot is taken.
+/// Keeps the slot while the pod of a deleted Evacuation is leaving, although its outcome is not recorded any more.
 bool Reconciler::ReconcileRun::pod_still_departs() const {
   const auto departing = deps_.admission.departing(key_);
   const auto pod = departing ? deps_.pods.get({key_.ns, departing->pod}) : nullptr;
@@ -213,7 +217,7 @@ bool Reconciler::ReconcileRun::pod_still_departs() const {
   return now < (deletion ? *deletion + kSlowestEnd : departing->since + evictors::kCallTimeout);
 }
 
-/// What was asked for by what the cache showed before the end: nobody else will give it back.
+/// Releases what was requested based on the cached state before the end; no other component releases it.
 void Reconciler::ReconcileRun::forget_asked() {
   deps_.admission.forget(key_);
   if (deps_.reservations) deps_.reservations->release_unused(key_);
@@ -222,7 +226,7 @@ void Reconciler::ReconcileRun::forget_asked() {
 base::Result<kube::Requeue> Reconciler::ReconcileRun::run() {
   if (!observe_cached()) return forget_deleted();
   if (waits_for_keys()) return kube::Requeue::in(kNoKeysRetry);
-  // The caches do not hold what this evictor reads.
+  // The caches do not contain what this evictor reads.
   if (!wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) {
     if (auto live = refresh(); !live) return live.error();
   }
@@ -235,7 +239,7 @@ base::Result<kube::Requeue> Reconciler::ReconcileRun::run() {
     }
     if (!decision.dead.empty()) mark_dead(decision.dead);
     if (!claims_replacement(decision)) {
-      observe_surroundings();  // another one was faster: it counts as claimed from now on
+      observe_surroundings();  // another Evacuation claimed the pod first; read again, it now shows as claimed
       continue;
     }
     if (const auto left = may_still_wait(decision)) return settle_for(decision, *left);
@@ -255,8 +259,7 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::act_o
   return refresh();
 }
 
-/// That a pod leaves, or has left, is never taken back, and the write is guarded by the Evacuation's version: no read
-/// would tell more.
+/// The departure of a pod is final, and the write is guarded by the Evacuation's version, so a live read adds nothing.
 bool Reconciler::ReconcileRun::follows_from_cached(const Decision& decision) {
   if (!only_records_plain(decision) || !seen_.pod_is_cached) return false;
   const EvacuationPhase before = seen_.evacuation.status.phase;
@@ -270,23 +273,23 @@ bool Reconciler::ReconcileRun::follows_from_cached(const Decision& decision) {
   return is_told && wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty() && (stored_ || take_cached());
 }
 
-/// Of an evictor that leaves no marks, and nothing but the status is written.
+/// Whether the decision writes only the status, and its evictor leaves no marks on objects.
 bool Reconciler::ReconcileRun::only_records_plain(const Decision& decision) const {
   const bool does_more =
       decision.action || decision.fill || decision.add_finalizer || decision.remove_finalizer || decision.remove_object;
   return !does_more && decision.status.evictor == evictors::EvictionApi::kName && !seen_.evacuation.spec.dry_run;
 }
 
-/// By the cache alone.
+/// Whether the pod has left, according to the cache.
 bool Reconciler::ReconcileRun::is_seen_to_have_left() const {
   const api::PodUid& uid = seen_.evacuation.spec.pod_ref.uid;
   if (seen_.pod && seen_.pod->uid() == uid) return seen_.pod->is_terminal();
   return reconciler_.departures_.has_shown(key_, uid.value);
 }
 
-/// A plain eviction carries the pod's UID and resourceVersion, and the write before it the Evacuation's. Where a budget
-/// covers the pod it is read first all the same: some servers charge the budget before they look at the versions. So it
-/// is where a grant showed no effect: the cache may have heard nothing for long.
+/// A plain eviction carries the pod's UID and resourceVersion, and the write before it those of the Evacuation.
+/// Requires a live read nevertheless if a PDB covers the pod, because some servers charge the budget before they check
+/// the versions, and if a grant showed no effect, because the cache may be stuck.
 bool Reconciler::ReconcileRun::is_bound_to_cached(const Decision& decision) {
   const bool is_plain = decision.action && decision.action->name == evictors::kPostEviction &&
                         decision.status.evictor == evictors::EvictionApi::kName && !decision.fill &&
@@ -299,7 +302,7 @@ bool Reconciler::ReconcileRun::is_bound_to_cached(const Decision& decision) {
   return stored_ || take_cached();
 }
 
-/// Asks for the slot; with it decide() wants to know more than before.
+/// Requests the slot, then reads the documents that decide() needs once it has the slot.
 base::Status Reconciler::ReconcileRun::take_slot(const Decision& decision) {
   if (auto asked = obtain_slot(decision); !asked) return asked;
   return may_carry_out() ? read_documents() : base::Done{};
@@ -313,28 +316,27 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::carry
     return refresh_pod_group();
   if (auto looked = check_before_call(decision)) return *std::move(looked);
   const bool writes = unsaved_ || !(decision.status == seen_.evacuation.status);
-  if (!writes && !freshness_.evacuation_is_live())
-    return refresh_evacuation();  // no guarded write would come before the call
+  if (!writes && !freshness_.evacuation_is_live()) return refresh_evacuation();  // no guarded write precedes the call
   if (writes) {
     auto stored = store_status(decision);
     if (!stored || *stored == Continue::kNo) return stored;
-    if (!stored_) return Continue::kYes;  // somebody else wrote meanwhile: decide again on what is there now
+    if (!stored_) return Continue::kYes;  // another client wrote meanwhile: decide again
     if (decision.action && decision.status.intent != seen_.evacuation.status.intent)
-      return Continue::kYes;  // no call whose intent the server has not kept (I3)
+      return Continue::kYes;  // no call whose intent is not stored (I3)
     if (decision.action) write_kept_nothing_ = false;
   }
   return decision.action ? call(*decision.action) : base::Result<Continue>(Continue::kYes);
 }
 
-/// What has to be known before the pod, or whoever moves it, is told anything; decide() is asked again with it.
-/// nullopt: the call may be made, as far as we can see.
+/// Reads what must be known before a call that leads the pod away; decide() then runs again. Returns nullopt if the
+/// call may be made.
 std::optional<base::Result<Reconciler::ReconcileRun::Continue>> Reconciler::ReconcileRun::check_before_call(
     const Decision& decision) {
   const auto& action = decision.action;
   if (!action || !evictors::leads_away(action->role)) return std::nullopt;
   if (!action->service.empty() && deps_.services)
     seen_.not_allowed = deps_.services->refusal({action->service, action->service_use, key_.ns});
-  if (!seen_.not_allowed.empty()) return Continue::kYes;  // no intent is stored of what is not sent
+  if (!seen_.not_allowed.empty()) return Continue::kYes;  // no intent is stored for a call that is not sent
   const bool has_claims = seen_.pod && std::ranges::any_of(seen_.pod->volumes, api::uses_claim);
   if ((has_claims || has_unknown_group()) && !freshness_.claims_are_live()) return refresh_claims();
   return std::nullopt;
@@ -390,7 +392,7 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::store
   if (!written) return written.error().during("writing the Evacuation's status");
   if (!stored_ || freshness_.evacuation_is_gone()) return written;
   write_kept_nothing_ = before.meta.resource_version == seen_.evacuation.meta.resource_version;
-  if (write_kept_nothing_) return written;  // nothing has happened
+  if (write_kept_nothing_) return written;  // the server stored nothing
   notify_stored({before, seen_.evacuation.status, news_of(decision)});
   unsaved_events_.clear();
   return written;
@@ -402,12 +404,12 @@ std::vector<kube::Event> Reconciler::ReconcileRun::news_of(const Decision& decis
   return news;
 }
 
-/// The answers to writes were lost, and the object shows them now.
+/// Publishes writes whose answers were lost and that the object now shows.
 void Reconciler::ReconcileRun::confirm_write() {
   for (const UnconfirmedWrite& each : reconciler_.unconfirmed_.take_shown(seen_.evacuation)) notify_stored(each);
 }
 
-/// Metrics, audit records, Events and the log of a status that is stored. `seen_` shows it.
+/// Publishes metrics, audit records, Events and the log entry of a stored status. `seen_` shows it.
 void Reconciler::ReconcileRun::notify_stored(const UnconfirmedWrite& write) {
   api::Evacuation after = seen_.evacuation;
   after.status = write.after;
@@ -422,7 +424,8 @@ void Reconciler::ReconcileRun::notify_stored(const UnconfirmedWrite& write) {
              kv("reason", after.status.reason), kv("token", after.status.token)});
 }
 
-/// A call without its record would look like one of an intruder, whatever became of the write that came before it.
+/// Records the intent before its call, whatever happened to the preceding write. A call without a record would look
+/// like one of an intruder.
 void Reconciler::ReconcileRun::record_intent() {
   const auto& intent = seen_.evacuation.status.intent;
   if (intent == recorded_intent_) return;
@@ -446,7 +449,7 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::call(
   action.request.traceparent = deps_.audit.context_of_call(seen_.evacuation, action, deps_.clock.now());
   const evictors::CallResult answer = send_action(action);
   if (!answer && answer.error().code == base::ErrorCode::kCancelled)
-    return answer.error();  // shutting down: resumed later
+    return answer.error();  // shutting down; resumed later
   auto recorded = record_answer(action, answer);
   if (recorded) return recorded;
   deps_.metrics.on_answer(action.name, answer ? answer->status : 0, "NotRecorded");
@@ -454,7 +457,7 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::call(
   return recorded.error().during("recording the answer to " + action.name);
 }
 
-/// The answer must not be lost to somebody else's write: it is recorded on top of that.
+/// Records the answer, on top of concurrent writes of other clients if necessary, so that it is not lost.
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::record_answer(
     const evictors::Action& action, const evictors::CallResult& answer) {
   for (int i = 0; i < kConflictRetries; ++i) {
@@ -484,8 +487,8 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::recor
   return base::Error{base::ErrorCode::kConflict, "the Evacuation keeps changing while its status is written"};
 }
 
-/// The pod of a plain eviction is often gone within the second, and then one write tells all. Nothing is lost with it:
-/// the stored intent is unresolved, and whoever takes over finds out as after a lost answer.
+/// The pod of a plain eviction often goes within a second, and then one write covers both facts. A crash loses nothing:
+/// the stored intent is unresolved, and the successor recovers as after a lost answer.
 bool Reconciler::ReconcileRun::may_store_later(const Decision& answered, const evictors::Action& action) const {
   const evictors::Evictor* evictor = deps_.evictors.find(answered.status.evictor);
   return action.name == evictors::kPostEviction && evictor && !evictor->leaves_marks() &&
@@ -500,7 +503,8 @@ void Reconciler::ReconcileRun::store_later(const evictors::Action& action, const
   show_unsaved();
 }
 
-/// How long what is new may stay unstored, until more of it can be told at once; nullopt: it has to be stored now.
+/// Returns how long the new state may stay unstored so that one write covers more of it; nullopt if it must be stored
+/// now.
 std::optional<base::Duration> Reconciler::ReconcileRun::may_still_wait(const Decision& decision) {
   if (decision.action || seen_.evacuation.spec.cancel.requested || seen_.evacuation.meta.is_terminating())
     return std::nullopt;
@@ -510,7 +514,8 @@ std::optional<base::Duration> Reconciler::ReconcileRun::may_still_wait(const Dec
   return left > base::Duration::zero() ? std::optional(left) : std::nullopt;
 }
 
-/// A crash loses no more than an answer that got lost, and what the pods show anyway.
+/// Latest time to store the decision; nullopt for now. A crash before that loses no more than a lost answer, and what
+/// the pods show anyway.
 std::optional<base::TimePoint> Reconciler::ReconcileRun::store_by(const Decision& decision) {
   const EvacuationPhase before = seen_.evacuation.status.phase;
   const EvacuationPhase after = decision.status.phase;
@@ -525,7 +530,7 @@ std::optional<base::TimePoint> Reconciler::ReconcileRun::store_by(const Decision
   return reconciler_.departures_.left_at(key_, reconciler_.steady_now()) + kLeavingToldWithin;
 }
 
-/// Another new pod is awaited, or is on a node now.
+/// Whether the decision only changes the awaited replacement pod or its node.
 bool Reconciler::ReconcileRun::shows_only_another_candidate(const Decision& decision) const {
   const api::EvacuationStatus& stored = seen_.evacuation.status;
   const auto* told = api::find_condition(stored.conditions, ConditionType::kReplacementReady);
@@ -539,7 +544,7 @@ bool Reconciler::ReconcileRun::shows_only_another_candidate(const Decision& deci
   return rest == stored;
 }
 
-/// False: another Evacuation has counted that pod meanwhile.
+/// Returns false if another Evacuation has claimed the replacement meanwhile.
 bool Reconciler::ReconcileRun::claims_replacement(const Decision& decision) {
   const auto& outcome = decision.status.outcome;
   if (!outcome || !outcome->replacement) return true;
@@ -555,7 +560,7 @@ void Reconciler::ReconcileRun::forget_unsaved() {
   reconciler_.forget_unsaved(key_);
 }
 
-/// A patch answers with the pod as it is now: without it the next decision would ask to patch again.
+/// Takes the current pod from the answer to a patch; otherwise the next decision would patch again.
 void Reconciler::ReconcileRun::take_pod_from(const evictors::Action& action, const evictors::CallResult& answer) {
   if (action.request.method != "PATCH" || !answer || answer->status != 200) return;
   auto pod = api::decode_pod(answer->body);
@@ -564,7 +569,8 @@ void Reconciler::ReconcileRun::take_pod_from(const evictors::Action& action, con
   }
 }
 
-/// The PDB's allowance may have risen between its refusal and our record of it: nobody would wake us then.
+/// The PDB's allowance may have risen between its refusal and the registration in the wait list, when no wake would
+/// follow.
 void Reconciler::ReconcileRun::retry_on_allowance() {
   seen_.woken = false;
   const api::Evacuation& evacuation = seen_.evacuation;
@@ -576,7 +582,7 @@ void Reconciler::ReconcileRun::retry_on_allowance() {
     reconciler_.pdb_waiters_.wake_waiter(key_);
 }
 
-/// No attempt goes on whose next step cannot be written down first (I3). Whoever fixes the spec wakes it by that.
+/// An attempt whose next step cannot be stored first must not continue (I3). A fix of the spec wakes it.
 kube::Requeue Reconciler::ReconcileRun::give_up(const base::Error& refusal) {
   const api::Evacuation& evacuation = stored_->evacuation;
   const base::TimePoint now = deps_.clock.now();

@@ -14,10 +14,10 @@
 
 namespace controllers::evacuation {
 
-/// Made for one call of Reconciler::reconcile(), used by its thread alone, and thrown away.
+/// Created for one call of Reconciler::reconcile() and used by its thread only.
 class Reconciler::ReconcileRun {
  public:
-  /// `reconciler` and `key` must outlive it.
+  /// `reconciler` and `key` must outlive the object.
   ReconcileRun(Reconciler& reconciler, const api::ObjectKey& key)
       : reconciler_(reconciler),
         deps_(reconciler.deps_),
@@ -25,18 +25,19 @@ class Reconciler::ReconcileRun {
         log_(deps_.log.with({base::kv("evacuation", key.to_string())})),
         keys_(deps_.keys.keys()) {}
 
-  /// Errors as reconcile(): each is worth a retry, except when was_refused().
+  /// Returns errors as reconcile() does: they should be retried unless was_refused().
   base::Result<kube::Requeue> run();
-  /// After run() failed: the server said that it will never store this.
+  /// Whether run() failed because the server permanently refuses the write.
   bool was_refused() const { return freshness_.write_was_refused(); }
-  /// Gives up slot, free capacity and wait for a PDB; tells it once for each version. REQUIRES: was_refused().
+  /// Releases slot, reserved capacity and the place in PDB wait lists; reports the refusal once per version of the
+  /// object. REQUIRES: was_refused().
   kube::Requeue give_up(const base::Error& refusal);
 
  private:
-  /// Whether there still is an Evacuation to go on with.
+  /// Whether the Evacuation still exists.
   enum class Continue { kYes, kNo };
 
-  // --- observe.cpp: what is seen, first in the caches, then live
+  // --- observe.cpp: observes the caches, then live objects
   bool observe_cached();
   void note_departure(const api::Evacuation& cached);
   void observe_surroundings();
@@ -65,7 +66,6 @@ class Reconciler::ReconcileRun {
                             const kube::Client::Fence& fence = {});
   evictors::CallResult send_to_service(const ServiceCall& call, const kube::Request& request,
                                        const kube::Client::Fence& fence);
-  /// Whether the end of the pod would cost its data, as its claims tell.
   void observe_budgets();
   void observe_claims();
   void observe_scheduling_group();
@@ -73,7 +73,7 @@ class Reconciler::ReconcileRun {
   bool has_unknown_group() const;
   base::Status refresh_scheduling_group();
 
-  // --- slot.cpp: asking for a slot, and for free capacity with it
+  // --- slot.cpp: requests a slot, with free capacity if needed
   base::Status obtain_slot(const Decision& decision);
   void confirm_destination(const AdmissionRequest& request);
   base::Result<Admission> add_capacity(const AdmissionRequest& request, std::optional<bool> needed, Admission granted);
@@ -115,21 +115,21 @@ class Reconciler::ReconcileRun {
   bool shows_only_another_candidate(const Decision& decision) const;
   bool claims_replacement(const Decision& decision);
   base::Result<Continue> after_write(base::Result<StoredEvacuation> written);
-  /// A write was answered with 404. An admission webhook may have said so: only a read tells.
+  /// Confirms a 404 to a write by a read, because an admission webhook may have returned it.
   base::Result<Continue> confirm_gone();
-  /// Whether a call may begin now, and how long it may take: it has ended, or is lost, when kCallTimeout has passed
-  /// since its intent, or what it wants if that is more (Evictor::call_timeout).
+  /// Returns the timeout for a call that starts now, or an error if it must not start. A call must end within
+  /// kCallTimeout after its intent, or within `wanted` if longer (Evictor::call_timeout); after that it counts as lost.
   base::Result<base::milliseconds> time_for_call(base::milliseconds wanted) const;
-  /// Fills in the objects that the Event is about.
+  /// Fills in the objects that the Event refers to.
   void publish(const api::Evacuation& evacuation, kube::Event event) const;
   void take_pod_from(const evictors::Action& action, const evictors::CallResult& answer);
   void retry_on_allowance();
   base::Status check_leader() const;
-  /// Pod and Evacuation are such that what decide() says may be carried out.
+  /// Whether pod and Evacuation are fresh enough to carry out the result of decide().
   bool may_carry_out() const { return stored_ && freshness_.pod_is_live(); }
-  /// Evacuation and eviction are bound to what the caches show of them: the server refuses them if that is old.
+  /// Whether Evacuation and eviction carry the cached versions, so that the server refuses them if the cache is stale.
   bool is_bound_to_cached(const Decision& decision);
-  /// It only records what the caches show for good.
+  /// Whether the decision only records final facts from the caches.
   bool follows_from_cached(const Decision& decision);
   bool only_records_plain(const Decision& decision) const;
   bool is_seen_to_have_left() const;
@@ -139,17 +139,16 @@ class Reconciler::ReconcileRun {
   const Dependencies& deps_;
   const api::ObjectKey& key_;
   const base::Log log_;
-  const std::shared_ptr<const signing::KeyRing>
-      keys_;                                ///< the same from the first question to the last; may be nullptr
-  Observed seen_;                           ///< what decide() gets
-  Freshness freshness_;                     ///< how fresh that is
-  std::optional<StoredEvacuation> stored_;  ///< what the next write is based on
-  bool write_kept_nothing_ = false;         ///< the newest status write left the object as it was
-  std::optional<UnsavedGrant> unsaved_;     ///< seen_ shows it, stored_ does not
+  const std::shared_ptr<const signing::KeyRing> keys_;  ///< fixed for the whole reconcile; may be nullptr
+  Observed seen_;                                       ///< input of decide()
+  Freshness freshness_;                                 ///< freshness of seen_
+  std::optional<StoredEvacuation> stored_;              ///< base of the next write
+  bool write_kept_nothing_ = false;                     ///< whether the newest status write left the object unchanged
+  std::optional<UnsavedGrant> unsaved_;                 ///< included in seen_ but not in stored_
   std::vector<kube::Event> unsaved_events_;
-  std::optional<api::EvacuationIntent> recorded_intent_;  ///< in the audit log, by this reconcile
-  std::string cached_version_;                            ///< resourceVersion that the cache showed
-  std::int32_t slot_after_ = 0;                           ///< seen_.slot was asked for after that many attempts
+  std::optional<api::EvacuationIntent> recorded_intent_;  ///< intent that this reconcile has written to the audit log
+  std::string cached_version_;                            ///< resourceVersion of the cached object
+  std::int32_t slot_after_ = 0;                           ///< attempt count for which seen_.slot was requested
 };
 
 }  // namespace controllers::evacuation

@@ -8,12 +8,12 @@
 namespace controllers::evacuation {
 namespace {
 
-/// A PDB that shows allowance right after it refused is asked again this soon.
+/// Delay before retrying a PDB that shows allowance right after it refused.
 constexpr base::seconds kRetryOnAllowance{1};
-/// After an answer that could not be stored.
+/// Backoff after an answer that could not be stored.
 constexpr base::Backoff kLostRecord{base::seconds(1), base::seconds(64)};
-/// Versions that one chain of our writes remembers. More writes than that, and the cache has seen none of them: then a
-/// write may be in conflict.
+/// Maximum number of superseded resourceVersions remembered per object. If the cache lags by more writes, a write may
+/// conflict.
 constexpr std::size_t kMaxOlder = 64;
 
 }  // namespace
@@ -38,7 +38,7 @@ base::Result<kube::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   return kube::Requeue::in(result->after ? std::min(*result->after, soon) : soon);
 }
 
-/// Its last write was refused, and it is what it was then.
+/// Returns the remaining exclusion of an Evacuation whose last write was refused, while its version is unchanged.
 std::optional<base::Duration> Reconciler::refused_for(const api::ObjectKey& key) const {
   const auto cached = deps_.evacuations.get(key);
   return cached ? refused_.backs_off_for(key, cached->meta.resource_version, steady_now()) : std::nullopt;
@@ -58,7 +58,7 @@ std::optional<base::Duration> Reconciler::backs_off_for(const api::ObjectKey& ke
   return left > base::Duration::zero() ? std::optional(left) : std::nullopt;
 }
 
-/// Versions are only equal or not: the order is the one in which we saw them.
+/// resourceVersions can only be compared for equality; `older` records their order as observed.
 std::optional<StoredEvacuation> Reconciler::newer_than(const api::Evacuation& cached) {
   const std::scoped_lock lock(mutex_);
   const auto own = own_writes_.find(cached.meta.key());

@@ -1,7 +1,8 @@
 #pragma once
 
-/// Evacuations that the API server does not let us write (422: what is stored breaks the schema, such as one made under
-/// an older one). Nothing of their life can be recorded, so nothing may be done with their pods (docs/operations.md).
+/// Evacuations that the API server permanently refuses to write (422: the stored object violates the schema, e.g. it
+/// was created under an older one). Their progress cannot be recorded, so their pods must not be touched
+/// (docs/operations.md).
 
 #include <cstddef>
 #include <map>
@@ -15,25 +16,26 @@
 
 namespace controllers::evacuation {
 
-/// How long one is excluded (cooling down) that nobody has changed since. The schema may have been fixed meanwhile.
+/// Time until an unchanged Evacuation is retried. The schema may have been fixed meanwhile.
 inline constexpr base::minutes kRefusedRetry{10};
 
-/// "the API server refuses to store …", with its words and the way out.
+/// Returns "the API server refuses to store …" with the server's message and a remedy.
 std::string refusal_text(const api::Evacuation& evacuation, const std::string& servers_words);
 
-/// Remembers them in memory: a new leader is refused once, too, and knows. `now` is of a clock that nobody sets.
+/// Keeps refusals in memory; a new leader learns of them by being refused once. `now` must be of a steady clock.
 /// Thread-safe.
 class RefusedWrites {
  public:
-  /// A write based on this version of it was refused. True: that is news, for this version.
+  /// Records that a write based on this version was refused. Returns true for the first refusal of this version.
   bool note(const api::Evacuation& evacuation, const std::string& problem, base::TimePoint now);
-  /// How long no further write of this very version makes sense; nullopt: it does.
+  /// Returns how long to delay the next write of this version; nullopt if it may be written now.
   std::optional<base::Duration> backs_off_for(const api::ObjectKey& key, const std::string& resource_version,
                                               base::TimePoint now) const;
-  /// It was written, or is gone.
+  /// Call when the Evacuation was written or is gone.
   void forget(const api::ObjectKey& key);
 
-  /// What a policy's condition Degraded says about its own ones, by name; "" are the manual ones.
+  /// Problems for the condition Degraded of a policy, ordered by Evacuation. An empty `policy` selects manual
+  /// Evacuations.
   std::vector<std::string> problems_of(const std::string& policy) const;
   std::size_t count() const;
 

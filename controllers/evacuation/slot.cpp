@@ -1,4 +1,4 @@
-/// How one reconcile asks for its slot, and for free capacity with it.
+/// Requests the slot of one reconcile, with free capacity if needed.
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace controllers::evacuation {
 namespace {
 
-/// Would an eviction be refused now? A VM's budget always refuses: that starts its migration.
+/// Whether an eviction would be refused now. False for a VM: the refusal of its PDB starts the migration.
 bool held_by_pdb(const Observed& seen) {
   const api::OwnerReference* owner = seen.pod ? seen.pod->meta.controller() : nullptr;
   if ((owner && owner->kind == "VirtualMachineInstance") || (seen.pod && seen.pod->is_terminal())) return false;
@@ -20,11 +20,11 @@ bool held_by_pdb(const Observed& seen) {
 
 }  // namespace
 
-/// What an evictor says about free capacity unseen is a guess on the safe side: it reads before the guess costs anybody
+/// Without documents, needs_capacity of an evictor is a conservative guess. Reads the documents before the guess costs
 /// a slot.
 base::Result<bool> Reconciler::ReconcileRun::needs_capacity_by_reading() {
   const bool had_documents = freshness_.has_documents();
-  seen_.slot.state = Slot::State::kGranted;  // what would be read if it began now
+  seen_.slot.state = Slot::State::kGranted;  // read what would be read if the attempt began now
   const auto read = read_documents();
   seen_.slot.state = Slot::State::kNotAsked;
   const bool needed = read && decide(seen_, deps_.evictors, deps_.clock.now()).needs_capacity;
@@ -48,7 +48,7 @@ AdmissionRequest Reconciler::ReconcileRun::request_for(const Decision& decision)
   const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
   AdmissionRequest request = admission_request(seen_.evacuation, seen_.pod.get(), size);
-  // The attempt without a slot has ended in this decision, which is not stored yet: the next one asks.
+  // The decision ends the attempt without a slot but is not stored yet, so request the slot for the next attempt.
   const auto phase = decision.status.phase;
   const bool begins = phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
   if (begins && std::exchange(request.has_begun, false)) ++request.attempt;
@@ -57,13 +57,14 @@ AdmissionRequest Reconciler::ReconcileRun::request_for(const Decision& decision)
   if (seen_.pod_group.name.empty()) return request;
   request.pod_group = key_.ns + "/" + seen_.pod_group.name;
   const auto* vote = api::find_condition(seen_.evacuation.status.conditions, api::ConditionType::kGroupReady);
-  const bool passed_the_gate = vote && vote->reason == api::Reason::kLeaving;  // from there each goes on by itself
+  // Members that passed the gate continue independently.
+  const bool passed_the_gate = vote && vote->reason == api::Reason::kLeaving;
   if (!passed_the_gate) request.together = admitted_together(seen_.pod_group);
   return request;
 }
 
-/// Who leaves alone asks for the slot first: only with that the closer read is worth its requests. Those of a PodGroup
-/// get slots and free capacity in one step, so each says beforehand what it needs.
+/// A single pod requests its slot first, since only a granted slot justifies the additional reads. Members of a
+/// PodGroup get slots and capacity in one step, so each reads beforehand whether it needs capacity.
 base::Status Reconciler::ReconcileRun::obtain_slot(const Decision& decision) {
   if (auto blocker = deps_.audit.admission_blocker()) {
     seen_.slot = {Slot::State::kWaiting, std::move(blocker)};
@@ -90,7 +91,7 @@ base::Status Reconciler::ReconcileRun::obtain_slot(const Decision& decision) {
   return base::Done{};
 }
 
-/// What made the plan of a wave possible may be taken by others before its turn comes.
+/// Checks again that a move of a wave has a destination: other pods may have taken the capacity since planning.
 void Reconciler::ReconcileRun::confirm_destination(const AdmissionRequest& request) {
   seen_.no_destination.clear();
   const auto phase = seen_.evacuation.status.phase;
@@ -103,7 +104,7 @@ void Reconciler::ReconcileRun::confirm_destination(const AdmissionRequest& reque
   seen_.slot = {};
 }
 
-/// `needed`: what an earlier read said; nullopt: it reads now.
+/// `needed` is the result of an earlier read; nullopt reads now.
 base::Result<Admission> Reconciler::ReconcileRun::add_capacity(const AdmissionRequest& request,
                                                                std::optional<bool> needed, Admission granted) {
   if (!needed) {
@@ -118,8 +119,9 @@ base::Result<Admission> Reconciler::ReconcileRun::add_capacity(const AdmissionRe
   return granted;
 }
 
-/// A slot is for one attempt. The object read live may be further than the cached one with which we asked. The phase
-/// does not matter: an attempt whose abort is over and that goes on to the next evictor asks while it is Aborting.
+/// Drops a slot of an earlier attempt: the live object may be at a later attempt than the cached object for which the
+/// slot was requested. Independent of the phase, because an attempt that continues with the next evictor after an abort
+/// requests its slot while Aborting.
 void Reconciler::ReconcileRun::forget_old_slot() {
   const std::int32_t attempt = seen_.evacuation.status.attempt;
   if (attempt != slot_after_) seen_.slot = {};

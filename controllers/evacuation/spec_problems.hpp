@@ -5,7 +5,7 @@
 
 namespace controllers {
 
-/// Everything that is wrong with the spec: its fields and its evictors' parameters, one problem for each field. Empty:
+/// Validates the fields of the spec and the parameters of its evictors. Returns at most one problem per field; empty if
 /// valid.
 api::FieldErrors problems_of(const api::EvacuationSpec& spec, const evictors::EvictorRegistry& registry);
 

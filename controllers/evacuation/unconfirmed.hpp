@@ -13,25 +13,25 @@
 
 namespace controllers::evacuation {
 
-/// A status write that the server may have carried out. Audit records, Events and metrics of it are due once the stored
-/// object shows it.
+/// Status write that the server may have carried out. Its audit records, Events and metrics are published once the
+/// stored object shows it.
 struct UnconfirmedWrite {
-  api::Evacuation before;       ///< on which it was based
-  api::EvacuationStatus after;  ///< what was written
+  api::Evacuation before;       ///< base of the write
+  api::EvacuationStatus after;  ///< status written
   std::vector<kube::Event> events;
 };
 
-/// The newest kMaxUnconfirmed of each Evacuation. Memory only: losing it costs records, and the next process records
-/// verdicts that are missing. Thread-safe.
+/// Keeps the newest kMaxUnconfirmed writes per Evacuation, in memory only. Losing them loses records; the next process
+/// records missing verdicts. Thread-safe.
 class UnconfirmedWrites {
  public:
   static constexpr std::size_t kMaxUnconfirmed = 8;
 
   void note(UnconfirmedWrite write);
-  /// Takes the write that `stored` shows and those that it was based on, oldest first. Writes that can no longer be
-  /// stored are forgotten; one on top of `stored` may still arrive.
+  /// Removes and returns the write that `stored` shows and the writes it was based on, oldest first. Discards writes
+  /// that can no longer be stored; keeps those based on `stored`, which may still arrive.
   std::vector<UnconfirmedWrite> take_shown(const api::Evacuation& stored);
-  /// A later write has been confirmed, or the object is gone.
+  /// Call when a later write is confirmed or the object is gone.
   void forget(const api::ObjectKey& key);
 
  private:
@@ -39,7 +39,7 @@ class UnconfirmedWrites {
   std::map<api::ObjectKey, std::vector<UnconfirmedWrite>> writes_;  ///< oldest first
 };
 
-/// `stored` may be trimmed: it lacks what finished Evacuations in the cache lack.
+/// Whether `stored` contains the result of the write. `stored` may be trimmed like finished Evacuations in the cache.
 bool shows(const api::EvacuationStatus& stored, const api::EvacuationStatus& written);
 
 }  // namespace controllers::evacuation

@@ -1,4 +1,4 @@
-/// Whom to enqueue when something else than an Evacuation changed.
+/// Selects the Evacuations to enqueue when another object changes.
 
 #include <algorithm>
 #include <tuple>
@@ -22,13 +22,13 @@ std::vector<std::string> claims_of(const api::Pod& pod) {
   return claims;
 }
 
-/// What a wake of one of many adds to the delay of them all: it bounds their part of a processor to a few percent.
+/// Delay per Evacuation woken later. Bounds the CPU share of these wakes to a few percent.
 constexpr base::milliseconds kDelayPerKey{5};
 constexpr base::seconds kMinDelay{2};
 
 using Evacuations = std::vector<std::shared_ptr<const api::Evacuation>>;
 
-/// True if the Evacuation has the pod, or the pod was made for it.
+/// Whether `pod` is the replacement of the Evacuation or was created for it (placement mark).
 bool is_tied_to(const api::Evacuation& evacuation, const api::Pod& pod) {
   const auto& outcome = evacuation.status.outcome;
   if (outcome && outcome->replacement && outcome->replacement->uid == pod.meta.uid) return true;
@@ -36,7 +36,7 @@ bool is_tied_to(const api::Evacuation& evacuation, const api::Pod& pod) {
   return mark != nullptr && evacuation.spec.placement && *mark == api::placement_mark(evacuation);
 }
 
-/// Verifying ones of the pod's owner that wait for a replacement, the oldest first; `tied`: whether is_tied_to().
+/// Verifying Evacuations of the pod's owner with is_tied_to() == `tied`, oldest first.
 Evacuations verifying_beside(const api::Pod& pod, const kube::Store<api::Evacuation>& evacuations, bool tied) {
   Evacuations found;
   const api::OwnerReference* owner = pod.meta.controller();

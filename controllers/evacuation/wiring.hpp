@@ -1,7 +1,7 @@
 #pragma once
 
-/// Connects informers, the admission queue, the reservations and the work queue of the Evacuation controller. Header
-/// only, so that whoever assembles a process (cmd, tests) links nothing more.
+/// Connects informers, the admission queue, the reservations and the work queue of the Evacuation controller.
+/// Header-only, so that cmd and tests need not link more libraries.
 
 #include "controllers/admission/queue.hpp"
 #include "controllers/admission/reservations.hpp"
@@ -11,7 +11,7 @@
 
 namespace controllers::evacuation {
 
-/// What the Evacuation controller follows.
+/// Informers that the Evacuation controller subscribes to.
 struct Feeds {
   kube::Informer<api::Evacuation>& evacuations;
   kube::Informer<api::Pod>& pods;
@@ -20,10 +20,10 @@ struct Feeds {
   kube::Informer<api::PersistentVolumeClaim>& claims;
 };
 
-/// Handlers run on the reflectors' threads: they count and enqueue, nothing more.
-/// REQUIRES: add_evacuation_indexes() was called; before the first run() or poll() of the informers; all outlive them.
-/// The wake callback of the admission queue and of the reservations should be `[&](const api::ObjectKey& key,
-/// base::Duration after) { queue.add_after(key, after); }`.
+/// Handlers run on the reflector threads; they only count and enqueue.
+/// REQUIRES: add_evacuation_indexes() was called; no informer has been run or polled yet; all arguments outlive the
+/// informers. The wake callback of the admission queue and of the reservations should be `[&](const api::ObjectKey&
+/// key, base::Duration after) { queue.add_after(key, after); }`.
 inline void connect_evacuations(const Feeds& feeds, AdmissionQueue& admission, Reservations& reservations,
                                 Reconciler& reconciler, kube::WorkQueue& queue) {
   admission.use_reservations(reservations);
@@ -47,7 +47,8 @@ inline void connect_evacuations(const Feeds& feeds, AdmissionQueue& admission, R
   feeds.pdbs.add_handler([&](const auto& before, const auto& after) {
     for (const api::ObjectKey& key : reconciler.on_pdb_changed(before.get(), after.get())) queue.add(key);
   });
-  // While an owner works on a request nothing else looks at the pod: its evictor may have nothing to poll (T37).
+  // While an owner works on a request, no other event may wake the reconciler for this pod: its evictor may have
+  // nothing to poll (T37).
   feeds.claims.add_handler([&](const auto& before, const auto& after) {
     for (const api::ObjectKey& key : reconciler.on_claim_changed(before.get(), after.get())) queue.add(key);
   });

@@ -41,7 +41,7 @@ void AdmissionRules::follow_time() {
 void AdmissionRules::hold_without_policy(const api::Evacuation& evacuation) {
   const std::string& policy = api::policy_of(evacuation);
   if (policy.empty()) return;
-  const std::scoped_lock lock(mutex_);  // whoever sets its limits meanwhile comes after this
+  const std::scoped_lock lock(mutex_);  // a concurrent follow() of the policy then takes effect after this call
   if (!deps_.policies.get({"", policy})) deps_.admission.set_policy_limits(policy, std::nullopt);
 }
 

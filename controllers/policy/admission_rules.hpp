@@ -14,7 +14,7 @@
 
 namespace controllers {
 
-/// Tells admission what holds for the Evacuations of each policy: its limits, and what brakes it. Thread-safe.
+/// Keeps the admission queue up to date on the limits and hold reasons of each policy. Thread-safe.
 class AdmissionRules {
  public:
   struct Dependencies {
@@ -25,23 +25,23 @@ class AdmissionRules {
   };
   explicit AdmissionRules(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
-  /// The policy came or changed.
+  /// Call when the policy was added or changed.
   void follow(const ObservedPolicy& policy);
-  /// It was deleted.
+  /// Call when the policy was deleted.
   void forget(const std::string& policy);
-  /// Blackouts and gates come and go without any change of the policy.
+  /// Applies blackouts and gates that began or ended without a change of the policy. Call periodically.
   void follow_time();
-  /// The deletion of its policy lifts no brake and no limit from what waits: that is the garbage collector's, or
-  /// nobody's.
+  /// If the policy of `evacuation` does not exist, admits none of the policy's Evacuations. The garbage collector
+  /// deletes them.
   void hold_without_policy(const api::Evacuation& evacuation);
 
  private:
   LimitsInForce take(const ObservedPolicy& policy);
 
   Dependencies deps_;
-  std::mutex mutex_;  ///< of the next two, and what admission is told of them
+  std::mutex mutex_;  ///< guards the members below, and the order of updates to `admission`
   PolicyLimitsInForce in_force_;
-  std::map<std::string, std::string> brakes_;  ///< as admission knows them, by policy
+  std::map<std::string, std::string> brakes_;  ///< as last set in the admission queue, by policy
 };
 
 }  // namespace controllers

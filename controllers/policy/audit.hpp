@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the policy controller tells the audit log; the Evacuation controller's port is in
-/// controllers/evacuation/ports.hpp.
+/// Audit log as used by the policy controller. controllers/evacuation/ports.hpp has the interface of the Evacuation
+/// controller.
 
 #include <string>
 #include <string_view>
@@ -13,25 +13,25 @@
 
 namespace controllers {
 
-/// Thread-safe; never fails.
+/// Never fails. Thread-safe.
 class PolicyAudit {
  public:
   virtual ~PolicyAudit() = default;
-  /// A cycle was planned; nothing is created yet.
+  /// Reports a planned cycle before any Evacuation is created.
   virtual void on_planned(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) = 0;
-  /// An Evacuation was created, or (`error` is set) was not.
+  /// Reports that an Evacuation was created, or was not if `error` is set.
   virtual void on_created(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
                           const api::Evacuation& evacuation, const base::Error* error) = 0;
-  /// The cycle is over.
+  /// Reports the end of the cycle.
   virtual void on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) = 0;
-  /// A policy was found invalid, in this edition.
+  /// Reports that this generation of a policy is invalid.
   virtual void on_invalid(const api::ObjectMeta& policy, std::string_view problem) = 0;
-  /// A policy of that name was deleted: the next one is another.
+  /// Call when the policy with this name was deleted; a later one with the same name is a new policy.
   virtual void forget(const std::string& /*policy*/) {}
-  /// Why records cannot be written at present; empty: they can.
+  /// Returns why records cannot be written at present, empty if they can.
   virtual std::string failing() const = 0;
 };
-/// Keeps nothing.
+/// No-op implementation.
 PolicyAudit& no_policy_audit();
 
 }  // namespace controllers

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The records of planning cycles. Pure.
+/// Audit records of planning cycles. Pure.
 
 #include <cstdint>
 #include <set>
@@ -17,22 +17,23 @@
 
 namespace controllers {
 
-/// A policy's nominations and refusals that are recorded pod by pod in one cycle, at most. A plan's further ones only
-/// show as numbers in the cycle's own record: a cluster of 150,000 pods must not write as many lines.
+/// Maximum number of nominations, and of refusals, that are recorded per pod and cycle. Further ones appear only as
+/// numbers in the record of the cycle, because a cluster of 150,000 pods must not write as many lines.
 inline constexpr std::size_t kMaxAuditedPods = 2000;
 
-/// Who was nominated or refused in a policy's last cycle. Memory only: after a start everything is news again.
+/// Pods nominated or refused in a policy's last cycle. In memory only; after a start all of them are recorded again.
 struct CycleMemory {
-  using Key = std::tuple<std::string, std::string, std::string>;  ///< strategy, reason ("" when nominated), pod's UID
-  std::int64_t generation = 0;                                    ///< another edition: everything is news
+  /// Strategy, reason ("" if nominated), UID of the pod.
+  using Key = std::tuple<std::string, std::string, std::string>;
+  std::int64_t generation = 0;  ///< a new generation makes all of them new
   std::set<Key> seen;
 };
 
-/// One record for each nomination and refusal (policy, strategy, reason, pod) that the last cycle did not have.
-/// Replaces `memory` by this cycle.
+/// Returns a record for each nomination and refusal (policy, strategy, reason, pod) that the last cycle did not have.
+/// Replaces `memory` with this cycle.
 std::vector<audit::Record> news_of_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome,
                                          CycleMemory& memory);
-/// The cycle as a whole: one record, always.
+/// Returns the record of the whole cycle, which is written for every cycle.
 audit::Record record_of_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome);
 audit::Record record_of_creation(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
                                  const api::Evacuation& evacuation, const base::Error* error);

@@ -18,12 +18,13 @@
 namespace controllers {
 namespace {
 
-/// Younger ones are looked at next time: the cache may not hold all that finished at the same moment yet.
+/// Younger verdicts are left to the next cycle, because the cache may not show all that finished at the same time yet.
 constexpr base::seconds kCircuitLag{2};
 
 enum class Verification { kNone, kReady, kFailed };
 
-/// These nominate a pod for what it is, not for where it runs: a fresh one on the same node is what they are after.
+/// Whether the strategy selects pods for their own state and not for their node, so that a new pod on the same node is
+/// a success.
 bool renews(std::string_view strategy) {
   constexpr std::array kRenewing = {strategies::PodLifeTime::kName, strategies::PodCriteria::kName,
                                     strategies::RemoveFailedPods::kName,
@@ -42,15 +43,15 @@ Verification verification_of(const api::Evacuation& evacuation) {
   return same_node || ready->reason == api::Reason::kReplacementTimeout ? Verification::kFailed : Verification::kNone;
 }
 
-/// How much of the present row each namespace has.
+/// Number of consecutive failures counted per namespace.
 class Shares {
  public:
-  /// `failures`: where the row is opened; `several`: the policy's Evacuations are of several namespaces.
+  /// `failures`: threshold of the circuit; `several`: the policy's Evacuations are in several namespaces.
   Shares(std::int32_t failures, bool several)
       : most_(several && failures > 1 ? (failures + 1) / 2 : std::numeric_limits<std::int32_t>::max()) {}
 
   void end_row() { counted_.clear(); }
-  /// False: it has its share already.
+  /// Returns false if the namespace has reached its share.
   bool add(const std::string& ns) {
     std::int32_t& counted = counted_[ns];
     if (counted >= most_) return false;
@@ -106,7 +107,7 @@ api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
     return std::pair(*a->status.finished_at, a->meta.key()) < std::pair(*b->status.finished_at, b->meta.key());
   });
   Shares shares(policy.spec.circuit_breaker.failures, several_namespaces(evacuations));
-  const bool in_a_row = next.failures > 0;  // of those that were taken in before, the ones of this row
+  const bool in_a_row = next.failures > 0;  // whether verdicts counted before belong to the current failures
   for (const auto* each : finished) {
     if (seen_before ? seen_before->is_new(*each, since) : *each->status.finished_at > since) {
       adopt(next, *each, policy.spec.circuit_breaker, shares);

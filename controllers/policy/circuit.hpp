@@ -1,7 +1,7 @@
 #pragma once
 
-/// The circuit breaker of a policy: when its evacuations keep leaving workloads without a Ready replacement, it stops
-/// making more until a person says so. Pure.
+/// Circuit breaker of a policy: opens when its evacuations repeatedly leave workloads without a Ready replacement, and
+/// then stops new ones until a manual reset. Pure.
 
 #include <memory>
 #include <optional>
@@ -15,11 +15,11 @@
 
 namespace controllers {
 
-/// Which verdicts of a policy are in the stored state of its circuit. The cache may show one that is older than
-/// counted_until only after that was stored.
+/// UIDs of the verdicts that are in the stored circuit state of a policy. Needed because the cache may show a verdict
+/// older than counted_until only after that time was stored.
 class SeenVerdicts {
  public:
-  /// False: it is counted. Until the first note() `counted_until` decides.
+  /// Whether the verdict is not counted yet. Before the first note() it is compared with `counted_until`.
   bool is_new(const api::Evacuation& finished, base::TimePoint counted_until) const;
   void note(const std::vector<const api::Evacuation*>& finished);
 
@@ -27,20 +27,22 @@ class SeenVerdicts {
   std::optional<std::unordered_set<std::string>> uids_;
 };
 
-/// The state that follows from the policy's Evacuations: those that finished since `before.counted_until` are taken in
-/// order of their end. A success closes the row of failures; a replacement that never got Ready (T34) or is back
-/// on the source node makes it longer, the latter not for strategies that renew pods wherever they run;
-/// evacuations that never moved a pod say nothing. Where the policy's Evacuations are of several namespaces, at most
-/// half of the row (rounded up) counts of any one of them, as far as its Evacuations are still kept: whoever lets
-/// replacements fail in one namespace does not stop the policy for the others. At
-/// `policy.spec.circuit_breaker.failures` in a row it opens. A new value of the annotation evacuator.dev/reset-circuit
-/// closes it and forgets what finished until `now`. `seen_before`: those that an earlier state has, and then those of
-/// this one; nullptr: counted_until alone decides.
+/// Returns the circuit state that follows from the policy's Evacuations. Processes those that finished since
+/// `before.counted_until`, ordered by end:
+/// * A success resets the number of consecutive failures.
+/// * A replacement that never got Ready (T34) or is back on the source node counts as a failure; the latter not for
+///   strategies that renew pods wherever they run.
+/// * An evacuation that did not move a pod is ignored.
+/// If the policy's Evacuations are in several namespaces, at most half of the failures (rounded up) count for one
+/// namespace, as far as its Evacuations still exist, so that failing replacements in one namespace do not stop the
+/// policy for others. The circuit opens at `policy.spec.circuit_breaker.failures`. A new value of the annotation
+/// evacuator.dev/reset-circuit closes it and ignores what finished until `now`. `seen_before` contains the verdicts of
+/// the previous state and is updated to those of the returned one; nullptr compares with counted_until only.
 api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
                                 const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
                                 base::TimePoint now, SeenVerdicts* seen_before = nullptr);
 
-/// Condition CircuitOpen, with the command that resets it.
+/// Condition CircuitOpen; its message contains the command that resets it.
 api::Condition circuit_condition(const api::DeschedulerPolicy& policy, const api::PolicyCircuit& circuit);
 
 }  // namespace controllers

@@ -17,7 +17,7 @@ std::string held_text(const strategies::EmptyingReport::Held& held) {
   return fmt::format("; {} is held{}: {}", held.node, by, held.reason);
 }
 
-/// What became of emptying nodes, in a line; "": the plan is made as it was found, which is no warning.
+/// One-line summary of emptying nodes; "" if there is no note to warn about.
 std::string emptying_text(const std::string& strategy, const strategies::EmptyingReport& report) {
   if (report.note.empty()) return "";
   std::string text =
@@ -28,7 +28,7 @@ std::string emptying_text(const std::string& strategy, const strategies::Emptyin
   return text;
 }
 
-/// Each strategy goes on with what the ones before it left.
+/// Adds to earlier strategies, because each strategy plans on their result.
 void add_emptying(const strategies::EmptyingReport& report, api::LastCycle& summary) {
   const std::int32_t before = summary.nodes_freed.value_or(0);
   summary.nodes_freed = before + report.freed;

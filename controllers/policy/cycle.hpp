@@ -16,7 +16,7 @@ planning::PlanOptions cycle_options();
 /// summary.duration and summary.created.
 CycleOutcome make_plan(const planning::PlanInput& input, std::string id);
 
-/// What status.nodeClasses has of the cycle: counts of each utilization strategy, and nodes where it moves nothing.
+/// Content of status.nodeClasses: counts of each utilization strategy, and its nodes if it nominated no pod.
 std::vector<api::NodeClasses> node_classes_of(const CycleOutcome& outcome);
 
 }  // namespace controllers

@@ -25,10 +25,10 @@ using api::ConditionStatus;
 using api::ConditionType;
 using api::Reason;
 
-/// As long as the Evacuation that carries it, which may wait for budgets and slots in several attempts: without the
-/// hint its move is one for nothing. The longest that an Evacuation may say.
+/// Lifetime of a placement hint. Equals the lifetime of its Evacuation, which may wait for PDBs and slots over several
+/// attempts, because without the hint the move would be useless. Maximum that the API allows.
 constexpr base::seconds kHintLasts{api::bounds::kDaySeconds};
-/// Finished Evacuations younger than this are counted afresh: longer than any lag of our cache.
+/// Finished Evacuations younger than this are recounted; longer than any lag of the cache.
 constexpr base::seconds kCountingLag{30};
 api::Condition condition(ConditionType type, bool holds, Reason reason, std::string message, std::int64_t generation) {
   return {std::string(to_string(type)),
@@ -103,7 +103,7 @@ api::Condition suspended(const api::DeschedulerPolicySpec& spec, const CycleTimi
   return condition(ConditionType::kSuspended, false, Reason::kActive, "cycles run on schedule", generation);
 }
 
-/// Whatever the calendar says: the time at which the next cycle is wanted, as status and schedule have it.
+/// Start of the next cycle by status and schedule, ignoring the calendar.
 std::optional<base::TimePoint> wanted_start(const Schedule& schedule, const api::DeschedulerPolicyStatus& status,
                                             std::int64_t generation, base::TimePoint now) {
   if (status.observed_generation != generation) return schedule.first(now);
@@ -129,7 +129,7 @@ CycleTiming timing_of(const api::DeschedulerPolicySpec& spec, const api::Desched
   return timing;
 }
 
-/// A cycle that is due but was put off stays due as it was.
+/// Keeps a due cycle due if it was postponed.
 void promise_next_cycle(api::DeschedulerPolicyStatus& status, const CycleTiming& timing, std::int64_t generation) {
   if (timing.due) return;
   status.observed_generation = generation;
@@ -193,7 +193,7 @@ TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& eva
     ++result.carried.counted;
     newest_settled = std::max(newest_settled.value_or(*finished), *finished);
   }
-  // Everything up to `settled` is known by now, so the watermark may move to the newest of them.
+  // All that finished up to `settled` are visible by now, so the watermark may move to the newest of them.
   if (newest_settled) result.carried.until = newest_settled;
   result.tally.evicted = result.carried.counted + young;
   return result;
@@ -211,7 +211,8 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
   if (!move.to.empty()) {
     evacuation.meta.annotations = api::StringMap{{std::string(api::well_known::kPredictedTargetAnnotation), move.to}};
   }
-  // The owner makes the garbage collector delete unfinished ones with the policy; deletion cancels them.
+  // The owner reference makes the garbage collector delete unfinished Evacuations with the policy; deletion cancels
+  // them.
   evacuation.meta.owner_references = {
       {std::string(api::well_known::kApiVersion), "DeschedulerPolicy", policy.meta.name, policy.meta.uid, true}};
   api::EvacuationSpec& spec = evacuation.spec;
@@ -224,7 +225,7 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
   spec.priority = wanted.priority;
   spec.suspend = policy.spec.mode == api::PolicyMode::kManual;
   spec.timeouts = wanted.timeouts;
-  // What waits for a person has no time of its own.
+  // An Evacuation that waits for approval has no decision TTL.
   if (move.wave > 0 && !spec.suspend && !spec.timeouts.decision_ttl)
     spec.timeouts.decision_ttl = decision_ttl_of_wave(made_now);
   spec.retry = wanted.retry;
@@ -261,7 +262,7 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
     next.history = next_history(std::move(next.history), *outcome, policy.spec.explain.cycles);
     api::set_condition(next.conditions, degraded(outcome->problems, generation), now);
     set_warnings_condition(next, outcome->warnings, outcome->more_warnings, generation, now);
-    next.next_cycle_time.reset();  // kept
+    next.next_cycle_time.reset();  // the previous promise was kept
   }
   const CycleTiming timing = timing_of(policy.spec, next, generation, now);
   promise_next_cycle(next, timing, generation);

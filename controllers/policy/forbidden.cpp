@@ -12,7 +12,7 @@ bool is_forbidden(const api::EvacuationStatus& status) {
   return status.phase == api::EvacuationPhase::kFailed && status.reason == api::Reason::kForbidden;
 }
 
-/// Says something about our rights in its namespace.
+/// Whether the verdict is evidence of the operator's rights in the namespace.
 bool tells(const api::EvacuationStatus& status) {
   return status.finished_at && (is_forbidden(status) || status.phase == api::EvacuationPhase::kSucceeded);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Where the API server does not let us move pods. Pure.
+/// Namespaces in which the API server does not let the operator move pods. Pure.
 
 #include <memory>
 #include <string>
@@ -11,16 +11,16 @@
 
 namespace controllers {
 
-/// Nothing more is nominated in a namespace for this long after an Evacuation in it was Failed/Forbidden.
+/// Time after a Failed/Forbidden Evacuation in which no pod of its namespace is nominated.
 inline constexpr base::minutes kForbiddenFor{10};
 
 struct ForbiddenNamespace {
   std::string ns;
-  std::string problem;  ///< for condition Degraded: what the server said, until when, and the way out
+  std::string problem;  ///< for condition Degraded: the server's message, the end of the exclusion, and a remedy
 };
 
-/// Namespaces in which the newest verdict of any Evacuation, of policies or people, within the last kForbiddenFor was
-/// Failed/Forbidden and none succeeded since. Ordered by name.
+/// Returns the namespaces in which the newest verdict of any Evacuation (of policies or manual) within the last
+/// kForbiddenFor was Failed/Forbidden, without a success since. Ordered by name.
 std::vector<ForbiddenNamespace> forbidden_namespaces(
     const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now);
 

@@ -47,7 +47,7 @@ void take_decisions(const Rows& rows, std::vector<api::PastDecision>& into) {
     into.push_back(past_decision_about(rows[i]));
 }
 
-/// Everything but the cycles.
+/// All fields except the cycles.
 auto identity_of(const api::PastDecision& d) {
   return std::tie(d.uid, d.nominated, d.strategy, d.reason, d.message, d.node, d.to, d.subject, d.wanted, d.available,
                   d.ns, d.pod);
@@ -56,7 +56,7 @@ bool same_but_for_cycles(const api::PastDecision& a, const api::PastDecision& b)
   return identity_of(a) == identity_of(b);
 }
 
-/// Drops cycles from `first_kept` on down, and what is left of no cycle.
+/// Drops cycles before `first_kept`, and decisions without a remaining cycle.
 void forget_before(std::int64_t first_kept, api::PolicyHistory& history) {
   std::erase_if(history.cycles, [&](const api::PastCycle& cycle) { return cycle.number < first_kept; });
   for (api::PastDecision& decision : history.decisions)
@@ -64,7 +64,7 @@ void forget_before(std::int64_t first_kept, api::PolicyHistory& history) {
   std::erase_if(history.decisions, [](const api::PastDecision& decision) { return decision.cycles.empty(); });
 }
 
-/// The rows of this cycle, in its order, with the older cycles that said the same; then the others.
+/// Result: the rows of this cycle, in its order, with the older cycles of equal decisions; then the other rows.
 void merge_decisions(std::vector<api::PastDecision> news, std::int64_t number, std::vector<api::PastDecision>& rows) {
   std::multimap<std::string_view, const api::PastDecision*> by_uid;
   for (const api::PastDecision& row : rows) by_uid.emplace(row.uid, &row);
@@ -86,7 +86,7 @@ void merge_decisions(std::vector<api::PastDecision> news, std::int64_t number, s
   rows = std::move(news);
 }
 
-/// Rows that differ in their numbers only become one, with the newest numbers. `rows`: newest first.
+/// Merges rows that differ only in their numbers, with the newest numbers. REQUIRES: `rows` are ordered newest first.
 void join_similar(std::vector<api::PastDecision>& rows) {
   using Key = std::tuple<std::string, bool, std::string, std::string, std::string, std::string, std::string>;
   std::map<Key, std::size_t> first;

@@ -1,21 +1,21 @@
 #pragma once
 
-/// The cycles that a policy's status remembers. Pure.
+/// History of cycles in a policy's status. Pure.
 
 #include "api/descheduler_policy.hpp"
 #include "controllers/policy/decide.hpp"
 
 namespace controllers {
 
-/// Nominations and refusals that one cycle adds, at most, each.
+/// Maximum number of nominations, and of refusals, that one cycle adds.
 inline constexpr std::size_t kMaxKeptPerCycle = 100;
-/// Of a message, so that the status stays small: 300 decisions are about 100 kB.
+/// Maximum length of a message, which bounds the size of the status: 300 decisions take about 100 kB.
 inline constexpr std::size_t kMaxKeptMessage = 200;
 
-/// The history with this cycle as the newest and the `keep` newest cycles in all. A decision that repeats itself, to
-/// the numbers, gets the cycle's number added to its row. Where the rows do not suffice, those that differ in their
-/// numbers only become one with the newest numbers; where that does not, either, the oldest go and their cycles count
-/// them as left out.
+/// Returns the history with this cycle as the newest, limited to the `keep` newest cycles. A decision that repeats
+/// exactly gets the cycle's number added to its row. If the rows exceed the limit, those that differ only in their
+/// numbers are merged, with the newest numbers. If they still exceed it, the oldest are dropped and counted in their
+/// cycles as left out.
 api::PolicyHistory next_history(api::PolicyHistory before, const CycleOutcome& outcome, std::int32_t keep);
 
 }  // namespace controllers

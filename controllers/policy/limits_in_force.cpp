@@ -7,7 +7,7 @@
 namespace controllers {
 namespace {
 
-/// Empty: it is in no blackout.
+/// Hold reason of a blackout, empty outside of blackouts.
 std::string blackout_of(const ObservedPolicy& policy, base::TimePoint now) {
   if (policy.spec.schedule.blackouts.empty()) return {};
   const auto schedule = Schedule::read(policy.spec.schedule);
@@ -17,7 +17,7 @@ std::string blackout_of(const ObservedPolicy& policy, base::TimePoint now) {
   return fmt::format("policy {} is inside a blackout: nothing more of it is admitted", policy.meta.name);
 }
 
-/// Empty: nothing holds it up.
+/// Hold reason, empty if the limits decide.
 std::string brake_of(const ObservedPolicy& policy, base::TimePoint now, const GateVerdict& gates) {
   const std::string& name = policy.meta.name;
   if (policy.meta.is_terminating())

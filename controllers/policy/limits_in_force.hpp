@@ -1,6 +1,6 @@
 #pragma once
 
-/// What admission goes by for the Evacuations of a policy, whatever state the policy is in.
+/// Admission rules for the Evacuations of a policy, in every state of the policy.
 
 #include <map>
 #include <string>
@@ -12,19 +12,19 @@ namespace controllers {
 
 struct LimitsInForce {
   api::AdmissionLimits limits;
-  std::string hold_reason;  ///< why nothing more of the policy is admitted, for people; empty: the limits decide
+  std::string hold_reason;  ///< human-readable reason to admit none, empty if the limits decide
   friend bool operator==(const LimitsInForce&, const LimitsInForce&) = default;
 };
 
-/// Mode DryRun, suspend, an open circuit breaker, a blackout, a gate and the policy's deletion are a brake: what waits
-/// is not admitted, what runs goes on. A spec that cannot be read does not lift a limit: what of it can be read counts,
-/// and limits that cannot are those that could be read last. While there are none, or while nobody knows whether a
-/// blackout holds, nothing is admitted. Not thread-safe.
+/// Mode DryRun, suspend, an open circuit breaker, a blackout, a gate and the policy's deletion hold waiting Evacuations
+/// back; running ones continue. A spec that does not decode lifts no limit: its decodable parts count, and limits that
+/// do not decode are those that decoded last. If there are none, or it is unknown whether a blackout holds, none is
+/// admitted. Not thread-safe.
 class PolicyLimitsInForce {
  public:
-  /// `gates`: what the policy's gates say.
+  /// `gates`: verdict of the policy's gates.
   LimitsInForce take(const ObservedPolicy& policy, base::TimePoint now, const GateVerdict& gates = {});
-  /// The policy was deleted.
+  /// Call when the policy was deleted.
   void forget(const std::string& policy) { last_read_.erase(policy); }
 
  private:

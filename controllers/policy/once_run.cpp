@@ -11,9 +11,9 @@
 namespace controllers {
 namespace {
 
-/// So many Evacuations are named: a plan may have thousands.
+/// Maximum number of Evacuations listed; a plan may have thousands.
 constexpr std::size_t kMaxNamed = 20;
-/// Messages may quote what others wrote.
+/// Maximum length of a message, which may quote text of other components.
 constexpr std::size_t kMaxText = 300;
 
 std::string cut_line(std::string_view text) {
@@ -77,7 +77,8 @@ void OnceRun::on_created(const api::ObjectKey& key) {
 }
 
 void OnceRun::finish(const api::Evacuation& ended) {
-  const bool has_expired = ended.status.reason == api::Reason::kDecisionExpired;  // nobody wanted that
+  // Expired without being approved or admitted.
+  const bool has_expired = ended.status.reason == api::Reason::kDecisionExpired;
   switch (ended.status.phase) {
     case api::EvacuationPhase::kSucceeded: ++succeeded_count_; return;
     case api::EvacuationPhase::kCancelled:
@@ -96,11 +97,11 @@ void OnceRun::on_evacuation(const api::Evacuation* before, const api::Evacuation
   const std::scoped_lock lock(mutex_);
   seen_.insert(key);
   const bool was_awaited = unseen_.erase(key) + unfinished_.erase(key) + suspended_.erase(key) > 0;
-  if (!was_awaited && api::policy_of(seen).empty()) return;  // made by hand
+  if (!was_awaited && api::policy_of(seen).empty()) return;  // manual
   if (api::is_terminal(seen.status.phase)) {
     if (was_awaited) finish(seen);
   } else if (after == nullptr) {
-    cancelled_count_ += was_awaited ? 1 : 0;  // somebody deleted it
+    cancelled_count_ += was_awaited ? 1 : 0;  // it was deleted
   } else if (after->spec.suspend) {
     suspended_.insert(key);
   } else {

@@ -20,17 +20,17 @@ namespace {
 
 using base::kv;
 
-/// A cycle that is due while a cache is stale is looked at again so often, should nobody tell us earlier.
+/// Retry delay of a due cycle while a cache is stale, unless the policy is enqueued earlier.
 constexpr base::minutes kStaleRetry{1};
-/// The same for a policy whose gates were not asked yet: their first answers decide what it does.
+/// Retry delay for a policy until its gates have been asked once; their first answers decide what it does.
 constexpr base::seconds kGateRetry{5};
-/// A policy that would search while another one does looks again so soon.
+/// Retry delay for a policy whose search must wait for another one.
 constexpr base::seconds kSearchRetry{5};
 bool is_of_gate(std::string_view reason) {
   return reason == api::Reason::kGateHolds || reason == api::Reason::kGateUnanswered;
 }
 
-/// By the condition's own reason.
+/// Uses the condition's reason.
 kube::Event gate_event(api::EventKind kind, const api::Condition& condition) {
   kube::Event event;
   event.kind = kind;
@@ -96,7 +96,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_locked(const api::Object
   return reconcile_valid(*seen, with_circuit(std::move(policy)), known);
 }
 
-/// Whatever belongs to a policy of that name that is not there any more: nobody else would ever drop it.
+/// Drops the state of an earlier policy with this name; no other component does.
 void PolicyReconciler::forget_earlier(const std::string& name, const std::string& uid) {
   const auto known = known_.find(name);
   if (known == known_.end() || known->second == uid) return;
@@ -196,7 +196,7 @@ void PolicyReconciler::note_cycle(const api::DeschedulerPolicy& policy, const Cy
                                    kv("nominated", outcome.summary.nominated), kv("created", outcome.summary.created)});
 }
 
-/// `outcome`: of the cycle that ran; nullptr: none did.
+/// `outcome` is nullptr if no cycle ran.
 api::DeschedulerPolicyStatus PolicyReconciler::status_after(const api::DeschedulerPolicy& policy,
                                                             const planning::PlanSpec& spec, const Situation& situation,
                                                             const CycleOutcome* outcome) {
@@ -226,7 +226,7 @@ api::DeschedulerPolicyStatus PolicyReconciler::status_after(const api::Deschedul
   return next;
 }
 
-/// When its next cycle is due, or something else changes by itself.
+/// Requeues for the next cycle, or the next change that happens without an event.
 kube::Requeue PolicyReconciler::next_look(const api::DeschedulerPolicyStatus& next, const Situation& situation) const {
   std::optional<base::TimePoint> at = deps_.steering.once ? std::nullopt : next.next_cycle_time;
   const auto changes = situation.changes(next);
@@ -235,7 +235,8 @@ kube::Requeue PolicyReconciler::next_look(const api::DeschedulerPolicyStatus& ne
   return kube::Requeue::in(std::max<base::Duration>(*at - deps_.clocks.wall.now(), base::milliseconds(1)));
 }
 
-/// Whatever was decided is written, or is going to be. `outcome`: nullptr: no cycle ran in this reconcile.
+/// Called after the decision has been or is about to be written. `outcome` is nullptr if no cycle ran in this
+/// reconcile.
 void PolicyReconciler::notify_once(const api::DeschedulerPolicy& policy, const Situation& situation,
                                    const CycleOutcome* outcome) const {
   if (outcome != nullptr) {
@@ -322,7 +323,7 @@ void PolicyReconciler::publish(const api::ObjectMeta& policy, kube::Event event,
   deps_.events.publish(std::move(event).about(kube::event_object(kube::kPolicies, policy), std::move(action)));
 }
 
-/// The circuit breaker's state as of now, before anything is made under it.
+/// Updates the circuit breaker's state before any Evacuation is created.
 api::DeschedulerPolicy PolicyReconciler::with_circuit(api::DeschedulerPolicy policy) {
   const bool was_open = policy.status.circuit.opened_at.has_value();
   Verdicts& verdicts = verdicts_[policy.meta.name];

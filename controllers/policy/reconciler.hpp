@@ -61,24 +61,24 @@ class PolicyReconciler {
 
   explicit PolicyReconciler(Dependencies dependencies);
 
-  /// So many Evacuations of a plan are created at a time from here on; until then one. Then all that Dependencies name
-  /// is called from several threads. REQUIRES: not while reconcile() runs; `creators` is at least 1.
+  /// Sets the number of Evacuations created concurrently. Default 1. With more than one, the functions in Dependencies
+  /// are called from several threads. REQUIRES: reconcile() is not running; `creators` is at least 1.
   void set_creators(int creators) { creator_.set_creators(creators); }
-  /// How a creator waits until a server that has too much to do (429) takes more; false: shutting down, give up. Called
-  /// from several threads. Until then it tries again at once. REQUIRES: not while reconcile() runs.
+  /// Sets the function that sleeps before a retry of a 429 and returns false on shutdown. Called from several threads.
+  /// By default retries are immediate. REQUIRES: reconcile() is not running.
   void set_pause(std::function<bool(base::Duration)> pause) { creator_.set_pause(std::move(pause)); }
 
-  /// Who runs the parts of a search from here on: side by side, on threads of its own. REQUIRES: not while reconcile()
-  /// runs.
+  /// Sets the executor that runs the parts of a search in parallel on its own threads. REQUIRES: reconcile() is not
+  /// running.
   void set_executor(strategies::Executor executor) { planner_.set_executor(std::move(executor)); }
 
-  /// True: shutting down. A plan in the making is given up, and so are creations. Called from several threads. Until
-  /// then nobody shuts down. REQUIRES: not while reconcile() runs.
+  /// Sets a function that returns true on shutdown, which stops planning and creations. Called from several threads.
+  /// Default: never. REQUIRES: reconcile() is not running.
   void set_stopping(std::function<bool()> is_stopping) { is_stopping_ = std::move(is_stopping); }
 
-  /// Errors are worth a retry with back-off. kConflict: the policy changed since the cache saw it; what the cycle did
-  /// is remembered and is written at the next try. kCancelled: may_act() said no, or nobody wants what was being
-  /// planned: the policy is another one by now, or this is the end; nothing came of the cycle, nor is it remembered.
+  /// Errors should be retried with backoff. kConflict: the policy changed since the cache saw it; the result of the
+  /// cycle is kept in memory and written by the retry. kCancelled: may_act() returned false, or the cycle became
+  /// obsolete because the policy changed or the process shuts down; nothing was created or remembered.
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
 
  private:
@@ -92,25 +92,25 @@ class PolicyReconciler {
                                          const Situation& situation, bool may_move);
   base::Result<CycleOutcome> run_due_cycle(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                            const Situation& situation, bool may_move);
-  /// Sends it. `saved`: what became of the status.
+  /// Sends the trace. `saved`: result of writing the status.
   void end_trace(const std::string& policy, const CycleOutcome& outcome, const base::Status& saved);
   void note_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) const;
   api::DeschedulerPolicyStatus status_after(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                             const Situation& situation, const CycleOutcome* outcome);
   kube::Requeue next_look(const api::DeschedulerPolicyStatus& next, const Situation& situation) const;
   GateVerdict gates_of(const std::string& policy) const;
-  /// An Event when gates begin or cease to hold the policy up.
+  /// Publishes an Event when gates begin or cease to hold the policy.
   void set_gates_condition(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                            const api::DeschedulerPolicyStatus& next) const;
   void note_trigger(const std::string& policy, api::TriggerKind trigger) const;
   void forget_earlier(const std::string& name, const std::string& uid);
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   void notify_once(const api::DeschedulerPolicy& policy, const Situation& situation, const CycleOutcome* outcome) const;
-  /// It leads and goes on, and the policy is as it was.
+  /// Whether this replica leads and is not shutting down, and the policy is unchanged.
   bool is_wanted(const api::DeschedulerPolicy& policy) const;
   void carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
-  /// It leads, the policy is the one that was planned, and neither did a cache go stale nor does a gate hold meanwhile:
-  /// thousands of creations take minutes.
+  /// Whether is_wanted(), no cache is stale and no gate holds. Checked between creations, because thousands of them
+  /// take minutes.
   bool may_go_on(const api::DeschedulerPolicy& policy) const;
   base::Status save(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                     const api::DeschedulerPolicyStatus& next);
@@ -119,7 +119,7 @@ class PolicyReconciler {
 
   Dependencies deps_;
   PolicyLock policy_lock_;
-  // In turns only:
+  // The members below are guarded by policy_lock_.
   PolicyMetrics metrics_;
   PolicyStatuses statuses_;
   PolicyTaints taints_;
@@ -129,11 +129,11 @@ class PolicyReconciler {
   EvacuationCreator creator_;
   std::function<bool()> is_stopping_;
   struct Verdicts {
-    SeenVerdicts stored;  ///< with the policy's status
-    SeenVerdicts judged;  ///< by the reconcile that is under way
+    SeenVerdicts stored;  ///< included in the policy's stored status
+    SeenVerdicts judged;  ///< judged by the current reconcile
   };
   std::map<std::string, Verdicts> verdicts_;  ///< by policy
-  std::map<std::string, std::string> known_;  ///< UIDs of the policies that were reconciled, by name
+  std::map<std::string, std::string> known_;  ///< UIDs of the reconciled policies, by name
 };
 
 }  // namespace controllers

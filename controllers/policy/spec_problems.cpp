@@ -29,7 +29,7 @@ api::FieldErrors problems_of(const std::vector<api::PolicyGate>& gates) {
   return errors;
 }
 
-/// Of triggers that name a source that the policy does not have.
+/// Triggers that name a usage source that the policy does not have.
 api::FieldErrors unmet_triggers(const api::DeschedulerPolicySpec& spec) {
   api::FieldErrors errors;
   const auto& triggers = spec.schedule.triggers;
@@ -59,7 +59,8 @@ api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const strat
   api::append_new_fields(errors, problems_of(spec.usage_sources));
   api::append_new_fields(errors, problems_of(spec.gates));
   api::append_new_fields(errors, unmet_usage(spec.usage_sources, strategies.usage_needs()));
-  api::append_new_fields(errors, registry.validate(spec.evacuation.evictors, api::FieldPath("spec.evacuation.evictors")));
+  api::append_new_fields(errors,
+                         registry.validate(spec.evacuation.evictors, api::FieldPath("spec.evacuation.evictors")));
   return errors;
 }
 

@@ -6,10 +6,10 @@
 
 namespace controllers {
 
-/// Everything that is wrong with a spec: its fields, its strategies' args, its evictors' parameters. What two of the
-/// checks find at one field is said once, in the first one's words. Empty = valid.
+/// Validates a spec: its fields, the args of its strategies, and the parameters of its evictors. If two checks find a
+/// problem at the same field, only the first is reported. Empty if valid.
 api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const evictors::EvictorRegistry& registry);
-/// The same where the strategies' arguments are parsed already.
+/// Validates a spec whose strategies' arguments are already parsed.
 api::FieldErrors problems_of(const api::DeschedulerPolicySpec& spec, const strategies::StrategySpecs& strategies,
                              const evictors::EvictorRegistry& registry);
 

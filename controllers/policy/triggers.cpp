@@ -13,7 +13,7 @@ using api::TriggerKind;
 
 constexpr unsigned bit_of(TriggerKind kind) { return 1U << static_cast<unsigned>(kind); }
 
-/// Those of policies tell nobody anything new: policies put them.
+/// Taints without the soft ones, which policies set themselves.
 std::vector<api::Taint> foreign_taints(const api::Node& node) {
   std::vector<api::Taint> taints = node.taints;
   std::erase_if(taints, api::is_soft_taint);

@@ -17,38 +17,38 @@ namespace {
 
 using Evacuations = std::vector<std::shared_ptr<const api::Evacuation>>;
 
-/// So long after a cycle our cache shows what it made.
+/// Time after a cycle until the cache shows what it created.
 constexpr base::minutes kCacheLag{1};
-/// What a move takes where only one of a workload goes at a time: its grace period, and a replacement that starts.
+/// Duration of a move if a workload's pods move one at a time: grace period and start of the replacement.
 constexpr base::minutes kTimeOfMove{3};
-/// A wave that is larger does not end as a whole: what is left of it is planned anew.
+/// Maximum duration of a wave. The rest of a larger wave is planned anew.
 constexpr std::chrono::hours kMaxWave{6};
 
-/// The last cycle, if this very spec made something in it; else nullptr.
+/// Returns the last cycle if it created something for the current spec, otherwise nullptr.
 const api::LastCycle* cycle_that_made(const api::DeschedulerPolicy& policy) {
   const auto& last = policy.status.last_cycle;
   const bool made = last && last->created > 0 && policy.status.observed_generation == policy.meta.generation;
   return made ? &*last : nullptr;
 }
 
-/// By `now` if a clock that was ahead has written its start.
+/// At most `now`, in case the start was written by a clock that was ahead.
 base::TimePoint end_of(const api::LastCycle& cycle, base::TimePoint now) {
   return base::believed(cycle.start + cycle.duration, now);
 }
 
-/// How long the next cycle waits for it at most; nullopt: not at all.
+/// Maximum time for which the next cycle waits for the Evacuation; nullopt if it does not wait.
 std::optional<base::TimePoint> holds_until(const api::Evacuation& evacuation, api::PolicyMode mode) {
   using Phase = api::EvacuationPhase;
   const Phase phase = evacuation.status.phase;
   if (api::is_terminal(phase)) return std::nullopt;
-  // Whoever may edit it may suspend it: that is no hold on others.
+  // Any editor of the Evacuation can suspend it, which must not block the policy.
   const bool is_suspended = evacuation.spec.suspend && (phase == Phase::kPending || phase == Phase::kBackoff);
   if (is_suspended && mode != api::PolicyMode::kManual) return std::nullopt;
   const base::seconds turn = evacuation.spec.timeouts.decision_ttl.value_or(evictors::Timeouts{}.decision_ttl);
   return evacuation.meta.creation_timestamp + std::min<base::seconds>(turn, kMaxWave) + kMaxWaiting;
 }
 
-/// What was made of the published part of the plan.
+/// Whether all Evacuations created for the published part of the plan are visible.
 bool all_seen(const std::vector<api::PlannedMove>& plan, const Evacuations& evacuations) {
   std::set<std::pair<std::string_view, std::string_view>> known;
   for (const auto& each : evacuations) known.emplace(each->meta.ns, each->spec.pod_ref.uid.value);
@@ -57,8 +57,8 @@ bool all_seen(const std::vector<api::PlannedMove>& plan, const Evacuations& evac
   });
 }
 
-/// Our cache shows what the last cycle made, or would by now. Of a cycle that a clock has started which was ahead, only
-/// that is known: it was before. REQUIRES: there was a cycle.
+/// Whether the cache shows what the last cycle created, or should by now. True for a cycle whose start was written by a
+/// clock that was ahead. REQUIRES: there was a cycle.
 bool is_shown(const api::DeschedulerPolicy& policy, const Evacuations& evacuations, base::TimePoint now) {
   const api::LastCycle& last = *policy.status.last_cycle;
   return base::is_beyond(last.start, now) || now >= end_of(last, now) + kCacheLag ||

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The waves of a plan, and how far the policy is with what it made last. Pure.
+/// Waves of a plan, and the progress of the policy's latest wave. Pure.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,41 +15,41 @@
 
 namespace controllers {
 
-/// How far the last plan in waves is with what was made of it, its first wave.
+/// Progress of the first wave of the last plan, which is the one that was created.
 enum class WaveState {
-  kNone,      ///< there is none, nothing was made of it, or the spec is another one by now
-  kUnderWay,  ///< an Evacuation of it is unfinished, or not seen yet: no other cycle is to run
+  kNone,      ///< no such plan, nothing was created, or the spec has changed
+  kUnderWay,  ///< an Evacuation of it is unfinished or not visible yet; no other cycle may run
   kOver,
 };
 struct WaveProgress {
   WaveState state = WaveState::kNone;
-  bool may_continue = false;                 ///< kOver: further waves were planned, and this one ended lately
-  std::optional<base::TimePoint> changes{};  ///< kUnderWay: over by then, whatever happens
+  bool may_continue = false;                 ///< kOver: further waves were planned, and this one ended recently
+  std::optional<base::TimePoint> changes{};  ///< kUnderWay: latest time at which it is over
 };
-/// A wave is under way no longer than this beyond its decisionTTL: no pod holds the policy up by taking its time.
+/// Maximum time beyond its decisionTTL for which a wave counts as under way, so that a slow pod cannot block the
+/// policy.
 inline constexpr base::Duration kMaxWaiting = std::chrono::hours(1);
-/// A plan that could not go on within this time of its last wave's end waits for the schedule.
+/// Maximum time between the end of a wave and the continuation of its plan. After that the plan waits for the schedule.
 inline constexpr base::Duration kMaxPause = std::chrono::hours(1);
-/// `evacuations`: those of the policy.
-///  * What somebody suspended before it began holds nothing up. In mode Manual a proposal does, as long as
-///  kMaxWaiting.
-///  * What a strategy that plans in waves made counts though the status does not know of it: it may be older, or of
-///    another spec.
-///  * What is not there a minute after the cycle's end is taken as finished and deleted, or was never made.
+/// `evacuations` are those of the policy.
+/// * An Evacuation that was suspended by a user before it began does not keep the wave under way. In mode Manual a
+///   proposal does, until kMaxWaiting after its decisionTTL.
+/// * Evacuations of a strategy that plans in waves count even if the status does not list them: the status may be
+///   older, or of another spec.
+/// * Evacuations that are missing a minute after the cycle's end count as finished and deleted, or as never created.
 WaveProgress wave_progress(const api::DeschedulerPolicy& policy,
                            const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now);
-/// How far what the last cycle made is, whichever strategy planned it: kNone, nothing was made, or the spec is another
-/// one by now.
+/// Progress of the last cycle's moves, for any strategy. kNone if nothing was created or the spec has changed.
 WaveState state_of_moves(const api::DeschedulerPolicy& policy,
                          const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now);
 bool is_unfinished(const std::shared_ptr<const api::Evacuation>& evacuation);
-/// How long the Evacuations of a wave may wait for their turn, so that `moves` can go one after the other.
+/// Decision TTL of a wave's Evacuations, long enough for `moves` to run one after the other.
 base::seconds decision_ttl_of_wave(std::size_t moves);
-/// What of a plan's moves is made in its cycle: those of its first wave, and those of none.
+/// Whether the move is carried out in its own cycle: moves of the first wave, and moves without a wave.
 bool is_made_now(const api::PlannedMove& move);
 
-/// A plan that goes on has fewer waves left than the one before, of `waves`. If it has not, somebody takes what it
-/// makes free: its moves are taken out and wait for the schedule.
+/// Ends a continued plan that does not have fewer waves left than the previous one, which had `waves`. Other pods then
+/// use the capacity that it frees, so its moves are removed and wait for the schedule.
 void end_if_it_does_not_shrink(CycleOutcome& outcome, std::int32_t waves);
 
 }  // namespace controllers

@@ -23,13 +23,13 @@ bool answers(const api::Evacuation& evacuation, const NativeTurn& seen) {
   return evacuation.meta.annotations.value(names::kNativeEvictionUidAnnotation) == seen.eviction->meta.uid;
 }
 
-/// Of the target's UID; one that does not know its UID yet counts, too.
+/// Whether the Evacuation is for the target's UID. An Evacuation without podRef.uid matches as well.
 bool concerns(const api::Evacuation& evacuation, const api::NativeEviction& eviction) {
   const api::PodUid& uid = evacuation.spec.pod_ref.uid;
   return evacuation.spec.pod_ref.name == eviction.pod_name && (uid.empty() || uid == eviction.pod_uid);
 }
 
-/// The one at work; else the one that was made for this Eviction; else the newest that has ended.
+/// Returns an unfinished Evacuation, otherwise the one created for this Eviction, otherwise the newest finished one.
 const api::Evacuation* evacuation_of(const NativeTurn& seen) {
   const api::Evacuation* best = nullptr;
   const auto rank = [&](const api::Evacuation& each) {
@@ -65,7 +65,8 @@ std::string bounded_message(std::string text) {
   return text;
 }
 
-/// Never before the turn began, nor backwards, though clocks differ. Times of this API have whole seconds.
+/// Returns `now` in whole seconds, as the API uses them, but not before the start or the previous heartbeat if clocks
+/// differ.
 base::TimePoint stamp(const api::NativeResponder& turn, base::TimePoint now) {
   base::TimePoint result = std::chrono::floor<base::seconds>(now);
   if (turn.start_time) result = std::max(result, *turn.start_time);
@@ -93,7 +94,7 @@ std::string describe(const api::Evacuation& evacuation) {
   return bounded_message(std::move(text));
 }
 
-/// The server refuses times that have passed.
+/// Returns nullopt for a time in the past, which the server refuses.
 std::optional<base::TimePoint> announced_end(const api::Evacuation* evacuation, const api::Pod& pod,
                                              base::TimePoint now) {
   std::optional<base::TimePoint> end = pod.meta.deletion_timestamp;
@@ -139,7 +140,7 @@ ResponderDecision have_turn(const NativeTurn& seen, const api::NativeResponder& 
   }
   if (evacuation->status.evictor == kRequestingEvictor)
     return complete(turn, "declined: Evacuator itself asked for this eviction", now);
-  if (evacuation->spec.suspend) return {};  // nobody works on it: no heartbeat
+  if (evacuation->spec.suspend) return {};  // a suspended Evacuation makes no progress: no heartbeat
   return beat(turn, describe(*evacuation), announced_end(evacuation, *seen.pod, now), now);
 }
 

@@ -28,7 +28,7 @@ void write_entry(Json& entry, const ResponderReport& report) {
   entry.erase("expectedCompletionTime");
 }
 
-/// The list whole, because a merge patch replaces it; what others wrote in it is guarded by the resourceVersion.
+/// Contains the whole list, because a merge patch replaces it. The resourceVersion guards entries of other writers.
 base::Result<Json> report_patch(const api::ObjectMeta& eviction, const std::string& raw,
                                 const ResponderReport& report) {
   auto object = api::parse_json(raw);
@@ -116,7 +116,7 @@ base::Status NativeResponderReconciler::create(const api::Evacuation& wanted) {
   const base::TimePoint sent = deps_.clock.now();
   const api::Evacuation evacuation = with_origin(wanted, keys->current, sent);
   const auto made = deps_.client.create(kube::kEvacuations, evacuation.meta.ns, api::encode_evacuation(evacuation));
-  // A deterministic name: whoever made it, the cache will show it.
+  // The name is deterministic; the cache will show the existing Evacuation.
   if (!made && made.error().code == base::ErrorCode::kAlreadyExists) return base::Done{};
   if (!made) return made.error().during("creating the Evacuation for a native Eviction");
   deps_.log.info("evacuation created", {kv("evacuation", evacuation.meta.key().to_string()),

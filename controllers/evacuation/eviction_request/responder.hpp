@@ -1,8 +1,8 @@
 #pragma once
 
-/// Evacuator as a responder of the EvictionRequest API (docs/evictors/eviction-request.md): a pod that names
-/// evacuator.dev/responder in spec.evictionResponders is evacuated our way when it gets its turn. decide_response() is
-/// pure; NativeResponderReconciler is the thin shell around it.
+/// Evacuator as a responder of the EvictionRequest API (docs/evictors/eviction-request.md). A pod that lists
+/// evacuator.dev/responder in spec.evictionResponders is evacuated by an Evacuation when this responder becomes active.
+/// decide_response() is pure; NativeResponderReconciler is the thin shell around it.
 
 #include <functional>
 #include <memory>
@@ -24,15 +24,16 @@
 
 namespace controllers {
 
-/// All that decide_response() may look at.
+/// Input of decide_response().
 struct NativeTurn {
-  api::ObjectKey key;                                               ///< of the Eviction
-  std::optional<api::NativeEviction> eviction;                      ///< live; nullopt: it is gone
-  std::shared_ptr<const api::Pod> pod;                              ///< live, with the target's UID; nullptr: it left
-  std::vector<std::shared_ptr<const api::Evacuation>> evacuations;  ///< of the target, or made for this Eviction
+  api::ObjectKey key;                           ///< key of the Eviction
+  std::optional<api::NativeEviction> eviction;  ///< live; nullopt if it is gone
+  std::shared_ptr<const api::Pod> pod;          ///< live, with the target's UID; nullptr if it has left
+  /// Evacuations of the target or created for this Eviction
+  std::vector<std::shared_ptr<const api::Evacuation>> evacuations;
 };
 
-/// What to write over our entry of status.responders; absent times stay as they are.
+/// Values to write to our entry of status.responders. Absent times are left unchanged.
 struct ResponderReport {
   base::TimePoint heartbeat{};
   std::optional<base::TimePoint> expected_completion;
@@ -44,29 +45,29 @@ struct ResponderReport {
 struct ResponderDecision {
   std::optional<api::Evacuation> create;
   std::optional<ResponderReport> report;
-  std::vector<api::ObjectKey> cancel;  ///< Evacuations that were made for this Eviction
+  std::vector<api::ObjectKey> cancel;  ///< Evacuations created for this Eviction that should be cancelled
   kube::Requeue requeue;
 };
 
 ResponderDecision decide_response(const NativeTurn& seen, base::TimePoint now);
 
-/// A heartbeat is due after this long; the API allows 20 minutes.
+/// Heartbeat interval; the API allows 20 minutes.
 inline constexpr base::minutes kHeartbeatEvery{3};
-/// News are told no sooner than this after the last heartbeat.
+/// Minimum time between the last heartbeat and a report with news.
 inline constexpr base::seconds kHeartbeatAtMostEvery{20};
 
-/// Index names; add_native_responder_indexes() makes them.
+/// Index names, created by add_native_responder_indexes().
 inline constexpr std::string_view kEvictionsByPod = "native-pod";              ///< Evictions: "<ns>/<pod name>"
 inline constexpr std::string_view kEvacuationsByEviction = "native-eviction";  ///< Evacuations: "<ns>/<Eviction>"
-/// REQUIRES: the stores are still empty; add_evacuation_indexes() makes the other one that is needed.
+/// REQUIRES: the stores are still empty. Needs an index of add_evacuation_indexes() as well.
 void add_native_responder_indexes(kube::Store<api::NativeEviction>& evictions,
                                   kube::Store<api::Evacuation>& evacuations);
 
-/// Evictions that have us among their responders.
+/// Selects the Evictions that list this responder.
 kube::ReflectorOptions native_responder_options();
 
-/// Reads the Eviction and its pod live, decides, writes. Rare objects: nothing is saved by trusting the cache.
-/// Thread-safe for different keys.
+/// Reads the Eviction and its pod live, decides and writes. Evictions are rare, so the cache would not save requests
+/// worth mentioning. Thread-safe for different keys.
 class NativeResponderReconciler {
  public:
   struct Dependencies {
@@ -74,9 +75,9 @@ class NativeResponderReconciler {
     const base::Clock& clock;
     const kube::Store<api::NativeEviction>& evictions;
     const kube::Store<api::Evacuation>& evacuations;
-    std::function<bool()> may_act;  ///< false: not the leader (any more)
+    std::function<bool()> may_act;  ///< false if not the leader (any more)
     base::Log log;
-    KeySource& keys = keys_in_memory();  ///< with which it signs the Evacuations that it makes
+    KeySource& keys = keys_in_memory();  ///< sign the Evacuations that it creates
   };
 
   explicit NativeResponderReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}

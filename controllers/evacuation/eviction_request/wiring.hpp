@@ -1,7 +1,6 @@
 #pragma once
 
-/// Connects cache, queue and reconciler of the responder of native Evictions. Header only, for whoever assembles a
-/// process (the operator, tests).
+/// Connects cache, queue and reconciler of the EvictionRequest responder. Header-only, for the operator and tests.
 
 #include "controllers/evacuation/eviction_request/responder.hpp"
 #include "kube/runtime/informer.hpp"
@@ -16,13 +15,13 @@ class NativeResponder {
     kube::Client& client;
     const base::Clock& clock;
     kube::Informer<api::Evacuation>& evacuations;  ///< not yet run or polled
-    kube::Informer<api::Pod>& pods;                ///< the same
+    kube::Informer<api::Pod>& pods;                ///< not yet run or polled
     std::function<bool()> may_act;
     base::Log log;
     KeySource& keys = keys_in_memory();
   };
 
-  /// All references must outlive it.
+  /// All references must outlive the object.
   explicit NativeResponder(Dependencies with)
       : evictions(with.client, with.clock, kube::kNativeEvictions, api::decode_native_eviction,
                   native_responder_options(), with.log),
@@ -37,7 +36,7 @@ class NativeResponder {
     });
     with.pods.add_handler([this](const auto& before, const auto& after) {
       const bool leaves = !after || after->meta.is_terminating() || after->is_terminal();
-      if (!leaves) return;  // nothing else about a pod matters here
+      if (!leaves) return;  // other changes of a pod do not matter here
       for (const api::ObjectKey& key : reconciler.keys_for(after ? *after : *before)) queue.add(key);
     });
   }

@@ -17,7 +17,7 @@ namespace {
 using api::Json;
 
 constexpr std::string_view kCreatorPurpose = "evacuator.dev/creator/v1";
-/// More than what we write: who, and some hundred bytes.
+/// Larger than any record that creator_record() writes: a subject and some hundred bytes.
 constexpr std::size_t kMaxRecord = 4 * kMaxUserBytes;
 constexpr std::int64_t kLatest = 253'402'300'799;  // the year 9999
 
@@ -32,7 +32,7 @@ std::string mac_of(const Json& subject, const NewObject& object, const signing::
                                     api::to_json_text(subject), std::to_string(time)});
 }
 
-/// A record that somebody may have written, taken apart.
+/// Decoded annotation, not yet verified.
 struct Record {
   Json subject;
   std::string name_prefix;
@@ -53,7 +53,7 @@ std::optional<Record> parse_record(std::string_view text) {
   return record;
 }
 
-/// The spec as it was made may have lacked what the operator fills in.
+/// Hashes that the spec may have had at creation, before the operator filled in nodeName or podRef.uid.
 std::array<std::string, 4> possible_hashes(const api::Evacuation& evacuation) {
   std::array<std::string, 4> hashes;
   for (std::size_t i = 0; i < hashes.size(); ++i) {

@@ -1,8 +1,8 @@
 #pragma once
 
-/// Who made an object, as the API server told the admission webhook and the operator signed it: annotation
-/// evacuator.dev/creator (docs/design/wire-protocols.md#creator). Anybody may write an annotation; only the signature
-/// says that the webhook wrote it. Pure.
+/// Annotation evacuator.dev/creator: the user who created an object, as the API server reported it to the admission
+/// webhook, signed by the operator (docs/design/wire-protocols.md#creator). Any client can write the annotation; only
+/// the signature proves that the webhook wrote it. Pure.
 
 #include <optional>
 #include <string>
@@ -17,30 +17,31 @@
 
 namespace controllers {
 
-/// Longer names of users are refused: cut, they would be somebody else's.
+/// Maximum length of a user name, in bytes. Longer names are refused, because a truncated name could be another user's.
 inline constexpr std::size_t kMaxUser = 1024;
-/// What else is known of a user is left out beyond this: then less is allowed, never more.
+/// Maximum size of a subject beyond its user name, in bytes. Attributes beyond it are omitted, which can only reduce
+/// what the subject may do.
 inline constexpr std::size_t kMaxUserBytes = 8192;
 
-/// `user_info` of an AdmissionReview as a SubjectAccessReview takes it: user, uid, groups, extra. kInvalid: it names
-/// nobody, or its name is longer than kMaxUser.
+/// Converts `user_info` of an AdmissionReview to the form of a SubjectAccessReview: user, uid, groups, extra. Returns
+/// kInvalid if the user name is empty or longer than kMaxUser.
 base::Result<api::Json> subject_of(const api::Json& user_info);
 
-/// What is about to be made. Only the kind Evacuation is ever proven.
+/// Object that is about to be created. proven_creator() accepts records of kind Evacuation only.
 struct NewObject {
   std::string kind;
   std::string ns;
-  std::string name;         ///< empty: the server will make one of `name_prefix`
+  std::string name;         ///< empty: the server generates it from `name_prefix`
   std::string name_prefix;  ///< metadata.generateName
-  std::string spec_hash;    ///< spec_hash() of an Evacuation's spec; empty: none can be told
+  std::string spec_hash;    ///< spec_hash() of an Evacuation's spec, empty if unknown
 };
 
-/// The annotation's value: `subject` with the time and a signature, as JSON.
+/// Returns the value of the annotation: JSON of `subject`, the time and a signature.
 std::string creator_record(const api::Json& subject, const NewObject& object, const signing::Key& key,
                            base::TimePoint now);
 
-/// The subject of a record that the operator signed for this very Evacuation, as its spec still is, within
-/// kOriginWindow of its creation. nullopt: nobody can tell who made it. `memory`: as for prove_origin().
+/// Returns the subject of a record that the operator signed for this Evacuation with its current spec, within
+/// kOriginWindow of its creation. Returns nullopt if the creator cannot be proven. For `memory` see prove_origin().
 std::optional<api::Json> proven_creator(const api::Evacuation& evacuation, const signing::KeyRing& keys,
                                         OriginMemory* memory = nullptr);
 

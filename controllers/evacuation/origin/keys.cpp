@@ -18,7 +18,7 @@ constexpr kube::ResourceType kSecrets{"", "v1", "secrets", "Secret"};
 constexpr std::string_view kCurrent = "current";
 constexpr std::string_view kPrevious = "previous";
 
-/// data.<name> of a Secret; nullopt: it is not there.
+/// Decodes data.<name> of a Secret. Returns nullopt if it is missing.
 base::Result<std::optional<signing::Key>> decode_key(const Json& secret, std::string_view name) {
   const Json* text = api::find_at(secret, {"data", name});
   if (text == nullptr) return std::optional<signing::Key>();
@@ -29,7 +29,7 @@ base::Result<std::optional<signing::Key>> decode_key(const Json& secret, std::st
   return std::optional(*std::move(key));
 }
 
-/// Makes sure that there is an object to put something into.
+/// Returns member `name` of `parent` as an object, creating it if necessary.
 Json& object_at(Json& parent, const char* name) {
   Json& member = parent[name];
   if (!member.is_object()) member = Json::object();
@@ -118,8 +118,8 @@ base::Status SecretKeys::look(bool leads) {
   return leads && due ? rotate(*secret, *content) : take(*content);
 }
 
-/// Somebody else may be as fast: the next look reads theirs. Who deleted the Secret made nothing of ours forged: what
-/// was signed with the key that is known still counts.
+/// Another replica may create the Secret first; the next refresh then reads its keys. If the Secret was deleted,
+/// signatures of the known key stay valid.
 base::Status SecretKeys::make() {
   const auto key = signing::Key::random();
   if (!key) return key.error();

@@ -15,50 +15,50 @@
 
 namespace controllers {
 
-/// The keys with which the operator signs, shared by all its replicas. Thread-safe.
+/// Signing keys of the operator, shared by all replicas. Thread-safe.
 class KeySource {
  public:
   virtual ~KeySource() = default;
-  /// Called every second or so; cheap while nothing is due. `leads`: it may make and rotate keys, else it only reads
-  /// them. May call the API server.
+  /// Called about once per second; cheap while no refresh is due. If `leads` is true, may create and rotate keys,
+  /// otherwise only reads them. May call the API server.
   virtual void refresh(bool leads) = 0;
-  /// nullptr: there are none (yet). Then nothing can be signed, and nothing that is signed can be recognised.
+  /// Returns nullptr if no keys are available (yet). Nothing can then be signed or verified.
   virtual std::shared_ptr<const signing::KeyRing> keys() const = 0;
-  /// Why there are none, or why the last look failed; empty: all is well.
+  /// Reason why no keys are available or the last refresh failed. Empty if the keys are up to date.
   virtual std::string problem() const = 0;
 };
 
-/// One random key of this process, shared by all who ask: for simulations and tests, where no second process has to
-/// know it.
+/// Returns one random key shared by the whole process, for simulations and tests without a second process.
 KeySource& keys_in_memory();
 
 struct SecretKeyOptions {
   std::string ns;
   std::string name = "evacuator-signing";
-  /// 0: never. What was signed with the key before still counts until the next rotation.
+  /// Zero disables rotation. Signatures of the previous key stay valid until the next rotation.
   base::Duration rotate_after = base::minutes(60 * 24 * 30);
 };
 
-/// On the Secret: when the current key was made. Whoever takes it off has the leader rotate at its next look.
+/// Annotation of the Secret: time at which the current key was created. Removing it makes the leader rotate at its next
+/// refresh.
 inline constexpr std::string_view kRotatedAtAnnotation = "evacuator.dev/rotated-at";
 
-/// What the Secret holds.
+/// Decoded contents of the signing Secret.
 struct SecretContent {
   signing::KeyRing keys;
   std::optional<base::TimePoint> rotated_at;
 };
-/// An error says which part of it makes no sense.
+/// An error names the part that is invalid.
 base::Result<SecretContent> decode_signing_secret(const api::Json& secret);
-/// `secret` (null: a new one) with these keys. Everything else that is in it stays.
+/// Returns `secret` (null creates a new one) with the keys of `content`. Other contents of the Secret are preserved.
 api::Json encode_signing_secret(api::Json secret, const SecretKeyOptions& options, const SecretContent& content);
 
-/// Keys in a Secret of the operator's namespace, which no tenant can read. The leader makes it when there is none (with
-/// the current key that it knows, if any, as the previous one), and rotates. A Secret that cannot be read, or makes no
-/// sense, is told and never overwritten; keys that were read before stay in use.
+/// Keys in a Secret in the operator's namespace, which tenants cannot read. The leader creates a missing Secret (with
+/// the current key that it knows, if any, as the previous one) and rotates the keys. A Secret that cannot be read or is
+/// invalid is reported and never overwritten; keys that were read before stay in use.
 class SecretKeys final : public KeySource {
  public:
-  /// The references must outlive it. Ages of keys go by `clock`; `steady`: of the time between two looks; nullptr:
-  /// `clock`.
+  /// The references must outlive the object. `clock` gives the ages of keys. `steady` gives the time between two
+  /// refreshes; nullptr selects `clock`.
   SecretKeys(kube::Client& client, const base::Clock& clock, SecretKeyOptions options, base::Log log,
              const base::Clock* steady = nullptr);
 
@@ -66,7 +66,8 @@ class SecretKeys final : public KeySource {
   std::shared_ptr<const signing::KeyRing> keys() const override;
   std::string problem() const override;
 
-  /// A change by another hand is noticed within this time; after a failure it is looked at again sooner.
+  /// Interval between two reads of the Secret, which bounds the delay until an external change is noticed; and the
+  /// interval after a failure.
   static constexpr base::seconds kLookEvery{60};
   static constexpr base::seconds kRetryEvery{5};
 
@@ -84,11 +85,11 @@ class SecretKeys final : public KeySource {
   const SecretKeyOptions options_;
   const base::Log log_;
 
-  std::mutex refreshing_;  ///< one look at a time
+  std::mutex refreshing_;  ///< serializes refresh()
   base::TimePoint next_look_ = base::TimePoint::min();
   bool led_ = false;
 
-  mutable std::mutex mutex_;  ///< of what follows
+  mutable std::mutex mutex_;  ///< guards the members below
   std::shared_ptr<const signing::KeyRing> keys_;
   std::string problem_;
 };

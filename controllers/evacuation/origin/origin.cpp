@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kVersion = "v1";
 constexpr std::string_view kPurpose = "evacuator.dev/origin/v1";
 
-/// "v1.<key id>.<seconds since 1970>.<HMAC>".
+/// Format: "v1.<key id>.<seconds since 1970>.<HMAC>".
 struct OriginValue {
   std::string_view key_id;
   std::string_view time;
@@ -49,7 +49,7 @@ std::optional<base::TimePoint> time_of(std::string_view seconds) {
   return base::TimePoint(base::seconds(value));
 }
 
-/// UID of the policy that owns it; "": none.
+/// UID of the policy that owns the object, empty if none.
 std::string_view owning_policy(const api::ObjectMeta& meta) {
   const api::OwnerReference* owner = meta.controller();
   const bool is_policy =
@@ -75,9 +75,9 @@ bool fits(const api::Evacuation& evacuation, std::int32_t priority, const Origin
   return has(unfilled);
 }
 
-/// The priority with which it was signed, as it is or with the node that was filled in since. The priority may have
-/// changed since: the status says what it was, and only the signature shows whether that is true. nullopt: the
-/// signature is not of this object.
+/// Returns the spec.priority with which `evacuation` was signed. The signature may predate nodeName, which the operator
+/// fills in, and a change of the priority. status.signed_priority records the signed priority; the signature verifies
+/// it. Returns nullopt if the signature belongs to another object.
 std::optional<std::int32_t> signed_priority(const api::Evacuation& evacuation, const OriginValue& value,
                                             const signing::Key& key) {
   if (fits(evacuation, evacuation.spec.priority, value, key)) return evacuation.spec.priority;
@@ -156,18 +156,18 @@ void replace_condition(api::Evacuation& evacuation, api::Condition condition) {
   *std::ranges::find(conditions, condition.type, &api::Condition::type) = std::move(condition);
 }
 
-/// Any writer of a status can store a priority that was not signed.
+/// Corrects status.signed_priority, to which any writer of the status can store a wrong value.
 void keep_signed_priority(api::Evacuation& evacuation, std::int32_t priority) {
   auto& stored = evacuation.status.signed_priority;
   if (stored.value_or(evacuation.spec.priority) != priority) stored = priority;
 }
 
-/// A spec that cannot be read is judged by reject_invalid_spec() and end_attempt_if_told().
+/// A spec that cannot be decoded is judged by reject_invalid_spec() and end_attempt_if_told() instead.
 bool is_as_proved(const api::Evacuation& evacuation, const OriginMemory::Proved& proved) {
   return !evacuation.spec_problem.empty() || has_spec_hash(evacuation.spec, proved.spec_hash);
 }
 
-/// The stored condition is a claim. Without keys it is undecided again.
+/// Verifies the signature behind a stored OriginVerified=True. Removes the condition if there is no key to decide.
 void prove_again(api::Evacuation& evacuation, const signing::KeyRing* keys, OriginMemory& memory) {
   const auto proved = memory.proved(evacuation.meta.uid);
   if (proved && is_as_proved(evacuation, *proved)) return keep_signed_priority(evacuation, proved->priority);

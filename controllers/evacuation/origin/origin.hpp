@@ -1,7 +1,8 @@
 #pragma once
 
-/// Which Evacuations the operator made itself (docs/design/wire-protocols.md#origin). Whoever may edit a namespace may
-/// create Evacuations that name any policy: only the signature tells them from ours. Pure.
+/// Proves which Evacuations the operator created itself (docs/design/wire-protocols.md#origin). Any client with edit
+/// rights in a namespace can create Evacuations that name any policy; only the signature distinguishes them from the
+/// operator's. Pure.
 
 #include <string>
 #include <string_view>
@@ -13,51 +14,54 @@
 
 namespace controllers {
 
-/// A signature counts for an object that was created within this time of it, by the API server's clock: whoever sends
-/// an old object again under the same name is too late.
+/// Maximum difference between the signature's time and the object's creation time (API server's clock). Limits
+/// replays of an old object under its former name.
 inline constexpr base::seconds kOriginWindow{60};
-/// Beyond this difference of the clocks the operator warns: it comes close to kOriginWindow.
+/// Clock difference above which the operator warns, since it approaches kOriginWindow.
 inline constexpr base::seconds kMaxClockSkew{30};
 
-/// `evacuation`, complete as it will be sent, with annotation evacuator.dev/origin. REQUIRES: podRef.uid is set.
+/// Adds annotation evacuator.dev/origin. REQUIRES: `evacuation` is complete as it will be sent, and podRef.uid is set.
 api::Evacuation with_origin(api::Evacuation evacuation, const signing::Key& key, base::TimePoint now);
 
 /// What the annotation of an object proves.
 enum class OriginProof {
-  kSigned,       ///< the operator made this very object
-  kNone,         ///< it carries no signature
-  kMalformed,    ///< the value is none that we write
-  kUnknownKey,   ///< signed with a key that is not ours, or not any more
-  kOtherObject,  ///< forged, made for another object, or something in it was changed
-  kOtherTime,    ///< signed more than kOriginWindow before or after the object was created
+  kSigned,       ///< the operator created exactly this object
+  kNone,         ///< no signature
+  kMalformed,    ///< the value does not have the format of with_origin()
+  kUnknownKey,   ///< signed with a key that the operator does not have (any more)
+  kOtherObject,  ///< forged, signed for another object, or the object was changed
+  kOtherTime,    ///< signed more than kOriginWindow before or after the creation
 };
-/// `memory`: a signature that was found on another object before is kOtherObject; nullptr: nobody remembers.
+/// With `memory`, a signature that was first seen on another object yields kOtherObject. nullptr skips that check.
 OriginProof prove_origin(const api::Evacuation& evacuation, const signing::KeyRing& keys,
                          OriginMemory* memory = nullptr);
-/// For the condition's message.
+/// Human-readable text for the message of the condition.
 std::string_view to_string(OriginProof proof);
 
-/// Brings condition OriginVerified of an object as the server has it to what is known, in memory only; the first write
-/// of its status stores it.
-///  * Not judged yet, and its signature is good: True. (Not good: absent still. Who decides on it judges it.)
-///  * True, but its spec is not the one that was accepted any more: False.
-///  * True, but this process has not proved it: its signature is proved again. Not good: False. Without keys:
-///    absent. Any writer of a status can claim anything in it.
-/// `keys`: nullptr while there are none. `memory`: nullptr: a stored True is believed.
+/// Updates condition OriginVerified of an object read from the server, in memory only; the first write of its status
+/// stores it.
+/// * Condition absent, signature valid: sets it to True. With an invalid signature it stays absent until a reconcile
+///   decides on the object.
+/// * Condition True, but the spec differs from the accepted one: sets it to False.
+/// * Condition True, but not proven by this process: verifies the signature again, because any writer of a status can
+///   set the condition. Sets it to False if the signature is invalid; removes it if there are no keys.
+/// `keys` is nullptr while no keys are available. With `memory` nullptr a stored True is trusted.
 void settle_origin(api::Evacuation& evacuation, const signing::KeyRing* keys, OriginMemory* memory = nullptr);
 
-/// Condition OriginVerified=True, in memory: the operator made it, or is about to. REQUIRES: origin_is_open().
+/// Sets OriginVerified=True in memory for an object that the operator created or is about to create. REQUIRES:
+/// origin_is_open().
 void mark_as_made_here(api::Evacuation& evacuation);
 
-/// Made by the operator or by hand: that is not stored yet.
+/// Whether condition OriginVerified is absent, i.e. the origin is not decided yet.
 bool origin_is_open(const api::Evacuation& evacuation);
 
-/// How far the server's clock is ahead of ours (negative: behind), by an object that it says it created at `created`,
-/// asked for at `sent` and answered at `answered`. Zero while the times fit together.
+/// Offset of the server's clock against the local one; positive if the server is ahead. The request for the object was
+/// sent at `sent` and answered at `answered`; the server reports that it created the object at `created`. Zero if the
+/// times are consistent.
 base::Duration clock_skew(base::TimePoint sent, base::TimePoint answered, base::TimePoint created);
-/// The same by the server's answer to a create; zero when that tells no time.
+/// Reads the creation time from the server's answer to a create. Zero if the answer has no creation time.
 base::Duration clock_skew(base::TimePoint sent, base::TimePoint answered, std::string_view created_object);
-/// What to tell people of a skew; empty when it is below kMaxClockSkew.
+/// Human-readable warning about a clock skew. Empty below kMaxClockSkew.
 std::string clock_skew_warning(base::Duration skew);
 
 }  // namespace controllers

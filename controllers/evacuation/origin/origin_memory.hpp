@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which object a signature was found on first, and what this process has proved.
+/// Remembers the first object of each signature, and the proofs of this process.
 
 #include <cstdint>
 #include <mutex>
@@ -15,28 +15,30 @@
 
 namespace controllers {
 
-/// A signature is of a namespace, a name, a pod and a time, and not of an object: whoever deletes what the operator
-/// made and makes it again at once, word for word, has a second object that fits it. Only the first one counts. Kept in
-/// memory for ten times the window in which a signature counts at all, so a cache may lag. Thread-safe.
+/// A signature covers a namespace, a name, a pod and a time, but not the object's UID. A client that deletes the
+/// operator's object and immediately recreates an identical one would have a second object with a valid signature. Only
+/// the first object is accepted. Signatures are remembered for ten times kOriginWindow, which tolerates a lagging
+/// cache. Thread-safe.
 class OriginMemory {
  public:
   /// `clock` must outlive it.
   explicit OriginMemory(const base::Clock& clock) : clock_(clock) {}
 
-  /// Is that object the first, or was it before? `uid` empty: nobody knows, yes.
+  /// Records `uid` for a new signature. Returns whether `uid` is the first object with this signature; true if `uid` is
+  /// empty (unknown).
   bool belongs_to(std::string_view mac, const std::string& uid);
   std::size_t size() const;
 
-  /// What the operator's signature on an object is of.
+  /// Contents of an object whose signature was verified.
   struct Proved {
     std::int32_t priority = 0;  ///< spec.priority
     std::string spec_hash;      ///< controllers::spec_hash()
   };
-  /// This process has found the operator's signature on that object.
+  /// Records that this process verified the signature of object `uid`.
   void note_proved(const std::string& uid, Proved proved);
-  /// nullopt: this process has not proved it.
+  /// Returns nullopt if this process has not verified the object.
   std::optional<Proved> proved(const std::string& uid) const;
-  /// The object is gone.
+  /// Call when the object is gone.
   void forget(const std::string& uid);
 
  private:

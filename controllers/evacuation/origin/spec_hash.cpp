@@ -15,7 +15,7 @@ using api::Json;
 
 constexpr std::string_view kForm = "v1:";
 
-/// `value` without what `usual` says as well.
+/// Returns `value` without the members that are equal in `usual`.
 Json differing_part(const Json& value, const Json& usual) {
   if (!value.is_object() || !usual.is_object()) return value;
   Json rest = Json::object();
@@ -30,7 +30,7 @@ Json differing_part(const Json& value, const Json& usual) {
   return rest;
 }
 
-/// An Evacuation is looked at again and again, and its spec stays the same. Thread-safe.
+/// Cache of hashes: an Evacuation is hashed often, and its spec rarely changes. Thread-safe.
 class RecentHashes {
  public:
   std::optional<std::string> find(const api::EvacuationSpec& spec) {
@@ -58,7 +58,7 @@ class RecentHashes {
   std::array<Entry, kSlots> entries_;
 };
 
-/// Tenants decide how long parameters are: nothing with some is kept.
+/// Specs with parameters are not cached, because tenants control the size of parameters.
 bool is_short(const api::EvacuationSpec& spec) {
   return std::ranges::all_of(spec.evictors, [](const api::EvictorChoice& each) { return each.parameters.empty(); });
 }

@@ -7,12 +7,13 @@
 
 namespace controllers {
 
-/// "v1:" and the SHA-256 of what of a spec may not change any more once it is accepted: all but suspend, priority and
-/// cancel. Fields that have their default count as absent, so that a version with more fields gives the same.
+/// Returns "v1:" and the SHA-256 of the fields that are immutable once the spec is accepted, i.e. all but suspend,
+/// priority and cancel. Fields with their default value are omitted, so a version with more fields computes the same
+/// hash.
 std::string spec_hash(const api::EvacuationSpec& spec);
 
-/// Is `hash` of this spec, or of this spec before nodeName was filled in? One that another version of this program took
-/// in another form cannot be compared: true.
+/// Whether `hash` belongs to this spec, or to this spec before nodeName was filled in. Returns true for a hash in a
+/// format of another version, which cannot be compared.
 bool has_spec_hash(const api::EvacuationSpec& spec, std::string_view hash);
 
 }  // namespace controllers

@@ -2,7 +2,7 @@
 
 #include "controllers/evacuation/phases/status_builder.hpp"
 
-/// Aborting: what the attempt started is taken back, then status.abort.next follows.
+/// Aborting: undoes what the attempt started, then continues with status.abort.next.
 namespace controllers::evacuation {
 namespace {
 
@@ -28,13 +28,13 @@ base::TimePoint abort_deadline(const StatusBuilder& builder) {
   return builder.status().abort->started_at + builder.timeouts().abort;
 }
 
-/// What is left to send: taking back first, then removing our marks.
+/// Remaining calls: first undo, then removal of our marks.
 std::vector<evictors::Action> calls_left(const StatusBuilder& builder, Rollback rollback) {
   return rollback == Rollback::kPending ? builder.evictor()->undo(builder.context())
                                         : builder.evictor()->cleanup(builder.context());
 }
 
-/// What the remote side shows after the attempt.
+/// State of the remote side after the attempt.
 std::string what_remains(const StatusBuilder& builder) {
   const evictors::Evictor* evictor = builder.evictor();
   return evictor && builder.pod() ? evictor->remains(builder.context()) : std::string();
@@ -48,7 +48,7 @@ Step rolled_back(StatusBuilder& builder, Reason how) {
   return go_on_to(builder, abort.next, ReasonText::carried(abort.reason), builder.status().message);
 }
 
-/// T27: no second attempt on a pod that is not as it was.
+/// T27: no further attempt on a pod that was not restored.
 Step not_rolled_back(StatusBuilder& builder, Reason how, const std::string& message) {
   const api::EvacuationAbort abort = builder.status().abort.value_or(api::EvacuationAbort{});
   builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kFalse, how, message);
@@ -58,8 +58,7 @@ Step not_rolled_back(StatusBuilder& builder, Reason how, const std::string& mess
                   builder.status().message);
 }
 
-/// Silence, or what the calls that were to take it back were answered; of one that was accepted, what it then waits
-/// for.
+/// Explains the abort timeout: the refusal of an undo call, otherwise what the accepted rollback waits for, if known.
 std::string why_not_undone(const StatusBuilder& builder) {
   const api::EvacuationStatus& status = builder.status();
   const auto& last = status.last_response;
@@ -72,14 +71,14 @@ std::string why_not_undone(const StatusBuilder& builder) {
 
 // --- rules
 
-/// T26: nobody is there whom anything could be taken back from.
+/// T26: no remote side exists to roll back.
 std::optional<Step> end_without_remote(StatusBuilder& builder) {
   if (!builder.status().abort) builder.set_abort(Reason::kNotEvictable, EvacuationPhase::kFailed);
   if (builder.evictor() && builder.pod()) return std::nullopt;
   return rolled_back(builder, Reason::kNothingToDo);
 }
 
-/// T27: the mark can never be taken back.
+/// T27: the mark can never be removed.
 std::optional<Step> give_up_on_remaining_mark(StatusBuilder& builder) {
   if (rollback_of(builder) != Rollback::kRemoteMarkRemains) return std::nullopt;
   const std::string remains = what_remains(builder);
@@ -91,14 +90,14 @@ std::optional<Step> give_up_on_remaining_mark(StatusBuilder& builder) {
                                   : remains));
 }
 
-/// timeouts.abort counts from the beginning of the abort. Never answers.
+/// Counts timeouts.abort from the beginning of the abort. Never returns a step.
 std::optional<Step> keep_abort_deadline(StatusBuilder& builder) {
   builder.set_deadline(abort_deadline(builder));
   builder.wake_at_deadline(abort_deadline(builder));
   return std::nullopt;
 }
 
-/// T26: it is undone, and our marks are gone.
+/// T26: the attempt is undone, and our marks are removed.
 std::optional<Step> end_when_undone(StatusBuilder& builder) {
   const Rollback rollback = rollback_of(builder);
   if (rollback == Rollback::kPending || !calls_left(builder, rollback).empty()) return std::nullopt;
@@ -106,13 +105,13 @@ std::optional<Step> end_when_undone(StatusBuilder& builder) {
   return rolled_back(builder, rollback_reason(rollback));
 }
 
-/// T27: nobody confirmed in time.
+/// T27: the rollback was not confirmed in time.
 std::optional<Step> give_up_at_abort_deadline(StatusBuilder& builder) {
   if (!builder.expired(abort_deadline(builder))) return std::nullopt;
   return not_rolled_back(builder, Reason::kAbortTimeout, why_not_undone(builder));
 }
 
-/// T36: whoever asked may have given it a week, and others wait for the slot.
+/// T36: others wait for the slot, and the abort timeout of the spec may be as long as a week.
 std::optional<Step> give_up_for_others(StatusBuilder& builder) {
   const base::Duration most = builder.seen().rules.slot_without_progress;
   if (most == base::Duration::zero()) return std::nullopt;
@@ -126,10 +125,10 @@ std::optional<Step> give_up_for_others(StatusBuilder& builder) {
   return std::nullopt;
 }
 
-/// The next call that takes something back.
+/// The next undo or cleanup call.
 std::optional<Step> undo(StatusBuilder& builder) {
   const Rollback rollback = rollback_of(builder);
-  // An operator that never answered gets a limited time: be there when it is over.
+  // An operator that never answered gets a limited time; wake when it ends.
   const base::TimePoint patience = builder.status().abort->started_at + builder.timeouts().acknowledge;
   if (rollback == Rollback::kPending && patience > builder.now()) builder.wake_at(patience);
   auto actions = calls_left(builder, rollback);
@@ -140,11 +139,11 @@ std::optional<Step> undo(StatusBuilder& builder) {
 constexpr std::array<Rule, 7> kAbortingRules = {
     end_without_remote,         // T26
     give_up_on_remaining_mark,  // T27
-    keep_abort_deadline,        // starts timeouts.abort
+    keep_abort_deadline,
     end_when_undone,            // T26
     give_up_at_abort_deadline,  // T27
     give_up_for_others,         // T36
-    undo,                       // the next call that takes something back
+    undo,
 };
 
 }  // namespace
@@ -152,7 +151,7 @@ constexpr std::array<Rule, 7> kAbortingRules = {
 Step decide_aborting(StatusBuilder& builder) { return first_answer(kAbortingRules, builder); }
 
 Step go_on_to(StatusBuilder& builder, EvacuationPhase next, const ReasonText& reason, std::string message) {
-  // A cancel that came in time has the last word, whatever else went wrong meanwhile.
+  // A cancel that came in time prevails over any other failure.
   if (next != EvacuationPhase::kCancelled && builder.cancelled()) {
     builder.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kTrue, Reason::kCancelAccepted);
     return builder.finish(EvacuationPhase::kCancelled, builder.cancel_reason(), builder.cancel_message());

@@ -5,17 +5,18 @@
 #include "base/backoff.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 
-/// Backoff: the last attempt is over, and the next one waits for its time and for a slot.
+/// Backoff: the last attempt has ended; the next one waits for its delay and for a slot.
 namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
 using api::EvacuationPhase;
 
-/// T36: the slot is stored as free before it is asked for again, so that those who waited for it come first.
+/// T36: minimum delay before the slot is requested again, so that it is stored as free and waiting Evacuations come
+/// first.
 constexpr base::seconds kBehindOthers{1};
 
-/// T22: the next evictor begins at once, but not in the same breath as a call that was just refused (I15).
+/// T22: the next evictor begins at once, but not directly after a refused call (I15).
 base::Duration delay_of_switch(const StatusBuilder& builder) {
   const auto& last = builder.status().last_response;
   const base::TimePoint earliest = last && last->code >= 400 ? last->time + kMinimalGap : builder.now();
@@ -36,14 +37,14 @@ base::Duration delay_of_retry(const StatusBuilder& builder) {
 
 // --- rules
 
-/// T24: a cancel, or a spec that cannot be read any more.
+/// T24: a cancel, or a spec that cannot be decoded or was changed.
 std::optional<Step> end_if_told(StatusBuilder& builder) {
   auto ending = builder.must_end();
   if (!ending) return std::nullopt;
   return builder.finish(ending->phase, ending->reason, std::move(ending->message));
 }
 
-/// The attempts are used up.
+/// All attempts are used up.
 std::optional<Step> fail_without_attempts(StatusBuilder& builder) {
   if (builder.attempts_left()) return std::nullopt;
   return builder.finish(EvacuationPhase::kFailed, Reason::kMaxAttempts,
@@ -60,18 +61,18 @@ std::optional<Step> expire_waiting(StatusBuilder& builder) {
   return builder.finish(EvacuationPhase::kCancelled, Reason::kDecisionExpired, "no slot for the next attempt in time");
 }
 
-/// T25: not before its time.
+/// T25: waits for the backoff delay.
 std::optional<Step> wait_for_next_attempt(StatusBuilder& builder) {
   if (!next_call_is_early(builder)) return std::nullopt;
   return builder.wait();
 }
 
 constexpr std::array<Rule, 8> kBackoffRules = {
-    end_if_told,              // T24
-    fail_without_attempts,    // retry.maxAttempts is used up
-    expire_waiting,           // T25b
-    wait_for_next_attempt,    // T25
-    wait_while_suspended,     // mode Manual
+    end_if_told,  // T24
+    fail_without_attempts,
+    expire_waiting,         // T25b
+    wait_for_next_attempt,  // T25
+    wait_while_suspended,
     reject_duplicate,         // T25c
     end_without_destination,  // T25b
     begin_with_slot,          // T25

@@ -7,7 +7,7 @@
 #include "evictors/classify.hpp"
 #include "planner/scheduling/pdb_budget.hpp"
 
-/// What an answer that says "not now" leads to, and how long it may (T12, T13).
+/// Handles answers that mean "not now", and limits how long they may persist (T12, T13).
 namespace controllers::evacuation {
 namespace {
 
@@ -19,7 +19,7 @@ std::uint64_t seed_of(const StatusBuilder& builder) {
   return std::hash<std::string>{}(builder.status().token) + static_cast<std::uint64_t>(builder.status().blocked_count);
 }
 
-/// The numbers as the PDB shows them now, for people; the answer's own are older by nothing but are not always there.
+/// Adds the PDB's current numbers for the message, where the answer lacks them.
 void add_numbers(const StatusBuilder& builder, api::Blocker& blocker) {
   if (blocker.kind != BlockerKind::kPodDisruptionBudget) return;
   for (const auto& pdb : builder.seen().pdbs) {
@@ -33,7 +33,7 @@ void add_numbers(const StatusBuilder& builder, api::Blocker& blocker) {
   if (!blocker.disruptions_allowed) blocker.disruptions_allowed = 0;
 }
 
-/// A rough word for Progressing=False and events; the class is one of them or close to one.
+/// Coarse reason for Progressing=False and events, equal or close to the response class.
 Reason blocked_reason(ResponseClass answer) {
   switch (answer) {
     case ResponseClass::kPdbBlocked: return Reason::kPDBBlocked;
@@ -53,12 +53,12 @@ Reason blocked_reason(ResponseClass answer) {
     case ResponseClass::kAcceptedInBackground:
     case ResponseClass::kNotEvictable:
     case ResponseClass::kForbidden:
-    case ResponseClass::kPermanent: break;  // all but the first hold nothing up
+    case ResponseClass::kPermanent: break;  // only kUnknown blocks
   }
   return Reason::kOutcomeUnknown;
 }
 
-/// How the pod can leave without another budget, by the evictor that knows its operator.
+/// How the pod can leave despite its PDB, according to the evictor that knows its operator.
 std::string advice_of_evictors(const StatusBuilder& builder) {
   if (!builder.pod()) return {};
   for (const std::string_view name : builder.registry().names()) {
@@ -67,8 +67,8 @@ std::string advice_of_evictors(const StatusBuilder& builder) {
   return {};
 }
 
-/// What is wrong with the budget that refused, if waiting for it is in vain; empty: it may allow one day. A budget that
-/// keeps a primary is right as it is: then the way to go is said instead.
+/// Why waiting for the PDB that refused is futile; empty if it may allow the eviction later. A PDB that protects a
+/// primary is correct, so for it returns the way to proceed.
 std::string hopeless_budget(const StatusBuilder& builder, const evictors::Classification& verdict) {
   if (verdict.answer != ResponseClass::kPdbBlocked) return {};
   const auto& pdbs = builder.seen().pdbs;
@@ -95,7 +95,7 @@ void name_blocker(StatusBuilder& builder, const evictors::Classification& verdic
   builder.set_blocker(std::move(blocker));
 }
 
-/// Nobody has said no: the pod is looked at before anything else.
+/// Whether the answer is no refusal, so that the pod must be read before anything else.
 bool outcome_is_open(ResponseClass answer) {
   return answer == ResponseClass::kUnknown || answer == ResponseClass::kConflict || answer == ResponseClass::kGoneMaybe;
 }

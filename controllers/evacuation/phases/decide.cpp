@@ -9,7 +9,7 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 #include "evictors/eviction_call.hpp"
 
-/// The two questions of decide.hpp: which phase answers, and the rules that come before every phase (T0).
+/// Implements decide.hpp: dispatch to the phases, and the rules that precede every phase (T0).
 namespace controllers::evacuation {
 namespace {
 
@@ -18,10 +18,10 @@ using api::EvacuationPhase;
 using api::OutcomeKind;
 using evictors::ResponseClass;
 
-/// More transitions than this in one go would be a circle: the rest happens at the next call.
+/// Maximum number of transitions per call, which breaks loops. The rest follows in the next call.
 constexpr int kMaxStepsAtOnce = 16;
 
-/// Nothing was ever asked of anybody: if the pod leaves, it was not because of us.
+/// Whether no request was ever sent, so that a departure of the pod is not our effect.
 bool untouched(const StatusBuilder& builder) {
   if (builder.spec().dry_run) return true;
   const bool waiting = builder.phase() == EvacuationPhase::kPending || builder.phase() == EvacuationPhase::kBackoff ||
@@ -33,11 +33,11 @@ bool our_eviction_took_effect(const StatusBuilder& builder) {
   const auto& intent = builder.status().intent;
   if (builder.is_true(ConditionType::kEvictionGranted)) return true;
   if (!intent || intent->token != builder.status().token || intent->action != evictors::kPostEviction) return false;
-  // Unresolved: the answer was lost, and the pod is leaving now. That was us.
+  // Unresolved: the answer was lost, and the pod is leaving, so the eviction took effect.
   return !intent->resolved || intent->result == to_string(ResponseClass::kGranted);
 }
 
-/// By whose hand the pod leaves, from the evidence at hand.
+/// Determines who made the pod leave, from the evidence.
 OutcomeKind kind_of_departure(const StatusBuilder& builder) {
   if (our_eviction_took_effect(builder)) return OutcomeKind::kEvicted;
   const auto& intent = builder.status().intent;
@@ -53,9 +53,9 @@ std::string left_before(const StatusBuilder& builder, Reason how) {
   return fmt::format("pod {} has ended ({}): nothing of it runs any more", name, api::to_string(builder.pod()->phase));
 }
 
-// --- T0: what the pod itself shows
+// --- T0: state of the pod itself
 
-/// T0a: it leaves, or has left, and nobody was asked for anything.
+/// T0a: the pod is leaving or has left without a request.
 std::optional<Step> end_without_target(StatusBuilder& builder) {
   if (!untouched(builder) || builder.cancelled()) return std::nullopt;
   if (!builder.pod_left() && !builder.pod_terminating()) return std::nullopt;
@@ -69,16 +69,16 @@ std::optional<Step> end_without_target(StatusBuilder& builder) {
   return builder.finish(EvacuationPhase::kCancelled, Reason::kTargetGone, left_before(builder, how));
 }
 
-/// T0b, T30: it has left.
+/// T0b, T30: the pod has left.
 std::optional<Step> verify_once_left(StatusBuilder& builder) {
   if (untouched(builder) || !builder.pod_left()) return std::nullopt;
   const OutcomeKind kind = kind_of_departure(builder);
-  if (kind == OutcomeKind::kEvicted)  // also when the answer that said so was lost
+  if (kind == OutcomeKind::kEvicted)  // also if the answer that granted it was lost
     builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kTrue, Reason::kGranted);
   return enter_verifying(builder, kind);
 }
 
-/// T0c, T28: it is on its way out.
+/// T0c, T28: the pod is terminating.
 std::optional<Step> follow_termination(StatusBuilder& builder) {
   if (untouched(builder) || builder.phase() == EvacuationPhase::kEvicting || !builder.pod_terminating())
     return std::nullopt;
@@ -90,9 +90,9 @@ std::optional<Step> follow_termination(StatusBuilder& builder) {
 
 constexpr std::array<Rule, 3> kDeparture = {end_without_target, verify_once_left, follow_termination};
 
-/// nullopt: it is there and stays.
+/// Returns nullopt if the pod exists and stays.
 std::optional<Step> decide_departure(StatusBuilder& builder) {
-  if (builder.spec().pod_ref.uid.empty()) return std::nullopt;  // not yet looked up: decide_pending does
+  if (builder.spec().pod_ref.uid.empty()) return std::nullopt;  // not yet looked up; decide_pending() does that
   if (builder.phase() == EvacuationPhase::kVerifying) return std::nullopt;
   for (const Rule rule : kDeparture) {
     if (const auto step = rule(builder)) return step;
@@ -117,7 +117,8 @@ Step decide_phase(StatusBuilder& builder) {
   return Step::kSettled;
 }
 
-/// Whose it is, and what it asks for, are stored with the first word about it. Not later: keys are rotated.
+/// Stores origin, priority and hash of the spec with the first status. A later write could fail to verify the origin,
+/// because keys are rotated.
 void adopt(StatusBuilder& builder) {
   if (builder.phase() != EvacuationPhase::kPending) return;
   const std::string& hash = builder.seen().spec_hash;
@@ -140,7 +141,7 @@ Step step(StatusBuilder& builder) {
 
 // --- reads
 
-/// What `evictor` wants to read and has not read yet.
+/// Documents that `evictor` wants and that have not been read yet.
 std::vector<evictors::Read> new_reads(const StatusBuilder& builder, const evictors::Evictor& evictor) {
   auto reads = evictor.reads(builder.context_for(evictor.name()));
   const auto known = builder.seen().documents.find(evictor.name());
@@ -152,7 +153,7 @@ std::vector<evictors::Read> new_reads(const StatusBuilder& builder, const evicto
   return reads;
 }
 
-/// The chosen one; before the choice, and where the next one may have to take over, all that could be chosen.
+/// The chosen evictor. Before the choice, and while the next one may have to take over, also all others of the chain.
 std::vector<const evictors::Evictor*> evictors_that_matter(const StatusBuilder& builder, bool waits) {
   std::vector<const evictors::Evictor*> all;
   const evictors::Evictor* chosen = waits ? nullptr : builder.evictor();

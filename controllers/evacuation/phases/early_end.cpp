@@ -6,10 +6,10 @@
 #include "controllers/admission/request.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 
-/// What ends an attempt before its time: a slot is for work that goes on, and one that stands still while others wait
-/// for it is given back (T36), or counts no longer where it cannot be interrupted (T38); and what neither a retry nor
-/// another evictor would change, as the pod's end would cost its data, or a service may not be called for its namespace
-/// (T37).
+/// Ends an attempt early, or stops counting it. A slot is for work that makes progress: an attempt without progress
+/// returns it while others wait (T36), or no longer counts if it cannot be interrupted (T38). Also ends what neither a
+/// retry nor another evictor can fix: deleting the pod would lose data, or a service must not be called for its
+/// namespace (T37).
 namespace controllers::evacuation {
 namespace {
 
@@ -17,11 +17,11 @@ using api::ConditionStatus;
 using api::EvacuationPhase;
 using evictors::Rollback;
 
-/// A slot is held without progress.
+/// A slot held without progress.
 struct Standstill {
-  base::TimePoint due;        ///< the slot goes to those that wait for it from then on
+  base::TimePoint due;        ///< time from which waiting Evacuations get the slot
   std::string what;           ///< human-readable
-  bool may_interrupt = true;  ///< false: the owner is at work
+  bool may_interrupt = true;  ///< false while the owner is at work
 };
 
 base::Duration patience(const StatusBuilder& builder) { return builder.seen().rules.slot_without_progress; }
@@ -31,26 +31,26 @@ std::string no_progress(const StatusBuilder& builder, std::string_view what) {
                      what);
 }
 
-/// An answer said "not now", in a phase in which we are the ones who ask.
+/// Blocked by a refusal, in a phase in which this operator makes the requests.
 std::optional<Standstill> blocked(const StatusBuilder& builder) {
   const auto& since = builder.status().blocked_since;
   if (!since || builder.phase() == EvacuationPhase::kInProgress) return std::nullopt;
   return Standstill{*since + patience(builder), no_progress(builder, "blocked" + held_up_by(builder.status()))};
 }
 
-/// Each evictor that could move the pod is unavailable.
+/// No evictor that could move the pod is available.
 std::optional<Standstill> without_evictor(const StatusBuilder& builder) {
   if (builder.evictor()) return std::nullopt;
   const base::TimePoint since = builder.status().phase_entered_at.value_or(builder.now());
   return Standstill{since + patience(builder), no_progress(builder, "no evictor is available")};
 }
 
-/// A handoff that was not acknowledged, or that sends no heartbeats any more.
+/// A handoff that was not acknowledged or whose heartbeats stopped.
 std::optional<Standstill> silent_handoff(StatusBuilder& builder) {
   if (!builder.evictor()->probe(builder.context()).acknowledges || builder.remote().ready) return std::nullopt;
   if (!builder.is_true(ConditionType::kHandoffAcknowledged)) {
     if (builder.condition_has_reason(ConditionType::kHandoffAcknowledged, Reason::kAcknowledgeTimeout))
-      return std::nullopt;  // it goes on without a handoff
+      return std::nullopt;  // continues without a handoff
     return Standstill{asked_at(builder) + patience(builder), no_progress(builder, "the request was not acknowledged")};
   }
   const auto& last = builder.status().last_heartbeat_at;
@@ -58,12 +58,12 @@ std::optional<Standstill> silent_handoff(StatusBuilder& builder) {
   return Standstill{*last + patience(builder), no_progress(builder, "no heartbeat from the pod's owner")};
 }
 
-/// What was asked stands as long as it cannot be taken back.
+/// Whether the request can be undone.
 bool may_be_undone(const StatusBuilder& builder) {
   return !builder.evictor() || builder.evictor()->undone(builder.context()) != Rollback::kRemoteMarkRemains;
 }
 
-/// An owner moves the pod in the background by a protocol that has neither heartbeats nor a way back.
+/// The owner moves the pod in the background by a protocol with neither heartbeats nor rollback.
 std::optional<Standstill> background_work(StatusBuilder& builder) {
   if (builder.phase() != EvacuationPhase::kInProgress || !builder.remote().alive.empty() || may_be_undone(builder))
     return std::nullopt;
@@ -73,8 +73,8 @@ std::optional<Standstill> background_work(StatusBuilder& builder) {
                     no_progress(builder, "the pod's owner moves it in the background and sends no heartbeat"), false};
 }
 
-/// The time of an attempt that counts as progress, whatever signs of life there are: timeouts of a manual Evacuation,
-/// and annotations of the pod, may say a week. A policy's timeouts.total counts.
+/// Maximum duration of an attempt that counts as progress, whatever its heartbeats. Limits timeouts of manual
+/// Evacuations and of pod annotations, which may be a week. The timeouts.total of a policy applies in full.
 base::Duration counted_as_progress(const StatusBuilder& builder) {
   const base::Duration most = std::max(builder.seen().rules.max_progress, patience(builder));
   if (!api::origin_is_verified(builder.evacuation())) return most;
@@ -95,7 +95,7 @@ std::optional<Standstill> takes_too_long(const StatusBuilder& builder) {
                     is_preparing};
 }
 
-/// The standstill that is due first.
+/// The standstill with the earliest due time.
 std::optional<Standstill> first_standstill(StatusBuilder& builder) {
   std::optional<Standstill> first = blocked(builder);
   const auto take = [&](std::optional<Standstill> other) {
@@ -108,7 +108,7 @@ std::optional<Standstill> first_standstill(StatusBuilder& builder) {
   return first;
 }
 
-/// The owner of an InProgress pod has said that it may be evicted: that is progress, and T17 follows.
+/// Whether the owner of an InProgress pod has declared it ready to evict: that is progress, and T17 follows.
 bool goes_on_now(StatusBuilder& builder) {
   if (builder.phase() != EvacuationPhase::kInProgress || !builder.evictor()) return false;
   const evictors::EvictionStep& plan = builder.plan();
@@ -120,7 +120,7 @@ bool slot_was_returned(const StatusBuilder& builder) {
 }
 
 /// Returns true if the slot goes to others now. Wakes again while no Evacuation waits for it. `is_waited_for`: another
-/// Evacuation could begin with what is given back.
+/// Evacuation could begin with the released slot.
 bool must_give_slot(StatusBuilder& builder, base::TimePoint due, bool is_waited_for) {
   builder.wake_at_deadline(due);
   if (!builder.expired(due) || outcome_open(builder)) return false;
@@ -128,13 +128,13 @@ bool must_give_slot(StatusBuilder& builder, base::TimePoint due, bool is_waited_
   return is_waited_for;
 }
 
-/// True if the blocker names what keeps a slot from it, and not who refused a call.
+/// Whether the blocker keeps a slot from the Evacuation, in contrast to a refused call.
 bool is_slot_wait(const api::Blocker& blocker) {
   return blocker.kind == BlockerKind::kLimit || blocker.kind == BlockerKind::kAuditLog ||
          blocker.kind == BlockerKind::kPodGroup;
 }
 
-/// It waits for a slot, and no longer for who refused its last call (T13).
+/// Ends the blocked clock of a refused call (T13), because the Evacuation waits for a slot now.
 void stop_waiting_for_answers(StatusBuilder& builder) {
   if (!builder.status().blocked_since) return;
   builder.stop_blocked_clock();
@@ -151,7 +151,7 @@ void show_slot_wait(StatusBuilder& builder, const Slot& slot) {
                         Reason::kWaiting, "waits for a slot: " + slot.limit->message);
 }
 
-/// T38: it goes on, and counts for its workload only until it asks for a slot again (T39).
+/// T38: the attempt continues but counts for its workload only, until it requests a slot again (T39).
 void stop_counting(StatusBuilder& builder, const std::string& why) {
   builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kNoProgress, why);
   builder.record_warning(EventReason::kSlotReturned, why + "; it goes on without a slot");
@@ -189,7 +189,7 @@ std::optional<Step> return_slot_without_progress(StatusBuilder& builder) {
 
 std::optional<Step> regain_slot(StatusBuilder& builder, const evictors::Action& action) {
   if (!slot_was_returned(builder) || action.role != evictors::ActionRole::kRequest) return std::nullopt;
-  // The admission queue counts what is stored: asked before that, it would reserve a slot for the next attempt.
+  // The admission queue counts the stored state. An earlier request would reserve a slot for the next attempt.
   if (!goes_on_without_slot(builder.seen().evacuation)) return builder.wait();
   const Slot& slot = builder.seen().slot;
   if (slot.state == Slot::State::kNotAsked) builder.request_slot(false);

@@ -4,7 +4,7 @@
 
 #include "controllers/evacuation/phases/status_builder.hpp"
 
-/// Evicting: the pod is on its way out. There is no way back.
+/// Evicting: the pod is terminating; this cannot be undone.
 namespace controllers::evacuation {
 namespace {
 
@@ -19,12 +19,12 @@ std::string stuck_because(const StatusBuilder& builder) {
                      builder.pod()->node_name.value);
 }
 
-/// The deletion shows, or has shown once.
+/// Whether a deletionTimestamp is or was visible.
 bool deletion_seen(const StatusBuilder& builder) {
   return builder.pod_terminating() || builder.status().outcome->pod_deletion_timestamp;
 }
 
-/// By the API server's clock: deletionTimestamp is the deletion plus its grace period.
+/// Time of the deletion by the API server's clock: deletionTimestamp minus the grace period.
 base::TimePoint deleted_at(const StatusBuilder& builder) {
   const base::TimePoint end = builder.pod()->meta.deletion_timestamp.value_or(builder.now());
   return end - evictors::grace_period(builder.spec(), builder.pod());
@@ -42,7 +42,7 @@ void start_termination_clock(StatusBuilder& builder) {
   builder.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kTerminating);
 }
 
-/// T31: a 201 that nothing followed.
+/// T31: the eviction was granted, but the pod was not deleted.
 Step granted_without_delete(StatusBuilder& builder) {
   builder.count_grant_without_delete();
   builder.forget_outcome();
@@ -68,13 +68,13 @@ EventReason event_of(OutcomeKind kind) {
 
 // --- rules
 
-/// Its spec does not even say any more which pod it is about.
+/// Fails if the spec no longer identifies the pod.
 std::optional<Step> fail_without_pod(StatusBuilder& builder) {
   if (builder.pod()) return std::nullopt;
   return builder.finish(EvacuationPhase::kFailed, Reason::kInvalidSpec, builder.seen().spec_problem);
 }
 
-/// T31: the grant has to show as a deletionTimestamp.
+/// T31: waits for the grant to show as a deletionTimestamp.
 std::optional<Step> wait_for_deletion_timestamp(StatusBuilder& builder) {
   builder.set_outcome_if_none(OutcomeKind::kEvicted);
   if (deletion_seen(builder)) return std::nullopt;
@@ -84,7 +84,7 @@ std::optional<Step> wait_for_deletion_timestamp(StatusBuilder& builder) {
   return builder.expired(due) ? granted_without_delete(builder) : builder.wait();
 }
 
-/// The termination timeout begins when the deletion is seen. Never answers.
+/// Starts the termination timeout when the deletion is visible. Never returns a step.
 std::optional<Step> keep_termination_deadline(StatusBuilder& builder) {
   if (!builder.status().outcome->pod_deletion_timestamp) start_termination_clock(builder);
   builder.set_deadline_if_none(termination_deadline(builder));
@@ -92,7 +92,7 @@ std::optional<Step> keep_termination_deadline(StatusBuilder& builder) {
   return std::nullopt;
 }
 
-/// T32: it hangs. It is never force-deleted.
+/// T32: the termination is stuck. Pods are never force-deleted.
 std::optional<Step> time_out_termination(StatusBuilder& builder) {
   if (!builder.deadline_expired()) return std::nullopt;
   const std::string why = stuck_because(builder);
@@ -101,7 +101,7 @@ std::optional<Step> time_out_termination(StatusBuilder& builder) {
   return builder.finish(EvacuationPhase::kFailed, Reason::kTerminationTimeout, why);
 }
 
-/// What need not wait for the pod's end.
+/// Cleanup that need not wait until the pod is gone.
 std::optional<Step> tidy_while_terminating(StatusBuilder& builder) {
   const evictors::Evictor* evictor = builder.evictor();
   if (!evictor || !builder.pod_terminating()) return std::nullopt;
@@ -111,13 +111,13 @@ std::optional<Step> tidy_while_terminating(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 7> kEvictingRules = {
-    refuse_late_cancel,           // T29
-    fail_without_pod,             // the spec no longer names its pod
+    refuse_late_cancel,  // T29
+    fail_without_pod,
     wait_for_deletion_timestamp,  // T31
-    keep_termination_deadline,    // starts timeouts.termination
-    time_out_termination,         // T32
-    stop_counting_departure,      // T38
-    tidy_while_terminating,       // what need not wait for the pod's end
+    keep_termination_deadline,
+    time_out_termination,     // T32
+    stop_counting_departure,  // T38
+    tidy_while_terminating,
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "evictors/eviction_api.hpp"
 #include "evictors/handoff/annotation.hpp"
 
-/// Which evictor of the chain moves the pod (T4, T22).
+/// Chooses the evictor of the chain that moves the pod (T4, T22).
 namespace controllers::evacuation {
 namespace {
 
@@ -22,7 +22,7 @@ std::string no_such_evictor(const std::string& name) {
   return fmt::format("this version of Evacuator has no evictor {}", name);
 }
 
-/// Nothing runs in it: no owner has to be asked, no handoff made, and the server asks no budget.
+/// A terminal pod runs nothing, so it needs no owner's consent and no handoff, and the server checks no PDB.
 bool choose_for_terminal_pod(StatusBuilder& builder) {
   if (!builder.removes_terminal_pod() || !builder.registry().find(evictors::EvictionApi::kName)) return false;
   builder.set_evictor(evictors::EvictionApi::kName, kTerminalPod);
@@ -43,7 +43,7 @@ void take(StatusBuilder& builder, const ChosenEvictor& chosen) {
                         "to be set to True by the workload's operator once its work after the move is done");
 }
 
-/// T22: the evictor before entry `end` of the chain for which only the pod's owner may let it go; empty: none.
+/// T22: returns the evictor before entry `end` of the chain through which the pod's owner must consent; empty if none.
 std::string owners_evictor(const StatusBuilder& builder, const std::vector<api::EvictorChoice>& chain,
                            std::size_t end) {
   for (std::size_t i = 0; i < std::min(end, chain.size()); ++i) {
@@ -53,13 +53,14 @@ std::string owners_evictor(const StatusBuilder& builder, const std::vector<api::
   return {};
 }
 
-/// The pod itself declares that only its owner lets it go. That holds for every chain, whoever is in it (I10).
+/// Whether the pod itself declares that only its owner may release it. Applies to every chain (I10).
 bool declares_owner(const StatusBuilder& builder) {
   const evictors::Evictor* handoff = builder.registry().find(evictors::handoff::AnnotationEvictor::kName);
   return handoff && handoff->owner_decides(builder.context_for(evictors::handoff::AnnotationEvictor::kName));
 }
 
-/// By whom the owner is asked, if this evictor must not move the pod; empty: it may.
+/// Returns the evictor through which the owner must be asked instead, if this one must not move the pod; empty if it
+/// may.
 std::string who_decides_instead(const StatusBuilder& builder, const std::vector<api::EvictorChoice>& chain,
                                 std::size_t at, const evictors::Evictor& evictor, const evictors::Probe& probe) {
   if (probe.support != evictors::Support::kSupported) return {};
@@ -68,12 +69,12 @@ std::string who_decides_instead(const StatusBuilder& builder, const std::vector<
   return probe.required ? std::string() : owners_evictor(builder, chain, at);
 }
 
-/// One line of the search: a choice, or why not.
+/// Result of trying one evictor: a choice, or the reason against it.
 struct Tried {
   std::optional<ChosenEvictor> chosen;
   std::string why_not;
   std::optional<base::TimePoint> ask_again;
-  bool hold = false;  ///< wait for this one, rather than take the next
+  bool hold = false;  ///< wait for this evictor instead of trying the next
 };
 
 Tried try_evictor(const StatusBuilder& builder, const std::vector<api::EvictorChoice>& chain, std::size_t at) {

@@ -2,12 +2,13 @@
 
 #include "controllers/evacuation/phases/status_builder.hpp"
 
-/// Succeeded, Failed, Cancelled: what is left to do for an Evacuation that has ended.
+/// Succeeded, Failed, Cancelled: cleanup and removal of a finished Evacuation.
 namespace controllers::evacuation {
 namespace {
 
 constexpr base::seconds kDefaultTtl{3600};
-/// What could not be read is read again, for a while: whoever asked may have given abortSeconds a week.
+/// Interval and maximum duration of retries of reads. The maximum is needed because abortSeconds of the spec may be a
+/// week.
 constexpr base::seconds kLookAgain{10};
 constexpr base::seconds kLookAtMost{600};
 
@@ -15,7 +16,7 @@ base::TimePoint clean_up_until(const StatusBuilder& builder) {
   return builder.status().finished_at.value_or(builder.now()) + builder.timeouts().abort;
 }
 
-/// Our marks on a pod that stayed, and what is left beside one that is gone; given up after a while so that the
+/// Removes our marks from a pod that stayed, or leftovers of a pod that is gone. Stops after a time limit, so that the
 /// finalizer never holds the object indefinitely.
 std::optional<evictors::Action> last_cleanup(const StatusBuilder& builder) {
   const evictors::Evictor* evictor = builder.evictor();
@@ -28,13 +29,14 @@ base::TimePoint look_until(const StatusBuilder& builder) {
   return std::min(clean_up_until(builder), builder.status().finished_at.value_or(builder.now()) + kLookAtMost);
 }
 
-/// Something of ours may be left, and cannot be seen just now.
+/// Whether something of ours may be left that cannot be observed at the moment.
 bool awaits_cleanup(const StatusBuilder& builder) {
   const evictors::Evictor* evictor = builder.evictor();
   return evictor && !builder.expired(look_until(builder)) && evictor->awaits_cleanup(builder.context());
 }
 
-/// A finished one keeps its pod from being nominated again, and takes up memory: nobody keeps it for a year.
+/// A finished Evacuation keeps its pod from being nominated and takes memory, so the time to live of manual ones is
+/// limited.
 base::Duration time_to_live(const StatusBuilder& builder) {
   const base::Duration asked = builder.spec().ttl_after_finished.value_or(kDefaultTtl);
   if (api::origin_is_verified(builder.evacuation())) return asked;
@@ -43,14 +45,14 @@ base::Duration time_to_live(const StatusBuilder& builder) {
 
 // --- rules
 
-/// First the verdict is stored; what comes after it must not happen without it.
+/// Stores the verdict first; later steps depend on it.
 std::optional<Step> store_verdict_first(StatusBuilder& builder) {
   if (!api::is_terminal(builder.seen().evacuation.status.phase)) return builder.wait();
   builder.set_finished_if_not();
   return std::nullopt;
 }
 
-/// The marks on a pod that stayed go before the finalizer does.
+/// Removes the marks from a pod that stayed before the finalizer is removed.
 std::optional<Step> clean_up(StatusBuilder& builder) {
   if (!builder.has_finalizer()) return std::nullopt;
   auto action = last_cleanup(builder);
@@ -65,7 +67,7 @@ std::optional<Step> clean_up(StatusBuilder& builder) {
   return builder.wait();
 }
 
-/// T35: nothing more is to be done for the pod.
+/// T35: the pod needs no further work.
 std::optional<Step> release_object(StatusBuilder& builder) {
   if (!builder.has_finalizer()) return std::nullopt;
   builder.resolve_intent(IntentResult::kSuperseded);
@@ -73,7 +75,7 @@ std::optional<Step> release_object(StatusBuilder& builder) {
   return builder.wait();
 }
 
-/// T35: its time to live is over.
+/// T35: the time to live has passed.
 std::optional<Step> remove_after_ttl(StatusBuilder& builder) {
   if (builder.evacuation().meta.is_terminating()) return builder.wait();
   const base::TimePoint due = *builder.status().finished_at + time_to_live(builder);
@@ -86,10 +88,9 @@ std::optional<Step> remove_after_ttl(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 4> kFinishedRules = {
-    store_verdict_first,  // nothing follows before the result is stored
-    clean_up,             // marks on a pod that stayed
-    release_object,       // T35
-    remove_after_ttl,     // T35
+    store_verdict_first, clean_up,
+    release_object,    // T35
+    remove_after_ttl,  // T35
 };
 
 }  // namespace

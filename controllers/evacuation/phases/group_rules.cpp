@@ -6,8 +6,8 @@
 #include "controllers/evacuation/phases/group_view.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 
-/// What an Evacuation does for the sake of its PodGroup (docs/concepts/pod-groups.md): nobody begins before all may,
-/// nobody leaves before all are ready to.
+/// Rules of an Evacuation in a PodGroup (docs/concepts/pod-groups.md): no member begins before all may begin, and none
+/// leaves before all are ready to leave.
 namespace controllers::evacuation {
 namespace {
 
@@ -22,7 +22,7 @@ Step wait_with_pod_group(StatusBuilder& builder, api::Blocker blocker) {
   return builder.wait();
 }
 
-/// Budgets hold those that are evicted; a virtual machine's or a handoff's owner has its own ways.
+/// Whether PDBs apply: they limit evictions, but not virtual machines or pods whose owner must hand them over.
 bool budgets_count(const StatusBuilder& builder) {
   const api::OwnerReference* owner = builder.pod()->meta.controller();
   if (owner && owner->kind == "VirtualMachineInstance") return false;
@@ -30,7 +30,7 @@ bool budgets_count(const StatusBuilder& builder) {
   return evictor && !evictor->probe(builder.context_for(evictor->name())).required;
 }
 
-/// The budget that would let some of the PodGroup go and hold the others.
+/// The PDB that would allow only a part of the PodGroup to leave.
 std::optional<api::Blocker> short_budget(const StatusBuilder& builder) {
   const PodGroupView& pod_group = builder.seen().pod_group;
   for (const auto& pdb : builder.seen().pdbs) {
@@ -58,7 +58,7 @@ Step stay_with(StatusBuilder& builder, const PodGroupMember& member) {
                        fmt::format("{} of PodGroup {} stays: {}", member.pod, builder.seen().pod_group.name, why));
 }
 
-/// As long as another one still prepares, its deadline counts here, too: it may have a long hook.
+/// Extends the deadline to that of members that are still preparing, which may have a long hook.
 void follow_deadlines(StatusBuilder& builder) {
   for (const PodGroupMember& member : builder.seen().pod_group.members) {
     const bool prepares = member.evacuation && member.evacuation->status.phase == EvacuationPhase::kPreparing;
@@ -84,7 +84,7 @@ Step wait_for_votes(StatusBuilder& builder, const std::string& waiting) {
   return builder.wait();
 }
 
-/// Everybody is ready: only the order holds it now, and those before it have deadlines of their own.
+/// All members are ready, and only the order delays this one. Members of lower order have their own deadlines.
 Step wait_for_turn(StatusBuilder& builder, const std::string& earlier) {
   builder.set_deadline(std::nullopt);
   builder.set_condition(ConditionType::kGroupReady, ConditionStatus::kTrue, Reason::kPrepared,

@@ -28,11 +28,11 @@ const api::Condition* vote_of(const PodGroupMember& member) {
 bool has_voted(const PodGroupMember& member) {
   const api::Condition* vote = vote_of(member);
   if (!vote || vote->status != api::ConditionStatus::kTrue) return false;
-  // A vote counts as long as its attempt stands at the gate.
+  // A vote is valid while its attempt waits at the gate.
   return vote->reason == Reason::kLeaving || member.evacuation->status.phase == EvacuationPhase::kPreparing;
 }
 
-/// "a, b, c and 4 more"
+/// Returns e.g. "a, b, c and 4 more".
 std::string listed(const std::vector<std::string>& names) {
   const std::size_t shown = std::min(names.size(), kMaxNamed);
   std::string text =
@@ -40,7 +40,7 @@ std::string listed(const std::vector<std::string>& names) {
   return shown == names.size() ? text : fmt::format("{} and {} more", text, names.size() - shown);
 }
 
-/// Why this member does not ask for a slot; empty: it does, or needs none.
+/// Why this member does not request a slot. Empty if it does or needs none.
 std::string why_not_asking(const PodGroupMember& member) {
   if (is_through(member)) return {};
   if (!member.evacuation) return fmt::format("{} (no Evacuation)", member.pod);
@@ -60,7 +60,7 @@ bool counts_for_pod_group(const api::Evacuation& own, const api::Evacuation& oth
   if (own.meta.key() == other.meta.key()) return false;
   if (own.status.started_at && other.meta.creation_timestamp > *own.status.started_at) return false;
   const base::TimePoint since = own.meta.creation_timestamp;
-  if (other.spec.dry_run && api::is_terminal(other.status.phase)) return false;  // nobody left by it
+  if (other.spec.dry_run && api::is_terminal(other.status.phase)) return false;  // no pod left because of it
   if (api::is_terminal(other.status.phase)) return other.status.finished_at && *other.status.finished_at >= since;
   return !(has_left(other.status.phase) && other.status.started_at && *other.status.started_at < since);
 }
@@ -114,7 +114,7 @@ std::string not_prepared(const PodGroupView& pod_group) {
   for (const PodGroupMember& member : pod_group.members) {
     if (is_through(member) || has_voted(member)) continue;
     const auto& evacuation = member.evacuation;
-    if (!evacuation && !pod_group.alone()) continue;  // came after the PodGroup was admitted
+    if (!evacuation && !pod_group.alone()) continue;  // created after the PodGroup was admitted
     const auto& blockers = evacuation->status.blocked_by;
     waiting.push_back(fmt::format("{} ({}{}{})", member.pod, api::to_string(evacuation->status.phase),
                                   blockers.empty() ? "" : ": ", blockers.empty() ? "" : blockers.front().message));

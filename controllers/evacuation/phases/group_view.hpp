@@ -1,7 +1,7 @@
 #pragma once
 
-/// The PodGroup of an Evacuation's pod (docs/concepts/pod-groups.md): who else has to leave, how far they are, and what
-/// that means for this one. Pure functions of API objects, so a crash or a new leader forgets nothing.
+/// The PodGroup of an Evacuation's pod (docs/concepts/pod-groups.md): the other members, their progress, and the
+/// consequences for this Evacuation. Pure functions of API objects, so a crash or leader change loses nothing.
 
 #include <cstdint>
 #include <memory>
@@ -14,55 +14,54 @@
 
 namespace controllers::evacuation {
 
-/// Somebody else of the PodGroup.
+/// Another member of the PodGroup.
 struct PodGroupMember {
-  std::string pod;                                    ///< its name
-  std::string uid;                                    ///< of the pod
-  std::int32_t order = 0;                             ///< who leaves first
-  std::shared_ptr<const api::Pod> live;               ///< nullptr: it has left or is leaving
-  std::shared_ptr<const api::Evacuation> evacuation;  ///< the one that counts; nullptr: nobody asked
-  bool was_asked =
-      false;  ///< it was there when the PodGroup was admitted: without Evacuation now, somebody deleted that
+  std::string pod;                                    ///< name of the pod
+  std::string uid;                                    ///< UID of the pod
+  std::int32_t order = 0;                             ///< lower values leave first
+  std::shared_ptr<const api::Pod> live;               ///< nullptr if it has left or is leaving
+  std::shared_ptr<const api::Evacuation> evacuation;  ///< relevant Evacuation of the pod, nullptr if none
+  bool was_asked = false;  ///< existed when the PodGroup was admitted; if it has no Evacuation now, that was deleted
 };
 
 struct PodGroupView {
-  std::string name;                     ///< empty: the pod leaves alone
-  std::int32_t order = 0;               ///< of this pod
-  std::vector<PodGroupMember> members;  ///< the others, by name of their pods
-  bool too_large = false;               ///< more than kMaxPodGroup pods before it has begun: nobody is looked at
+  std::string name;                     ///< empty if the pod leaves alone
+  std::int32_t order = 0;               ///< order of this pod
+  std::vector<PodGroupMember> members;  ///< the other members, by pod name
+  bool too_large = false;               ///< more than kMaxPodGroup pods before it has begun; `members` is empty
 
   bool alone() const { return members.empty(); }
 };
 
-/// Does `other` belong to the same leaving as `own`? Those that ended before `own` was created do not, nor those whose
-/// pod left on an admission before that, nor those created after `own` was admitted, nor dry runs that are over.
+/// Whether `other` belongs to the same departure as `own`. Excludes Evacuations that ended before `own` was created,
+/// whose pod left after an earlier admission, or that were created after `own` was admitted; also finished dry runs.
 bool counts_for_pod_group(const api::Evacuation& own, const api::Evacuation& other);
-/// Of two Evacuations of one pod the one that counts: a real one before a dry run, unfinished before finished, then the
-/// newer one.
+/// Whether `a` takes precedence over `b` for the same pod: real before dry run, unfinished before finished, newer
+/// before older.
 bool tells_more(const api::Evacuation& a, const api::Evacuation& b);
 
-/// The step from which there is no way back for the PodGroup.
+/// Whether this change commits the PodGroup to leave (point of no return).
 bool passes_pod_group_gate(const api::EvacuationStatus& before, const api::EvacuationStatus& after);
 
-/// It has begun: its slot is stored.
+/// Whether its slot is stored.
 bool has_begun(const PodGroupMember& member);
-/// It passed the gate (or left): there is no way back for the PodGroup.
+/// Whether it passed the gate or left, i.e. the PodGroup is past its point of no return.
 bool is_leaving(const PodGroupMember& member);
-/// Its pod is off its node, or will never be asked to leave again.
+/// Whether its pod has left its node or will not be asked to leave any more.
 bool is_through(const PodGroupMember& member);
-/// Ended, or was deleted, with its pod in place.
+/// Whether its Evacuation ended or was deleted while the pod stayed in place.
 bool has_stayed(const PodGroupMember& member);
 
-/// Why the PodGroup cannot begin: who was not asked to leave, waits for a person or has stayed; empty: all of them may.
+/// Why the PodGroup cannot begin: lists members without an Evacuation, suspended or stayed. Empty if it can.
 std::string not_requested(const PodGroupView& pod_group);
-/// The first member that is not ready to leave, and what it does; empty: all are.
+/// The first member that is not ready to leave, and its state. Empty if all are ready.
 std::string not_prepared(const PodGroupView& pod_group);
-/// A member of lower order that has not left yet; empty: it is this one's turn.
+/// A member of lower order that has not left yet. Empty if this member may leave.
 std::string goes_before(const PodGroupView& pod_group);
-/// Whom admission lets in together with this one: those that wait for their first or next attempt before the gate.
+/// Members to admit together with this one: those waiting before the gate for their first or next attempt.
 std::vector<api::ObjectKey> admitted_together(const PodGroupView& pod_group);
 
-/// How many of the PodGroup leave at the same time as `pod` under one budget.
+/// Number of pods of the PodGroup that leave concurrently with `pod` and are covered by the PDB.
 std::int32_t covered_together(const PodGroupView& pod_group, const api::PodDisruptionBudget& pdb);
 
 }  // namespace controllers::evacuation

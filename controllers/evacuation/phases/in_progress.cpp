@@ -5,15 +5,15 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 #include "evictors/eviction_call.hpp"
 
-/// InProgress: somebody else works on it.
+/// InProgress: another component moves the pod.
 namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
 using api::EvacuationPhase;
 
-/// The spec's word, else the remote side's, else the default; where the workload's earlier evacuations took long,
-/// three times the longest of them.
+/// Total timeout from the spec, otherwise from the remote side, otherwise the default; scaled to three times the
+/// longest earlier evacuation of the workload if that is more.
 base::seconds total_timeout(const StatusBuilder& builder) {
   constexpr std::chrono::hours kMax{24};
   if (!builder.evictor() || !builder.pod()) return builder.timeouts().total;
@@ -26,7 +26,7 @@ base::seconds total_timeout(const StatusBuilder& builder) {
 
 // --- rules
 
-/// T16, T18–T21: signs of life, progress, failures.
+/// T16, T18–T21: heartbeats, progress, failures.
 std::optional<Step> follow_work(StatusBuilder& builder) { return follow_remote(builder, builder.remote()); }
 
 /// T22: acknowledgement, heartbeat, queue and total timeouts.
@@ -35,7 +35,7 @@ std::optional<Step> watch_deadlines(StatusBuilder& builder) {
   return check_remote_deadlines(builder);
 }
 
-/// T17, T39: the owner has said that the pod may be evicted now.
+/// T17, T39: the owner has declared the pod ready to evict.
 std::optional<Step> go_on_to_eviction(StatusBuilder& builder) {
   if (builder.plan().next != evictors::NextMove::kAct) {
     stop_waiting_for_slot(builder);
@@ -53,7 +53,7 @@ std::optional<Step> go_on_to_eviction(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 7> kInProgressRules = {
-    fail_without_evictor,          // this build does not have it
+    fail_without_evictor,
     end_attempt_if_told,           // T23
     end_refused_attempt,           // T37
     follow_work,                   // T16, T18–T21
@@ -69,9 +69,9 @@ Step decide_in_progress(StatusBuilder& builder) { return first_answer(kInProgres
 Step enter_in_progress(StatusBuilder& builder, Reason reason, std::string message) {
   const auto next_call = builder.status().next_action_at;
   builder.enter(EvacuationPhase::kInProgress, reason, std::move(message));
-  builder.set_next_call_at(next_call);  // an owner that changes its mind does not make us call sooner (I15)
+  builder.set_next_call_at(next_call);  // an owner that changes its mind must not cause an earlier call (I15)
   builder.start_in_progress_clock();
-  // Frozen at the first entry: a total timeout never moves, whatever the pod's annotations say later.
+  // Fixed at the first entry: later changes of the pod's annotations do not move the total timeout.
   builder.set_deadline(*builder.status().in_progress_since + total_timeout(builder));
   builder.start_heartbeat_clock();
   builder.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kHeartbeat);

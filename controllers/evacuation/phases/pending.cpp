@@ -6,7 +6,7 @@
 #include "api/virtual_machine.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 
-/// Pending: stored, and waiting for its slot.
+/// Pending: stored, waiting for its slot.
 namespace controllers::evacuation {
 namespace {
 
@@ -18,8 +18,8 @@ Step reject(StatusBuilder& builder, Reason accepted_reason, std::string message)
   return builder.finish(EvacuationPhase::kFailed, Reason::kInvalidSpec, std::move(message));
 }
 
-/// Whoever makes one by hand may delete it, too: it keeps its slot all the same until its pod has left. Others get one
-/// with the first call that leaves a mark.
+/// The creator of a manual Evacuation can delete it, but its slot must stay taken until the pod has left. Other
+/// Evacuations get the finalizer with the first call that leaves a mark.
 bool needs_finalizer(const StatusBuilder& builder) {
   return !builder.has_finalizer() && !api::origin_is_verified(builder.evacuation());
 }
@@ -37,9 +37,9 @@ Step fill_from_pod(StatusBuilder& builder) {
   return builder.wait();
 }
 
-/// Of one that waits for a person without an own time to decide. What a policy made suspended waits as long as it
-/// takes. Others keep their pod out of planning, and somebody may have forgotten them; so does what an editor
-/// suspended.
+/// Deadline of a suspended Evacuation without its own decision TTL. A proposal of a policy (mode Manual) waits without
+/// limit. Any other keeps its pod out of planning and may have been forgotten, so it expires; that includes Evacuations
+/// suspended later by an editor.
 std::optional<base::TimePoint> suspended_deadline(const StatusBuilder& builder) {
   const base::Duration most = builder.seen().rules.manual_suspended;
   const bool is_proposal = api::origin_is_verified(builder.evacuation()) && builder.seen().policy_suspends;
@@ -47,18 +47,18 @@ std::optional<base::TimePoint> suspended_deadline(const StatusBuilder& builder) 
   return builder.evacuation().meta.creation_timestamp + most;
 }
 
-/// Decision TTL of Pending. While it waits for a person only an explicit one counts, else nobody could approve in time.
+/// Decision TTL of Pending. While suspended only an explicit TTL counts, otherwise it might expire before an approval.
 std::optional<base::TimePoint> pending_deadline(const StatusBuilder& builder) {
   const base::TimePoint created = builder.evacuation().meta.creation_timestamp;
   const auto& own = builder.spec().timeouts.decision_ttl;
   if (builder.spec().suspend && !own) return suspended_deadline(builder);
-  // Released by a person: the plan was looked at now, so its time starts now.
+  // Counts from the release of a suspended Evacuation, because its approval renewed the decision.
   const auto& entered = builder.status().phase_entered_at;
   const base::TimePoint start = own || !entered ? created : std::max(created, *entered);
   return start + builder.timeouts().decision_ttl;
 }
 
-/// What held it up to the end is worth knowing where it is a PodGroup: nobody else tells.
+/// Names the blocker of a PodGroup, which is reported nowhere else.
 std::string expired_message(const StatusBuilder& builder) {
   if (builder.spec().suspend && !builder.spec().timeouts.decision_ttl) {
     return fmt::format("nobody released it within {} (limits.manual.suspended of the operator's configuration)",
@@ -70,7 +70,7 @@ std::string expired_message(const StatusBuilder& builder) {
   return fmt::format("its PodGroup could not leave within {}: {}", within, held.front().message);
 }
 
-/// A person has released it: the blocker goes, and the time to decide begins now.
+/// Handles the release of a suspended Evacuation: removes the blocker and restarts the decision TTL.
 void take_release(StatusBuilder& builder) {
   const auto& held = builder.status().blocked_by;
   const bool was_suspended = !held.empty() && held.front().kind == BlockerKind::kSuspended;
@@ -130,15 +130,15 @@ std::optional<Step> reject_invalid_spec(StatusBuilder& builder) {
   return reject(builder, Reason::kInvalidSpec, builder.seen().spec_problem);
 }
 
-/// T2b: it is not what was accepted any more. (Servers that know the CRD's rules do not let that happen.)
+/// T2b: the spec differs from the accepted one. Servers that enforce the CRD's validation rules prevent this.
 std::optional<Step> reject_changed_spec(StatusBuilder& builder) {
   auto ending = builder.must_end();
   if (!ending) return std::nullopt;
   return builder.finish(ending->phase, ending->reason, std::move(ending->message));
 }
 
-/// T1: whoever may create Evacuations in one namespace must not overtake all the others. As long as nobody has looked
-/// at its signature the priority only counts for less (effective_priority).
+/// T1: limits the priority of manual Evacuations, so that a client with rights in one namespace cannot overtake all
+/// others. Until the signature is checked, the priority is only reduced (effective_priority).
 std::optional<Step> refuse_priority(StatusBuilder& builder) {
   const auto* origin = api::find_condition(builder.status().conditions, ConditionType::kOriginVerified);
   const std::int32_t most = builder.seen().rules.manual_priority;
@@ -151,13 +151,13 @@ std::optional<Step> refuse_priority(StatusBuilder& builder) {
   return builder.finish(EvacuationPhase::kFailed, Reason::kNotAllowed, std::move(message));
 }
 
-/// T1: a manual Evacuation may leave the pod's UID out; no pod of that name ends it.
+/// T1: fills in the pod's UID, which a manual Evacuation may omit. Ends it if no pod has that name.
 std::optional<Step> fill_in_uid(StatusBuilder& builder) {
   if (!builder.spec().pod_ref.uid.empty()) return std::nullopt;
   return fill_from_pod(builder);
 }
 
-/// T1: a static pod or a DaemonSet's would come back to the same node, and disks of a VM go with it.
+/// T1: static and DaemonSet pods would return to the same node, and hotplug disks follow their VM.
 std::optional<Step> reject_immovable_pod(StatusBuilder& builder) {
   if (builder.pod()->is_mirror()) {
     return reject(builder, Reason::kExcludedByPolicy, "a static pod cannot be moved: its kubelet restarts it");
@@ -172,7 +172,7 @@ std::optional<Step> reject_immovable_pod(StatusBuilder& builder) {
                 "a DaemonSet's pod cannot be moved: it would come back to the same node");
 }
 
-/// T1: the pod runs elsewhere.
+/// T1: the pod runs on another node.
 std::optional<Step> reject_other_node(StatusBuilder& builder) {
   const auto& wanted = builder.spec().node_name;
   const auto& node = builder.pod()->node_name;
@@ -182,7 +182,7 @@ std::optional<Step> reject_other_node(StatusBuilder& builder) {
                             wanted.value));
 }
 
-/// The spec may leave the node out as long as the pod has none.
+/// The spec may omit the node while the pod has none.
 std::optional<Step> fill_in_node(StatusBuilder& builder) {
   if (!builder.spec().node_name.empty() || builder.pod()->node_name.empty()) return std::nullopt;
   return fill_from_pod(builder);
@@ -200,32 +200,32 @@ std::optional<Step> expire(StatusBuilder& builder) {
   return std::nullopt;
 }
 
-/// Nothing speaks against it. Never answers.
+/// Accepts the Evacuation. Never returns a step.
 std::optional<Step> accept(StatusBuilder& builder) {
   const bool is_made_by_policy = api::origin_is_verified(builder.evacuation());
   if (!is_made_by_policy && !builder.condition_has_reason(ConditionType::kAccepted, Reason::kValid)) {
     builder.record_event(EventReason::kAccepted, "the request is valid");
   }
   builder.set_condition(ConditionType::kAccepted, ConditionStatus::kTrue, Reason::kValid);
-  builder.set_pod_group(builder.seen().pod_group.name);  // also while suspended: the others look for it
+  builder.set_pod_group(builder.seen().pod_group.name);  // also while suspended, because other members look for it
   return std::nullopt;
 }
 
 constexpr std::array<Rule, 16> kPendingRules = {
-    end_if_cancelled,         // T2
-    reject_invalid_spec,      // T1
-    reject_changed_spec,      // T2b
-    refuse_priority,          // T1
-    fill_in_uid,              // T1
-    reject_immovable_pod,     // T1
-    reject_other_node,        // T1
-    fill_in_node,             // as long as the pod has none
-    reject_duplicate,         // T1
-    refuse_request,           // T37
-    expire,                   // T2
-    accept,                   // records the Event
-    wait_while_suspended,     // mode Manual
-    wait_for_pod_group,       // all of a PodGroup begin together
+    end_if_cancelled,      // T2
+    reject_invalid_spec,   // T1
+    reject_changed_spec,   // T2b
+    refuse_priority,       // T1
+    fill_in_uid,           // T1
+    reject_immovable_pod,  // T1
+    reject_other_node,     // T1
+    fill_in_node,
+    reject_duplicate,  // T1
+    refuse_request,    // T37
+    expire,            // T2
+    accept,
+    wait_while_suspended,
+    wait_for_pod_group,
     end_without_destination,  // T2
     begin_with_slot,          // T3
 };
@@ -256,7 +256,7 @@ std::optional<Step> wait_while_suspended(StatusBuilder& builder) {
   return builder.wait();
 }
 
-/// T2, T25b: evicted all the same, the pod would land on a node that is emptied.
+/// T2, T25b: the evicted pod would land on a node that is being emptied.
 std::optional<Step> end_without_destination(StatusBuilder& builder) {
   const std::string& why = builder.seen().no_destination;
   if (why.empty()) return std::nullopt;

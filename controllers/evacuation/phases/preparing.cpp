@@ -1,6 +1,6 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 
-/// Preparing: the evictor is chosen, `pre` steps run, and a PodGroup gets ready.
+/// Preparing: chooses the evictor, runs `pre` steps, and waits until the PodGroup is ready.
 namespace controllers::evacuation {
 namespace {
 
@@ -8,14 +8,14 @@ using api::EvacuationPhase;
 
 // --- rules
 
-/// timeouts.prepare begins with the phase. Never answers.
+/// Starts timeouts.prepare with the phase. Never returns a step.
 std::optional<Step> keep_deadline(StatusBuilder& builder) {
   builder.set_deadline_if_none(builder.now() + builder.timeouts().prepare);
   builder.wake_at_deadline(*builder.status().deadline);
   return std::nullopt;
 }
 
-/// T4: no evictor can move the pod; one that is only unavailable is waited for until timeouts.prepare is over.
+/// T4: no evictor can move the pod. Waits until timeouts.prepare for one that is only unavailable.
 std::optional<Step> choose_evictor_in_time(StatusBuilder& builder) {
   const auto answer = choose_evictor(builder);
   const bool waits = answer == Step::kSettled;
@@ -36,11 +36,11 @@ std::optional<Step> go_on_to_request(StatusBuilder& builder) {
   if (builder.plan().next != evictors::NextMove::kProceed) return std::nullopt;
   builder.resolve_intent(IntentResult::kObserved);
   if (const auto held = wait_at_pod_group_gate(builder)) return held;
-  builder.stop_blocked_clock();  // of a hook that is over; the request has its own clock
+  builder.stop_blocked_clock();  // it belonged to a finished hook; the request has its own clock
   return builder.enter(EvacuationPhase::kRequesting, Reason::kPrepared, "ready to make the request");
 }
 
-/// T22: it took too long.
+/// T22: preparing took too long.
 std::optional<Step> time_out_preparing(StatusBuilder& builder) {
   show_wait(builder, builder.plan());
   if (!builder.began_late()) return std::nullopt;
@@ -63,16 +63,16 @@ std::optional<Step> make_preparing_call(StatusBuilder& builder) {
   return builder.act(*builder.plan().action);
 }
 
-/// T22: the owner is at work, and has deadlines of its own.
+/// T22: the owner is at work and has its own deadlines.
 std::optional<Step> watch_owner(StatusBuilder& builder) {
   builder.resolve_intent(IntentResult::kObserved);
   return check_remote_deadlines(builder);
 }
 
 constexpr std::array<Rule, 10> kPreparingRules = {
-    end_attempt_if_told,           // T23
-    end_refused_attempt,           // T37
-    keep_deadline,                 // starts timeouts.prepare
+    end_attempt_if_told,  // T23
+    end_refused_attempt,  // T37
+    keep_deadline,
     choose_evictor_in_time,        // T4
     follow_owner,                  // T7
     go_on_to_request,              // T6

@@ -6,21 +6,22 @@
 #include "api/evacuation/refs.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 
-/// What the remote side shows, and how long it may take.
+/// Observes the state of the remote side and enforces its deadlines.
 namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
 using api::EvacuationPhase;
 
-/// The remote side's own word; else what its progress says; else what the workload's earlier evacuations took.
+/// Expected end: from the remote side, otherwise extrapolated from its progress, otherwise from earlier evacuations of
+/// the workload.
 std::optional<base::TimePoint> expected_end(const StatusBuilder& builder, const evictors::Observation& remote) {
-  constexpr std::int32_t kTelling = 5;  // percent: before that it says nothing
+  constexpr std::int32_t kTelling = 5;  // minimum progress in percent for an estimate
   if (remote.expected_completion) return remote.expected_completion;
   const auto& status = builder.status();
   if (!status.in_progress_since) return std::nullopt;
   if (status.progress && *status.progress >= kTelling) {
-    // Again only when the progress changes: the status must not change with every look.
+    // Estimate again only if the progress changes, so that the status does not change with every reconcile.
     if (remote.progress == builder.seen().evacuation.status.progress && status.expected_completion_at)
       return status.expected_completion_at;
     const base::Duration whole = (builder.now() - *status.in_progress_since) * 100 / *status.progress;
@@ -40,7 +41,7 @@ void follow_life(StatusBuilder& builder, const evictors::Observation& remote) {
     builder.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kHeartbeat, remote.message);
 }
 
-/// In status.refs: the seconds that earlier spells in the remote side's queue took in this attempt.
+/// Key in status.refs: total seconds of earlier stays in the remote side's queue during this attempt.
 constexpr std::string_view kQueuedRef = "queuedSeconds";
 
 base::seconds queued_before(const StatusBuilder& builder) {
@@ -52,8 +53,8 @@ base::seconds queued_before(const StatusBuilder& builder) {
   return base::seconds(std::clamp<std::int64_t>(seconds, 0, kMax));
 }
 
-/// Waiting in the remote side's queue costs nothing of the total timeout; the clock is moved on when it ends. All
-/// spells of an attempt share timeouts.queue: whoever flips in and out of the queue indefinitely gains nothing by it.
+/// Time in the remote side's queue does not count towards the total timeout: the clock moves forward when it ends. All
+/// stays of an attempt share timeouts.queue, so entering the queue repeatedly gains nothing.
 void follow_queue(StatusBuilder& builder, const evictors::Observation& remote) {
   if (remote.queued) return builder.start_queue_clock();
   if (!builder.status().queued_since) return;
@@ -62,7 +63,7 @@ void follow_queue(StatusBuilder& builder, const evictors::Observation& remote) {
   builder.remember({{std::string(kQueuedRef), std::to_string(in_all.count())}});
 }
 
-/// T19: the remote side failed and tries again by itself.
+/// T19: the remote side failed and retries by itself.
 void follow_failures(StatusBuilder& builder, const evictors::Observation& remote) {
   if (remote.failures <= builder.status().remote_failures) return;
   builder.set_remote_failures(remote.failures);
@@ -83,12 +84,12 @@ void follow_readiness(StatusBuilder& builder, const evictors::Observation& remot
     builder.record_event(EventReason::kReadyToEvict, "the pod's owner says it is safe to evict");
   } else if (!remote.ready && was_ready && builder.phase() == EvacuationPhase::kInProgress) {
     builder.set_condition(ConditionType::kReadyToEvict, ConditionStatus::kFalse,
-                          Reason::kRevoked);  // T18; from Requesting see T12b
+                          Reason::kRevoked);  // T18; for Requesting see T12b
     builder.record_warning(EventReason::kReadyRevoked, "the pod's owner withdrew ready-to-evict");
   }
 }
 
-/// NextEvictor: the next one in the chain that can, and may, move this pod.
+/// For onTimeout NextEvictor: the next evictor of the chain that can and may move this pod.
 EvictorSearch next_evictor(const StatusBuilder& builder) {
   if (!builder.pod()) return NoEvictor{"the pod is gone", {}};
   if (!builder.attempts_left()) return NoEvictor{"no attempt is left for the next evictor", {}};
@@ -150,7 +151,7 @@ std::optional<Step> check_heartbeat(StatusBuilder& builder, const evictors::Prob
                   fmt::format("no sign of life for {}", base::format_duration(builder.timeouts().heartbeat)));
 }
 
-/// While the remote side queues it, nothing but timeouts.queue counts.
+/// While the remote side queues the work, only timeouts.queue applies.
 std::optional<Step> check_queue(StatusBuilder& builder) {
   const base::seconds left = std::max(builder.timeouts().queue - queued_before(builder), base::seconds(0));
   const base::TimePoint due = *builder.status().queued_since + left;
@@ -183,7 +184,7 @@ std::optional<Step> follow_remote(StatusBuilder& builder, const evictors::Observ
   if (remote.dead) builder.report_dead_evictor();
   follow_acknowledgement(builder, remote);
   follow_readiness(builder, remote);
-  if (remote.failed) return remote_failed(builder, *remote.failed);  // beats ready
+  if (remote.failed) return remote_failed(builder, *remote.failed);  // takes precedence over ready
   if (!remote.vanished) return std::nullopt;
   builder.record_warning(EventReason::kHandoffFailed, "the request vanished from the pod, and the pod is still there");
   return retry_or_fail(builder, Reason::kHandoffFailed,
@@ -199,7 +200,7 @@ std::optional<Step> check_remote_deadlines(StatusBuilder& builder) {
     if (builder.deadline_expired())
       return time_out(builder, Reason::kProgressTimeout, "the total timeout is over" + waited_for(builder));
   }
-  if (builder.remote().ready) return std::nullopt;  // its word is given: only the total timeout counts now
+  if (builder.remote().ready) return std::nullopt;  // declared ready: only the total timeout applies now
   if (auto ended = check_acknowledgement(builder, probe)) return ended;
   return check_heartbeat(builder, probe);
 }

@@ -7,7 +7,7 @@
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
 
-/// Requesting: the call that moves the pod, and what the answer to a call means, in whatever phase it was made.
+/// Requesting: makes the call that moves the pod, and handles the answers to calls of every phase.
 namespace controllers::evacuation {
 namespace {
 
@@ -17,7 +17,7 @@ using api::OutcomeKind;
 using evictors::ActionRole;
 using evictors::ResponseClass;
 
-/// Is it too early for the same call again?
+/// Whether the delay before repeating the call has not passed yet.
 bool must_wait(StatusBuilder& builder) {
   const auto& status = builder.status();
   if (!status.next_action_at || *status.next_action_at <= builder.now()) return false;
@@ -35,7 +35,7 @@ base::seconds call_timeout(const StatusBuilder& builder) {
 }
 
 void record_request(StatusBuilder& builder, const evictors::Action& action) {
-  if (builder.status().blocked_count > 0 || builder.intent_open()) return;  // the same question again
+  if (builder.status().blocked_count > 0 || builder.intent_open()) return;  // repeats an earlier request
   const bool eviction = action.name == evictors::kPostEviction;
   builder.record_event(
       eviction ? EventReason::kEvictionRequested : EventReason::kHandoffRequested,
@@ -44,7 +44,7 @@ void record_request(StatusBuilder& builder, const evictors::Action& action) {
 
 // --- rules
 
-/// T23, but only when no answer is outstanding: it may have taken effect.
+/// T23, unless an answer is outstanding, because its call may have taken effect.
 std::optional<Step> end_once_answered(StatusBuilder& builder) {
   if (!builder.must_end()) return std::nullopt;
   if (outcome_open(builder)) return wait_for_outcome(builder);
@@ -52,7 +52,8 @@ std::optional<Step> end_once_answered(StatusBuilder& builder) {
   return end_attempt_if_told(builder);
 }
 
-/// The blocked clock bounds the phase. A request not yet written cannot have vanished: that is judged in InProgress.
+/// The blocked clock bounds the phase. Ignores `vanished`, because the request may not be written yet; InProgress
+/// checks it.
 std::optional<Step> follow_owner_of_request(StatusBuilder& builder) {
   builder.set_deadline_if_none(builder.now() + builder.timeouts().blocked + evictors::kCallTimeout);
   evictors::Observation news = builder.remote();
@@ -60,7 +61,7 @@ std::optional<Step> follow_owner_of_request(StatusBuilder& builder) {
   return follow_remote(builder, news);
 }
 
-/// T8, T12b: nothing to call now; the remote side has it.
+/// T8, T12b: no call is due now; the remote side is at work.
 std::optional<Step> go_back_in_progress(StatusBuilder& builder) {
   const evictors::NextMove next = builder.plan().next;
   if (next == evictors::NextMove::kAct || next == evictors::NextMove::kHold) return std::nullopt;
@@ -76,13 +77,13 @@ std::optional<Step> go_back_in_progress(StatusBuilder& builder) {
   return enter_in_progress(builder, Reason::kRevoked, "ready-to-evict was withdrawn");
 }
 
-/// T22: the time in InProgress before counts, too.
+/// T22: the total timeout includes earlier time in InProgress.
 std::optional<Step> time_out_in_all(StatusBuilder& builder) {
   if (!builder.status().in_progress_since || !builder.deadline_expired()) return std::nullopt;
   return time_out(builder, Reason::kProgressTimeout, "the total timeout is over");
 }
 
-/// T12: nothing is asked blindly. The blocked clock bounds the wait.
+/// T12: sends no request whose state is unknown. The blocked clock bounds the wait.
 Step hold_request(StatusBuilder& builder) {
   builder.start_blocked_clock();
   show_wait(builder, builder.plan());
@@ -101,7 +102,7 @@ std::optional<Step> make_request(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 9> kRequestingRules = {
-    fail_without_evictor,          // this build does not have it
+    fail_without_evictor,
     end_once_answered,             // T23
     end_refused_attempt,           // T37
     follow_owner_of_request,       // T20
@@ -127,7 +128,7 @@ Step on_granted(StatusBuilder& builder) {
                         "the API server granted the eviction");
 }
 
-/// T11: moved in the background.
+/// T11: the owner moves the pod in the background.
 Step on_accepted(StatusBuilder& builder) {
   builder.clear_blocked();
   if (builder.spec().dry_run) return end_dry_run(builder, "the pod's owner would take the eviction over");
@@ -141,12 +142,12 @@ Step on_applied(StatusBuilder& builder, const evictors::Action& action) {
   builder.clear_blocked();
   const bool is_request = action.role == ActionRole::kRequest;
   if (is_request && builder.spec().dry_run) return end_dry_run(builder, "the request would be accepted now");
-  builder.stop_blocked_clock();  // the owner's work, not ours, begins: a hand-over may take hours
+  builder.stop_blocked_clock();  // the owner works now, and a handover may take hours
   if (!is_request) return Step::kSettled;
   return enter_in_progress(builder, Reason::kHandoffRequested, "the pod's owner was asked to hand over");
 }
 
-/// A plain no is asked about less and less often: only somebody's hand can turn it into a yes (I15).
+/// Backs off exponentially after a plain refusal, which only a manual change can turn into success (I15).
 base::Duration aftermath_delay(const evictors::Classification& verdict, int tries) {
   constexpr base::Backoff kRefused{base::seconds(5), base::seconds(60)};
   if (evictors::is_blocked(verdict.answer))
@@ -154,7 +155,7 @@ base::Duration aftermath_delay(const evictors::Classification& verdict, int trie
   return base::backoff_delay(kRefused, tries);
 }
 
-/// A call that takes something back or cleans up: failing it only means trying again until the phase's deadline.
+/// Answer to an undo or cleanup call. A failure leads to retries until the phase's deadline.
 Step on_aftermath(StatusBuilder& builder, const evictors::Classification& verdict) {
   const bool done = verdict.answer == ResponseClass::kApplied;
   if (builder.phase() == EvacuationPhase::kAborting) {
@@ -177,7 +178,7 @@ Step on_refused(StatusBuilder& builder, const evictors::Classification& verdict)
                        verdict.message);
 }
 
-/// Somebody else changed the pod between our read and our patch: read it again and patch that.
+/// Another client changed the pod between our read and our patch: read it again and patch the new version.
 Step on_patch_conflict(StatusBuilder& builder) {
   constexpr int kAtOnce = 5;
   builder.start_blocked_clock();

@@ -19,20 +19,21 @@ constexpr std::size_t kNewestEntries = 18;
 constexpr std::size_t kMaxMessageBytes = 1024;
 constexpr std::size_t kMaxRefBytes = 512;
 
-/// As the server will give it back: else every look would find a difference and write it again.
+/// Truncates to the size that the server stores; otherwise every reconcile would find a difference and write it again.
 std::string bounded(std::string text) {
   text = base::short_text(text, kMaxMessageBytes);
   return text;
 }
 
-/// When the last container of a terminal pod stopped. One that tells nothing of it was stopped by its node long ago.
+/// Time at which the last container of a terminal pod stopped. Returns the epoch if unknown: its node stopped it long
+/// ago.
 base::TimePoint ended_at(const api::Pod& pod) {
   base::TimePoint end{};
   for (const api::ContainerStatus& each : pod.container_statuses) end = std::max(end, each.finished_at.value_or(end));
   return end;
 }
 
-/// The Event of a phase that nothing else tells of; nullopt: it has none.
+/// Event of a phase that is not announced by another Event; nullopt if it has none.
 std::optional<EventReason> event_of(EvacuationPhase phase) {
   switch (phase) {
     case EvacuationPhase::kPreparing: return EventReason::kPreparing;
@@ -50,13 +51,13 @@ std::optional<EventReason> event_of(EvacuationPhase phase) {
   return std::nullopt;
 }
 
-/// Events of a step that goes as it should.
+/// Events of regular progress.
 constexpr std::array kRoutine = {
     EventReason::kAccepted,        EventReason::kSlotAcquired, EventReason::kPreparing, EventReason::kEvictionRequested,
     EventReason::kEvictionGranted, EventReason::kEvicting,     EventReason::kVerifying, EventReason::kReplacementReady,
 };
 
-/// Of a success or a cancel: the reason itself.
+/// Event of a success or cancel, named like the reason.
 EventReason event_of_end(const ReasonText& reason) {
   return api::parse_event_reason(reason.text()).value_or(EventReason::kUserCancelled);
 }
@@ -71,7 +72,7 @@ std::string_view text_of(IntentResult result) {
   return {};
 }
 
-/// What is stored of one attempt only.
+/// Clears the fields that belong to one attempt.
 void forget_attempt(api::EvacuationStatus& status) {
   status.evictor.clear();
   status.adapter.clear();
@@ -157,7 +158,7 @@ void StatusBuilder::begin_step() {
   arrival_.reset();
   remote_.reset();
   plan_.reset();
-  // A status that another hand has edited: every clock needs a start.
+  // A status edited by another client may lack it; every clock needs a start.
   if (phase() != EvacuationPhase::kPending && !status().phase_entered_at) restart_phase_clock();
   late_ = deadline_expired();
 }
@@ -178,7 +179,7 @@ void StatusBuilder::set_condition(ConditionType type, api::ConditionStatus statu
   next.reason = reason.text();
   next.message = bounded(std::move(message));
   next.observed_generation = evacuation_.meta.generation;
-  // The same claim again: a newer generation alone is no news.
+  // Ignores a change of the generation alone.
   const auto* known = api::find_condition(this->status().conditions, type);
   if (known && known->status == next.status && known->reason == next.reason && known->message == next.message) return;
   api::set_condition(draft().conditions, std::move(next), now_);
@@ -209,8 +210,8 @@ void StatusBuilder::append_history(std::string_view from, std::string_view to, c
   history.erase(history.begin() + kFirstEntries, history.begin() + kFirstEntries + excess);
 }
 
-/// One Event a transition (state-machine.md#transitions): most are told by what leads to them, and a request by being
-/// made.
+/// Records one Event per transition (state-machine.md#transitions), unless an Event was recorded since the previous
+/// one.
 void StatusBuilder::record_transition(EvacuationPhase phase, const ReasonText& reason, const std::string& message) {
   const auto event = event_of(phase);
   if (!event_recorded_ && event) record_event(*event, fmt::format("{}: {}", reason.text(), message));
@@ -257,11 +258,12 @@ Step StatusBuilder::act(evictors::Action action) {
   auto& intent = draft().intent;
   const bool same = intent_open() && intent->action == action.name && intent->token == status().token;
   if (!same) intent = api::EvacuationIntent{action.name, status().token, now_, false, "", action.pre_state};
-  intent->time = now_;  // each sending has its own: what is on its way is counted from there
+  intent->time = now_;  // each sending sets its own time, from which outstanding calls are timed
   const bool asks = action.role == evictors::ActionRole::kPrepare || action.role == evictors::ActionRole::kRequest;
   if (asks && !spec().dry_run && !status().request_sent_at) draft().request_sent_at = now_;
   set_next_call_at(std::nullopt);
-  // A budget may make it wait for long: who deletes it meanwhile is told how it ended, and so is the audit log.
+  // Under a PDB the call may wait for long. The finalizer ensures that a deletion meanwhile is handled, and that its
+  // outcome is reported and audited.
   if (!has_finalizer() && (leaves_marks() || !seen_.pdbs.empty())) add_finalizer();
   out_.action = std::move(action);
   return Step::kSettled;
@@ -389,7 +391,7 @@ void StatusBuilder::show_block(Reason reason, const std::string& message) {
 
 void StatusBuilder::set_heartbeat(const std::string& value) {
   draft().last_heartbeat_value = value;
-  draft().last_heartbeat_at = now_;  // ours: the operator's clock may be off
+  draft().last_heartbeat_at = now_;  // local time: the pod operator's clock may be off
 }
 
 void StatusBuilder::start_heartbeat_clock() {
@@ -429,7 +431,7 @@ void StatusBuilder::request_slot(bool needs_capacity) {
 
 bool StatusBuilder::leaves_marks() const { return !evictor() || evictor()->leaves_marks(); }
 
-/// Of a plain eviction people are told how it ended, and what they can act on: its steps are in status.history.
+/// For plain evictions keeps only Events about the result and about problems; status.history has the steps.
 void StatusBuilder::keep_news_only() {
   if (leaves_marks()) return;
   const auto is_routine = [](const kube::Event& event) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The working copy of one decide(): what was observed, the status that will be stored, and what is to be done.
-/// Internal to the rules of this folder. Rules read status() and change it through the named setters only.
+/// Working copy of one decide(): the observation, the status to store and the actions to take. Internal to the rules of
+/// this folder, which read status() and change it through the named setters only.
 
 #include <array>
 #include <optional>
@@ -23,10 +23,10 @@ using api::ConditionType;
 using api::EventReason;
 using api::Reason;
 
-/// Whether the rules of the (possibly new) phase have to be asked again.
+/// Whether the rules of the (possibly new) phase must run again.
 enum class Step { kAgain, kSettled };
 
-/// A reason to store: one of ours, or one that the object carries already (another version may have written it).
+/// Reason to store: one of ours, or a text that the object already has (possibly from another version).
 class ReasonText {
  public:
   ReasonText(Reason reason) : text_(api::to_string(reason)) {}  // NOLINT(google-explicit-constructor)
@@ -38,31 +38,31 @@ class ReasonText {
   std::string text_;
 };
 
-/// What became of a call, as far as no answer says it: status.intent.result.
+/// Result of a call without an answer that states it: status.intent.result.
 enum class IntentResult {
-  kObserved,    ///< its effect is seen
+  kObserved,    ///< its effect is visible
   kSuperseded,  ///< it does not matter any more
   kNotSent,     ///< it never reached the server
-  kNoEffect,    ///< its time is over, and nothing of it is seen
+  kNoEffect,    ///< its timeout passed without a visible effect
 };
 
-/// A waiting Evacuation looks at who blocks it this often, even when nothing wakes it.
+/// Interval at which a waiting Evacuation checks its blockers without a wake.
 inline constexpr base::seconds kRefreshWaiting{60};
-/// Neither a wake nor a change of evictor may bring two calls about one pod closer together than this (I15).
+/// Minimum time between two calls about one pod, also after a wake or a switch of evictors (I15).
 inline constexpr base::milliseconds kMinimalGap{200};
 
-/// status.adapter of an attempt that removes a pod which was terminal before; and what versions up to 0.1 called it,
-/// for an attempt that runs on after an upgrade.
+/// status.adapter of an attempt that removes a pod that was terminal before; and its name in versions up to 0.1, for
+/// attempts that continue after an upgrade.
 inline constexpr std::string_view kTerminalPod = "terminal-pod";
 inline constexpr std::string_view kTerminalPodBefore = "ended-pod";
 constexpr bool is_of_terminal_pod(std::string_view adapter) {
   return adapter == kTerminalPod || adapter == kTerminalPodBefore;
 }
 
-/// In status.refs: when the API server took the pod's deletion, by its own clock.
+/// Key in status.refs: time of the pod's deletion by the API server's clock.
 inline constexpr std::string_view kDeletedAtRef = "podDeletedAt";
 
-/// Start and end of an Evacuation are Events on its pod, too, so that the pod's owner sees them.
+/// Start and end of an Evacuation are published on its pod as well, for the pod's owner.
 enum class EventOn { kEvacuation, kEvacuationAndPod };
 
 class StatusBuilder {
@@ -78,50 +78,52 @@ class StatusBuilder {
   const evictors::Timeouts& timeouts() const { return timeouts_; }
 
   // --- the pod
-  /// The pod of this Evacuation: by UID, never a successor of the same name. nullptr: gone.
+  /// Returns the pod with this Evacuation's UID, never a successor of the same name. nullptr if it is gone.
   const api::Pod* pod() const;
   bool pod_left() const { return !pod() || (pod()->is_terminal() && !removes_terminal_pod()); }
-  /// A policy nominated a pod that was terminal by then: what is to leave is its object, by a plain eviction. (A
-  /// terminal pod that a person names has left already, and so has one that ends after it was nominated: T0a.)
+  /// Whether the pod was already terminal when a policy nominated it, so that its object is to be removed by a plain
+  /// eviction. A terminal pod named by a manual Evacuation has left already, and so has a pod that terminated after its
+  /// nomination (T0a).
   bool removes_terminal_pod() const;
   bool pod_terminating() const { return pod() && pod()->meta.is_terminating(); }
-  /// PodDeleted, UIDChanged, PodTerminal: how it left. REQUIRES: pod_left().
+  /// Returns PodDeleted, UIDChanged or PodTerminal. REQUIRES: pod_left().
   Reason how_it_left() const;
 
   // --- the evictor
-  /// nullptr: none chosen yet, or this build does not have it.
+  /// Returns nullptr if no evictor is chosen yet or this build does not have it.
   const evictors::Evictor* evictor() const;
   evictors::EvictorContext context() const { return context_for(evacuation_.status.evictor); }
   evictors::EvictorContext context_for(std::string_view evictor) const;
   std::vector<api::EvictorChoice> chain() const { return registry_.chain(spec().evictors); }
   const evictors::EvictorRegistry& registry() const { return registry_; }
-  /// What the chosen evictor sees of the remote side, and what it does next: asked once for each run through a phase's
-  /// rules. REQUIRES: evictor() and pod() are there.
+  /// The chosen evictor's observation of the remote side, and its next step; computed once per run of a phase's rules.
+  /// REQUIRES: evictor() and pod() exist.
   const evictors::Observation& remote();
   const evictors::EvictionStep& plan();
-  /// In the same way, what became of the work after the pod left; without an evictor it is found by the pod's owner.
+  /// Result after the pod left, computed once per run of a phase's rules. Without an evictor it is derived from the
+  /// pod's owner.
   const evictors::Verification& arrival();
 
   // --- time
-  /// True once `deadline` has passed; just after a leader change only after a grace.
+  /// Whether `deadline` has passed. For a deadline that passed before a leader change, adds a grace period.
   bool expired(base::TimePoint deadline) const { return now_ >= effective(deadline); }
   bool deadline_expired() const { return status().deadline && expired(*status().deadline); }
-  /// Had the deadline passed when the phase's rules began, before any of them moved it?
+  /// Whether the deadline had passed when the phase's rules began, before any rule moved it.
   bool began_late() const { return late_; }
-  /// Be called at the latest then.
+  /// Requests a reconcile no later than `when`.
   void wake_at(base::TimePoint when);
-  /// Be called at the latest when `deadline` is expired(). One that is already leads to its consequence now, or what
-  /// holds that up wakes us: calling at once again would go in circles.
+  /// Requests a reconcile no later than when `deadline` is expired(). No-op if it is expired: its consequence follows
+  /// now, or the event that delays it wakes us. An immediate requeue would loop.
   void wake_at_deadline(base::TimePoint deadline) {
     if (!expired(deadline)) wake_at(effective(deadline));
   }
   Step wait() const { return Step::kSettled; }
   void set_deadline(std::optional<base::TimePoint> deadline) { draft().deadline = deadline; }
   void set_deadline_if_none(base::TimePoint deadline);
-  /// Of a phase that has one: later by that much.
+  /// Adds `by` to the phase's deadline, if any.
   void extend_deadline(base::Duration by);
   void restart_phase_clock() { draft().phase_entered_at = now_; }
-  /// The next call is made then at the earliest; nullopt: at once.
+  /// Earliest time of the next call; nullopt for immediately.
   void set_next_call_at(std::optional<base::TimePoint> when) { draft().next_action_at = when; }
 
   // --- conditions and Events
@@ -139,12 +141,12 @@ class StatusBuilder {
 
   // --- transitions: history, event, phase clock
   Step enter(api::EvacuationPhase phase, const ReasonText& reason, std::string message);
-  /// Into a terminal phase.
+  /// Enters a terminal phase.
   Step finish(api::EvacuationPhase phase, const ReasonText& reason, std::string message);
   void set_finished_if_not();
 
   // --- the attempt
-  /// Counts it up, gives it a token, and forgets all that belongs to the last one. REQUIRES: pod().
+  /// Increments the attempt, sets its token and clears the state of the previous attempt. REQUIRES: pod().
   void start_attempt();
   void set_pod_group(const std::string& name) { draft().group = name; }
   void set_spec_hash(const std::string& hash) { draft().spec_hash = hash; }
@@ -155,18 +157,18 @@ class StatusBuilder {
   void set_abort(Reason reason, api::EvacuationPhase next);
   bool attempts_left() const { return status().attempt < std::max(spec().retry.max_attempts, 1); }
 
-  // --- what holds it up
-  /// The only blocker. The clock of one that is known runs on.
+  // --- blockers
+  /// Replaces all blockers. A known blocker keeps its start time.
   void set_blocker(api::Blocker blocker);
   void clear_blockers() { draft().blocked_by.clear(); }
-  /// Nothing holds it up: no blockers, no count, no delay. status.reason tells the newest transition again.
+  /// Clears blockers, count and delay; status.reason shows the newest transition again.
   void clear_blocked();
   void set_blocked_count(std::int32_t count) { draft().blocked_count = count; }
   void start_blocked_clock();
   void stop_blocked_clock() { draft().blocked_since.reset(); }
-  /// status.reason and status.message: what blocks the phase, in place of how it was entered.
+  /// Sets status.reason and status.message to the blocker instead of the transition.
   void show_block(Reason reason, const std::string& message);
-  /// Back to the newest transition.
+  /// Sets status.reason and status.message to the newest transition.
   void show_transition();
 
   // --- the remote side
@@ -177,14 +179,14 @@ class StatusBuilder {
   void set_remote_failures(std::int32_t count) { draft().remote_failures = count; }
   void start_in_progress_clock();
   void start_queue_clock();
-  /// The time in the queue does not count: the other clocks move on by it. Returns it.
+  /// Excludes the time in the queue by moving the other clocks forward. Returns that time.
   base::Duration stop_queue_clock();
-  /// Into status.refs, sorted by name.
+  /// Merges `refs` into status.refs, sorted by name.
   void remember(const evictors::Refs& refs);
 
   // --- the call
-  /// Writes the intent ahead (or keeps the unresolved one of the very same action, with the time of this sending) and
-  /// asks for the call.
+  /// Records the intent ahead of the call and requests the call. Keeps an unresolved intent of the same action, with
+  /// the new sending time.
   Step act(evictors::Action action);
   bool intent_open() const { return status().intent && !status().intent->resolved; }
   void resolve_intent(IntentResult result);
@@ -193,11 +195,11 @@ class StatusBuilder {
 
   // --- the outcome
   void set_outcome(api::OutcomeKind kind) { draft().outcome = api::EvacuationOutcome{kind, {}, {}}; }
-  /// Keeps what is known of it.
+  /// Keeps the other fields of a known outcome.
   void set_outcome_kind(api::OutcomeKind kind);
   void set_outcome_if_none(api::OutcomeKind kind);
   void forget_outcome() { draft().outcome.reset(); }
-  /// REQUIRES for both: there is an outcome.
+  /// set_pod_deletion_timestamp() and set_replacement() require an outcome.
   void set_pod_deletion_timestamp(std::optional<base::TimePoint> when) {
     draft().outcome->pod_deletion_timestamp = when;
   }
@@ -206,11 +208,12 @@ class StatusBuilder {
   void count_grant_without_delete() { ++draft().granted_without_delete; }
 
   // --- the end
-  /// spec.cancel, or the object is being deleted.
+  /// Whether spec.cancel is set or the object is being deleted.
   bool cancelled() const { return spec().cancel.requested || evacuation_.meta.is_terminating(); }
   Reason cancel_reason() const;
   std::string cancel_message() const;
-  /// Why the attempt ends now, whatever it has come to: a cancel, or a spec that cannot be read any more.
+  /// Reason to end the attempt now regardless of its progress: a cancel, or a spec that cannot be decoded or was
+  /// changed.
   struct Ending {
     api::EvacuationPhase phase;
     Reason reason;
@@ -218,9 +221,9 @@ class StatusBuilder {
   };
   std::optional<Ending> must_end() const;
 
-  // --- what the shell is asked for
+  // --- requests to the shell
   bool has_finalizer() const;
-  /// Of the chosen evictor; true while none is chosen.
+  /// Whether the chosen evictor leaves marks; true if none is chosen.
   bool leaves_marks() const;
   void request_slot(bool needs_capacity);
   void fill_spec(SpecFill fill) { out_.fill = std::move(fill); }
@@ -230,7 +233,7 @@ class StatusBuilder {
   void report_dead_evictor() { out_.dead = status().evictor; }
   void look_again() { out_.look_again = true; }
 
-  /// The rules of a phase begin: the remote side has not been asked yet.
+  /// Starts a run of a phase's rules; discards cached results of the evictor.
   void begin_step();
   Decision finish_decision() &&;
 
@@ -257,11 +260,11 @@ class StatusBuilder {
   bool event_recorded_ = false;  ///< since the last transition
 };
 
-// --- rules. A phase is a list of them, asked from top to bottom: the first that answers decides.
+// --- rules. Each phase is a list of rules that run in order; the first one that returns a step decides.
 
 using Rule = std::optional<Step> (*)(StatusBuilder&);
 
-/// The answer of the first rule that has one; else the Evacuation waits.
+/// Returns the step of the first rule that has one, otherwise waits.
 template <std::size_t N>
 Step first_answer(const std::array<Rule, N>& rules, StatusBuilder& builder) {
   for (const Rule rule : rules) {
@@ -280,86 +283,87 @@ Step decide_verifying(StatusBuilder& builder);
 Step decide_aborting(StatusBuilder& builder);
 Step decide_finished(StatusBuilder& builder);
 
-// --- ways from one phase to another
-/// T3, T25: from here on the slot is visible to every later leader.
+// --- transitions between phases
+/// T3, T25: stores the slot, which makes it visible to every later leader.
 Step begin_attempt(StatusBuilder& builder);
-/// Into InProgress, with its deadlines.
+/// Enters InProgress and sets its deadlines.
 Step enter_in_progress(StatusBuilder& builder, Reason reason, std::string message);
-/// Into Evicting, from which there is no way back.
+/// Enters Evicting, the point of no return.
 Step enter_evicting(StatusBuilder& builder, api::OutcomeKind kind, Reason reason, std::string message);
-/// Into Verifying: the pod has left.
+/// Enters Verifying: the pod has left.
 Step enter_verifying(StatusBuilder& builder, api::OutcomeKind kind);
-/// Ends the attempt: undoes what is remote (Aborting), then on to `next`: Cancelled, Failed or Backoff.
+/// Ends the attempt: undoes remote effects (Aborting), then enters `next`: Cancelled, Failed or Backoff.
 Step leave_attempt(StatusBuilder& builder, api::EvacuationPhase next, Reason reason, std::string message);
-/// leave_attempt() towards Backoff, or Failed when no attempt is left.
+/// leave_attempt() to Backoff, or to Failed if no attempt is left.
 Step retry_or_fail(StatusBuilder& builder, Reason reason, std::string message);
-/// An abort that is over, or was not needed: on to `next`.
+/// Enters `next` after an abort, or instead of one.
 Step go_on_to(StatusBuilder& builder, api::EvacuationPhase next, const ReasonText& reason, std::string message);
 Step enter_backoff(StatusBuilder& builder, const ReasonText& reason, std::string message);
 
-// --- rules that several phases ask
-/// T23: a cancel, or a spec that cannot be read any more, ends the attempt.
+// --- rules shared by several phases
+/// T23: ends the attempt on a cancel, or a spec that cannot be decoded or was changed.
 std::optional<Step> end_attempt_if_told(StatusBuilder& builder);
-/// T37: its end would cost the pod's data, or a service may not be called for it. The first ends what has not begun.
+/// T37: deleting the pod would lose data, or a service must not be called for it. refuse_request() ends an Evacuation
+/// that has not begun, end_refused_attempt() an attempt.
 std::optional<Step> refuse_request(StatusBuilder& builder);
 std::optional<Step> end_refused_attempt(StatusBuilder& builder);
-/// This build does not have the evictor that was chosen.
+/// Ends the attempt if this build does not have its evictor.
 std::optional<Step> fail_without_evictor(StatusBuilder& builder);
-/// T29: past the point of no return a cancel is refused, once. Never answers.
+/// T29: refuses a cancel past the point of no return, once. Never returns a step.
 std::optional<Step> refuse_late_cancel(StatusBuilder& builder);
-/// Waits for a person, while spec.suspend says so.
+/// Waits while spec.suspend is set.
 std::optional<Step> wait_while_suspended(StatusBuilder& builder);
 /// T1, T25c: another unfinished Evacuation moves the same pod.
 std::optional<Step> reject_duplicate(StatusBuilder& builder);
-/// T2, T25b: the plan that it belongs to counted on capacity that is gone.
+/// T2, T25b: capacity that its plan relied on is gone.
 std::optional<Step> end_without_destination(StatusBuilder& builder);
-/// The slot question of Pending and Backoff; on a granted one the attempt begins.
+/// Requests the slot for Pending and Backoff; begins the attempt once it is granted.
 std::optional<Step> begin_with_slot(StatusBuilder& builder);
-/// T4: chooses the evictor of the attempt. Answers while none can be had.
+/// T4: chooses the evictor of the attempt. Returns a step while none is available.
 std::optional<Step> choose_evictor(StatusBuilder& builder);
-/// T13: the attempt has been blocked for too long.
+/// T13: ends an attempt that has been blocked for too long.
 std::optional<Step> give_up_when_blocked(StatusBuilder& builder);
-/// T36: the attempt has stood still for too long, and others wait for its slot.
+/// T36: ends an attempt without progress while others wait for its slot.
 std::optional<Step> return_slot_without_progress(StatusBuilder& builder);
-/// T39: an attempt that goes on without a slot (T38) waits for one before `action` makes the pod leave.
+/// T39: makes an attempt that continues without a slot (T38) wait for one before `action` makes the pod leave.
 std::optional<Step> regain_slot(StatusBuilder& builder, const evictors::Action& action);
-/// T39: it does not wait for a slot any more. Never answers.
+/// T39: clears the wait for a slot.
 void stop_waiting_for_slot(StatusBuilder& builder);
-/// T38: the pod has been terminating for too long, and others wait for the slot. Never answers.
+/// T38: releases the slot of a pod that has been terminating for too long while others wait. Never returns a step.
 std::optional<Step> stop_counting_departure(StatusBuilder& builder);
-/// T16, T18–T20: takes over what the remote side shows.
+/// T16, T18–T20: copies the state of the remote side.
 std::optional<Step> follow_remote(StatusBuilder& builder, const evictors::Observation& remote);
-/// T22: ack, heartbeat, queue and total deadlines; wakes for the next of them.
+/// T22: checks the acknowledgement, heartbeat, queue and total deadlines; wakes for the next of them.
 std::optional<Step> check_remote_deadlines(StatusBuilder& builder);
-/// Pending, before a slot is asked for: waits while the pod's PodGroup cannot begin as a whole.
+/// Pending, before a slot is requested: waits while the PodGroup cannot begin as a whole.
 std::optional<Step> wait_for_pod_group(StatusBuilder& builder);
-/// T6: waits until all of the PodGroup are ready, and for those that leave before it. Fails the attempt when one of
-/// them stays.
+/// T6: waits until all members of the PodGroup are ready, then for members of lower order. Fails the attempt if a
+/// member stays.
 std::optional<Step> wait_at_pod_group_gate(StatusBuilder& builder);
 
-// --- shared parts
-/// How an Evacuation whose pod left this way ends.
+// --- shared helpers
+/// Reason of an Evacuation whose pod left this way.
 Reason reason_of(api::OutcomeKind kind);
-/// The delay after a call that was refused is not over; wakes up when it is.
+/// Whether the delay before the next call has not passed yet; wakes when it has.
 bool next_call_is_early(StatusBuilder& builder);
-/// A call whose answer was lost may still be carried out by the server until its timeout is over.
+/// Whether the server may still carry out a call whose answer was lost; true until the call's timeout.
 bool outcome_open(const StatusBuilder& builder);
 Step wait_for_outcome(StatusBuilder& builder);
-/// ": <what holds it up>", as last heard; empty when nobody said anything.
+/// ": <last known blocker>" for messages, empty if unknown.
 std::string held_up_by(const api::EvacuationStatus& status);
-/// When the current request was written.
+/// Time at which the current request was written.
 base::TimePoint asked_at(const StatusBuilder& builder);
-/// T22, by spec.onTimeout.
+/// T22: applies spec.onTimeout.
 Step time_out(StatusBuilder& builder, Reason reason, std::string message);
-/// Condition Progressing: what the evictor waits for, if it says so.
+/// Sets condition Progressing to what the evictor waits for, if it states that.
 void show_wait(StatusBuilder& builder, const evictors::EvictionStep& plan);
-/// ": <what it waits for>", for the message of a timeout; empty when the evictor did not say.
+/// ": <what the evictor waits for>" for the message of a timeout, empty if unknown.
 std::string waited_for(const StatusBuilder& builder);
-/// T12: since when it is blocked, by whom, when to try again.
+/// T12: records the blocker, the start of the block and the time of the next try.
 void record_blocked(StatusBuilder& builder, const evictors::Classification& verdict);
 api::Blocker make_blocker(BlockerKind kind, std::string name, std::string message);
 
-/// What the chain of evictors comes to.
+/// Result of a search in the chain of evictors.
 struct ChosenEvictor {
   std::string name;
   std::int32_t index = 0;
@@ -367,15 +371,15 @@ struct ChosenEvictor {
 };
 struct NoEvictor {
   std::string why;
-  std::optional<base::TimePoint> ask_again;  ///< one of them may be able to then
+  std::optional<base::TimePoint> ask_again;  ///< time at which an evictor may become available
 };
 using EvictorSearch = std::variant<ChosenEvictor, NoEvictor>;
-/// The first evictor of the chain from `from` on that can, and may, move the pod.
+/// Returns the first evictor of the chain, starting at `from`, that can and may move the pod.
 EvictorSearch find_evictor(const StatusBuilder& builder, std::int32_t from);
-/// The first evictor of the chain that may move the pod, as far as is known before anything else was read.
+/// Returns the first evictor of the chain that may move the pod, judged before any document is read.
 const evictors::Evictor* likely_evictor(const StatusBuilder& builder);
 
-/// What the answer to `action` means for the Evacuation.
+/// Applies the answer to `action` to the Evacuation.
 void take_answer(StatusBuilder& builder, const evictors::Action& action, const evictors::CallResult& answer,
                  const evictors::Classification& verdict);
 

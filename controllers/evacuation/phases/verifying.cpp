@@ -6,18 +6,18 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 #include "evictors/eviction_call.hpp"
 
-/// Verifying: the pod is gone, and somebody is to take its place.
+/// Verifying: the pod is gone, and its replacement is awaited.
 namespace controllers::evacuation {
 namespace {
 
 using api::ConditionStatus;
 using api::EvacuationPhase;
 
-/// Creation times have whole seconds, and clocks differ a little.
+/// Tolerance for creation times in whole seconds and slightly different clocks.
 constexpr base::seconds kCreationSlack{2};
 
-/// A replacement is created when the pod is deleted or later. Creation times are the API server's, which may be behind
-/// ours by any amount: the earlier of its word and ours counts.
+/// Earliest creation time of a replacement, which is created at or after the pod's deletion. Creation times use the API
+/// server's clock, which may be behind ours by any amount, so the earlier of both times counts.
 base::TimePoint replacement_since(const StatusBuilder& builder) {
   const auto& status = builder.status();
   const bool our_call = status.intent && status.intent->action == evictors::kPostEviction;
@@ -32,26 +32,26 @@ bool may_replace(const StatusBuilder& builder, const Sibling& sibling, base::Tim
          !pod.meta.is_terminating() && !pod.is_terminal();
 }
 
-/// Ready, and its operator counts on it.
+/// Whether the pod is Ready and its operator considers it in service.
 bool is_serving(const StatusBuilder& builder, const api::Pod& pod) {
   const evictors::Evictor* evictor = builder.evictor();
   return pod.is_ready() && (!evictor || evictor->is_in_service(builder.context(), pod));
 }
 
-/// It was given the node of spec.placement, so it was made for this one.
+/// Whether the pod was given the node of spec.placement, i.e. was created for this Evacuation.
 bool is_hinted(const StatusBuilder& builder, const api::Pod& pod) {
   const std::string* mark = pod.meta.annotations.find(api::well_known::kPlacementAnnotation);
   return mark != nullptr && builder.spec().placement && *mark == api::placement_mark(builder.evacuation());
 }
 
-/// The scheduler sent it to the node of spec.placement, which an extender told it about. REQUIRES: it may replace the
-/// pod.
+/// Whether the scheduler placed the pod on the node of spec.placement, as hinted by an extender. REQUIRES:
+/// may_replace().
 bool is_where_hinted(const StatusBuilder& builder, const api::Pod& pod) {
   return builder.seen().rules.extender_serves_hints && builder.spec().placement &&
          pod.node_name == builder.spec().placement->node_name;
 }
 
-/// One that was hinted before others, then a ready one, older before younger, then by name.
+/// Prefers hinted pods, then serving ones, then the known replacement, then by age and name.
 const api::Pod* find_replacement(const StatusBuilder& builder) {
   const base::TimePoint since = replacement_since(builder);
   const auto& known = builder.status().outcome->replacement;
@@ -68,19 +68,19 @@ const api::Pod* find_replacement(const StatusBuilder& builder) {
   return best;
 }
 
-/// Whether so many are Ready without the pod.
+/// Whether at least `wanted` pods are Ready without the leaving one.
 bool has_ready(const StatusBuilder& builder, std::int32_t wanted) {
   std::int32_t ready = 0;
   for (const Sibling& each : builder.seen().siblings) {
     if (ready >= wanted) break;
     const api::Pod& pod = *each.pod;
-    const bool leaving = pod.meta.uid == builder.spec().pod_ref.uid.value;  // a cache that lags still shows it
+    const bool leaving = pod.meta.uid == builder.spec().pod_ref.uid.value;  // a stale cache still shows it
     if (!leaving && pod.is_ready() && !pod.meta.is_terminating() && !pod.is_terminal()) ++ready;
   }
   return ready >= wanted;
 }
 
-/// Why no replacement will come; empty: one is expected.
+/// Why no replacement will come; empty if one is expected.
 std::string not_expected(const StatusBuilder& builder) {
   const auto& owner = builder.status().pod_owner;
   if (is_of_terminal_pod(builder.status().adapter)) return "the pod was terminal before";
@@ -111,13 +111,13 @@ Step succeed(StatusBuilder& builder, std::string message) {
 
 constexpr const char* kEmptiedToo = ", which is to be emptied as well";
 
-/// Its plan empties that node, too, so the move gains nothing.
+/// Whether the plan empties `node` as well, so that the move gains nothing.
 bool lands_on_emptied(const StatusBuilder& builder, const std::string& node) {
   return builder.seen().emptied_nodes.contains(node);
 }
 
 void show_candidate(StatusBuilder& builder, const api::Pod& pod) {
-  if (!pod.node_name.empty()) record_replacement(builder, pod);  // before that there is nothing to tell
+  if (!pod.node_name.empty()) record_replacement(builder, pod);  // not recorded before it has a node
   if (!is_serving(builder, pod)) {
     builder.set_condition(
         ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kWaiting,
@@ -132,7 +132,7 @@ void show_candidate(StatusBuilder& builder, const api::Pod& pod) {
       fmt::format("{} on node {}{}", pod.meta.name, pod.node_name.value, is_emptied ? kEmptiedToo : ""));
 }
 
-/// The replacement is found by the pod's owner.
+/// Finds the replacement by the pod's owner.
 void show_replacement(StatusBuilder& builder) {
   if (const api::Pod* pod = find_replacement(builder)) return show_candidate(builder, *pod);
   const std::string why = not_expected(builder);
@@ -143,7 +143,7 @@ void show_replacement(StatusBuilder& builder) {
   }
 }
 
-/// The evictor says that the work runs again.
+/// The evictor reports that the work runs again.
 void show_arrived(StatusBuilder& builder, const std::string& message) {
   const auto& outcome = *builder.status().outcome;
   const bool migrated = outcome.kind == api::OutcomeKind::kMigrated;
@@ -159,7 +159,7 @@ void show_arrived(StatusBuilder& builder, const std::string& message) {
                         migrated ? Reason::kMigrated : Reason::kReady, message);
 }
 
-/// The replacement question is answered with yes or does not arise.
+/// Whether the replacement is Ready, is on the same node, or is not expected.
 bool settled(const StatusBuilder& builder) {
   return builder.is_true(ConditionType::kReplacementReady) ||
          builder.condition_has_reason(ConditionType::kReplacementReady, Reason::kSameNode);
@@ -190,7 +190,7 @@ Step no_replacement_in_time(StatusBuilder& builder) {
 
 // --- rules
 
-/// The evictor's own word on where the work is; the rest is found by the pod's owner. Never answers.
+/// Uses the evictor's result, or else finds the replacement by the pod's owner. Never returns a step.
 std::optional<Step> follow_arrival(StatusBuilder& builder) {
   using State = evictors::Verification::State;
   builder.set_outcome_if_none(api::OutcomeKind::kEvicted);
@@ -214,7 +214,7 @@ std::optional<Step> follow_arrival(StatusBuilder& builder) {
   return std::nullopt;
 }
 
-/// The move itself failed, although the pod has left.
+/// The pod has left, but the move itself failed.
 std::optional<Step> fail_with_evictor(StatusBuilder& builder) {
   const auto& failed = builder.arrival().failed;
   if (!failed) return std::nullopt;
@@ -222,7 +222,7 @@ std::optional<Step> fail_with_evictor(StatusBuilder& builder) {
                         fmt::format("the pod left, but {}: {}", failed->reason, failed->message));
 }
 
-/// What is still to do: the post hook, a surplus replica to take away.
+/// Remaining actions: the post hook, removal of a surplus replica.
 std::optional<Step> act_after_leaving(StatusBuilder& builder) {
   const evictors::Verification& arrival = builder.arrival();
   const base::TimePoint patience =
@@ -233,7 +233,7 @@ std::optional<Step> act_after_leaving(StatusBuilder& builder) {
   return next_call_is_early(builder) ? builder.wait() : builder.act(*arrival.action);
 }
 
-/// T33: the replacement is Ready, or none is expected, and the post phase is done. T33a: what was to move was deleted.
+/// T33: the replacement is Ready or not expected, and the post phase is done. T33a: the workload was deleted.
 std::optional<Step> succeed_when_settled(StatusBuilder& builder) {
   if (!settled(builder) || !post_done(builder) || builder.arrival().unfinished) return std::nullopt;
   if (builder.status().outcome->kind == api::OutcomeKind::kTargetGone)
@@ -243,7 +243,7 @@ std::optional<Step> succeed_when_settled(StatusBuilder& builder) {
   return succeed(builder, message);
 }
 
-/// T34: a missing report of `post` alone does not fail it.
+/// T34: a missing report of `post` alone does not fail the Evacuation.
 std::optional<Step> end_at_verify_deadline(StatusBuilder& builder) {
   if (builder.deadline_expired()) {
     if (!settled(builder)) return no_replacement_in_time(builder);
@@ -253,7 +253,7 @@ std::optional<Step> end_at_verify_deadline(StatusBuilder& builder) {
   return std::nullopt;
 }
 
-/// Which new pod took spec.placement. Never answers.
+/// Records the new pod that took spec.placement. Never returns a step.
 std::optional<Step> note_placement(StatusBuilder& builder) {
   if (!builder.spec().placement || builder.status().placement) return std::nullopt;
   const auto& siblings = builder.seen().siblings;
@@ -272,11 +272,8 @@ std::optional<Step> note_placement(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 7> kVerifyingRules = {
-    refuse_late_cancel,      // T29
-    note_placement,          // who took the hint
-    follow_arrival,          // the evictor's own word on where the work is
-    fail_with_evictor,       // the pod left, but the move failed
-    act_after_leaving,       // post hook, surplus replica
+    refuse_late_cancel,  // T29
+    note_placement,         follow_arrival, fail_with_evictor, act_after_leaving,
     succeed_when_settled,    // T33
     end_at_verify_deadline,  // T34
 };

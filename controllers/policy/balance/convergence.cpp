@@ -19,7 +19,7 @@ namespace {
 
 using Moves = std::span<const api::PlannedMove>;
 
-/// What each strategy nominated. REQUIRES: no move was taken out yet.
+/// Moves nominated by each strategy. REQUIRES: no move was removed yet.
 std::vector<Moves> moves_by_strategy(const CycleOutcome& outcome) {
   std::vector<Moves> parts;
   Moves rest = outcome.moves;
@@ -31,8 +31,8 @@ std::vector<Moves> moves_by_strategy(const CycleOutcome& outcome) {
   return parts;
 }
 
-/// How the moves of the one that the row is about go with those of the cycle before. status.plan knows strategies by
-/// name only: a second one of that name may have made these.
+/// Compares the moves of a row's strategy with those of the previous cycle. status.plan identifies strategies by name
+/// only, so these may include moves of another strategy with the same name.
 using Comparison = bool (*)(std::string_view strategy, Moves before, Moves now);
 bool compare(Comparison comparison, const api::BalanceRow& row, Moves before, const CycleOutcome& outcome) {
   const std::vector<Moves> parts = moves_by_strategy(outcome);
@@ -43,7 +43,7 @@ bool compare(Comparison comparison, const api::BalanceRow& row, Moves before, co
   return false;
 }
 
-/// Nodes in use come and go by themselves less than load does.
+/// For nodes in use always true, because they change by themselves less often than load does.
 bool repeats(const api::BalanceRow& row, Moves before, const CycleOutcome& outcome) {
   if (row.resource == planning::kNodesInUse) return true;
   return compare(planning::is_of_counts(row) ? planning::moves_again : planning::relieves_again, row, before, outcome);
@@ -78,7 +78,8 @@ const api::BalanceRow* find_row(const std::vector<api::BalanceRow>& rows, const 
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// As rows call them. Of a strategy that balances several resources one that still improves keeps it going.
+/// Strategies, named as in rows, whose rows have stopped. A strategy that balances several resources continues while
+/// one of them improves.
 std::set<std::string> stopped_strategies(const std::vector<api::BalanceRow>& rows) {
   std::set<std::string> stopped;
   for (const api::BalanceRow& row : rows) {
@@ -115,7 +116,7 @@ std::string joined(const std::vector<api::BalanceRow>& rows,
   return text;
 }
 
-/// A plan in waves frees its nodes with the last of them: until then, as long as it gets on, nothing can be said.
+/// A plan in waves frees its nodes with the last wave. Until then it cannot be judged, as long as it makes progress.
 bool is_in_the_middle(const api::BalanceRow& row, const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
   return row.resource == planning::kNodesInUse && outcome.summary.waves > 0 &&
          outcome.summary.waves < policy.status.last_cycle->waves;

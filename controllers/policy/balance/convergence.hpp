@@ -6,15 +6,15 @@
 
 namespace controllers {
 
-/// Joins what the cycle planned with what status.balance remembers, and takes the moves of strategies that have stopped
-/// (planner/plan/balance/convergence.hpp), and the soft taints that these asked for, out of the outcome. A change of
-/// the spec begins anew. REQUIRES: no move was taken out before. `continues`: an earlier plan goes on after one of its
-/// waves.
+/// Combines the result of the cycle with the history in status.balance. Removes from the outcome the moves of stopped
+/// strategies (planner/plan/balance/convergence.hpp) and the soft taints that they requested. A change of the spec
+/// resets the history. `continues`: the cycle continues an earlier plan after one of its waves. REQUIRES: no move was
+/// removed before.
 void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome, bool continues = false);
 
-/// Condition Converged where balance strategies have a word: True/Converged when nodes are as even as they are to be,
-/// False/Oscillating or False/NoProgress when a strategy has stopped; the message tells resource and deviation.
-/// REQUIRES: next_status() has written the condition of this cycle.
+/// Sets condition Converged for balance strategies: True/Converged if the nodes are balanced as wanted,
+/// False/Oscillating or False/NoProgress if a strategy has stopped. The message has resource and deviation. REQUIRES:
+/// next_status() has set the condition for this cycle.
 void set_converged_condition(api::DeschedulerPolicyStatus& status, std::int64_t generation, base::TimePoint now);
 
 }  // namespace controllers

@@ -14,7 +14,7 @@
 namespace controllers {
 namespace {
 
-/// Owners make the replacement of a pod that is gone within that time.
+/// Maximum time after a pod is gone until its owner has created the replacement.
 constexpr base::seconds kReplacedWithin{10};
 
 bool waits_for_a_node(const api::Pod& pod) {

@@ -1,7 +1,7 @@
 #pragma once
 
-/// The rounds of a strategy (planner/plan/balance/rounds.hpp) in a policy's life: when what was moved has settled, and
-/// what the status tells of it. Pure.
+/// Rounds of a strategy (planner/plan/balance/rounds.hpp) in the policy controller: detects when the moves have
+/// settled, and sets the status. Pure.
 
 #include <memory>
 #include <optional>
@@ -16,30 +16,30 @@
 
 namespace controllers {
 
-/// Whether what a policy moved is over.
+/// Whether the policy's moves are complete.
 struct Settlement {
   bool is_settled = true;
-  bool awaits_pods = false;  ///< no Evacuation is unfinished, but replacements have no node yet, or may not exist yet
+  bool awaits_pods = false;  ///< no Evacuation is unfinished, but replacements have no node or do not exist yet
 };
 
-/// `evacuations`: the policy's, all finished. Replacements are pods that were made since `planned_at` for an owner of
-/// the pods that these moved; one with scheduling gates is not waited for. Owners get some seconds to make them.
+/// `evacuations` are those of the policy, all finished. Replacements are pods created since `planned_at` for an
+/// owner of a moved pod, except pods with scheduling gates. Owners have some seconds to create them.
 Settlement settlement_of(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
                          const std::vector<std::shared_ptr<const api::Pod>>& pods, base::TimePoint planned_at,
                          base::TimePoint now);
 
-/// Neither none nor stopped.
+/// Whether there are rounds that have not stopped.
 bool are_running(const std::optional<api::RoundsStatus>& rounds);
-/// The next half waits for no interval: what the last one moved has settled.
+/// Whether the next half-round starts now, regardless of the interval, because the moves of the last one have settled.
 bool rounds_go_on(const api::DeschedulerPolicy& policy, WaveState wave, const Settlement& settled);
 
-/// RoundsStatus::planned by what is left of the plan. REQUIRES: judge_balance() is done.
+/// Sets RoundsStatus::planned from the remaining moves. REQUIRES: judge_balance() was called.
 void count_planned(CycleOutcome& outcome);
-/// RoundsStatus::moved and planned_at by what was made of it.
+/// Sets RoundsStatus::moved and planned_at from the created Evacuations.
 void count_made(CycleOutcome& outcome);
 
-/// Condition Converged where rounds have a word: False/RoundRunning, or why they stopped. REQUIRES: next_status() and
-/// set_converged_condition() have written the condition of this cycle.
+/// Sets condition Converged for rounds: False/RoundRunning, or the reason why they stopped. REQUIRES: next_status() and
+/// set_converged_condition() have set the condition for this cycle.
 void set_rounds_condition(api::DeschedulerPolicyStatus& status, const strategies::RoundRules& rules,
                           std::int64_t generation, base::TimePoint now);
 

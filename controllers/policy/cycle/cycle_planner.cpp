@@ -19,9 +19,10 @@
 namespace controllers {
 namespace {
 
-/// Other policies wait for the end of a plan. Above the largest timeBudget of a search, with time to carry it out.
+/// Maximum duration of planning, because other policies wait for it. Above the maximum timeBudget of a search, with
+/// time to carry out its result.
 constexpr base::minutes kMaxPlanningTime{3};
-/// Shortest time between two heartbeats of a plan.
+/// Minimum time between two heartbeats during planning.
 constexpr base::seconds kHeartbeat{1};
 
 /// Pods whose VM, name or workload was evacuated so lately that this policy excludes them.
@@ -181,7 +182,7 @@ base::Result<CycleOutcome> CyclePlanner::judge(CycleOutcome outcome, const Cycle
   return outcome;
 }
 
-/// What plans have to do without, and what Evacuations cannot tell themselves.
+/// Adds information that planning lacked, and problems that Evacuations cannot report themselves.
 void CyclePlanner::add_remarks(CycleOutcome& outcome, const std::string& policy) const {
   if (deps_.caches.unknown) {
     std::vector<std::string> unknown = deps_.caches.unknown();

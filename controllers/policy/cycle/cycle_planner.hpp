@@ -24,22 +24,22 @@
 
 namespace controllers {
 
-/// What a cycle is planned under, beside its policy.
+/// Conditions of a cycle besides its policy.
 struct CycleTerms {
-  base::TimePoint now{};    ///< when it begins
-  bool may_move = false;    ///< something is made of the plan
-  bool continues = false;   ///< an earlier plan goes on after one of its waves
-  bool is_settled = false;  ///< what the policy moved is over
+  base::TimePoint now{};    ///< start of the cycle
+  bool may_move = false;    ///< whether the moves are carried out
+  bool continues = false;   ///< whether it continues an earlier plan after one of its waves
+  bool is_settled = false;  ///< whether the policy's earlier moves are complete
 };
 
-/// As in status.lastCycle.id.
+/// ID of the cycle, as in status.lastCycle.id.
 std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now);
 
-/// A strategy is among them whose plan may take much longer than a look at all pods.
+/// Whether a strategy searches, i.e. its planning may take much longer than one pass over all pods.
 bool searches(const strategies::StrategySpecs& specs);
 
-/// Gathers what a cycle is planned on, and plans it (controllers/policy/cycle.hpp). To be called in turns; a search
-/// gives the turn away while it runs.
+/// Collects the input of a cycle and plans it (controllers/policy/cycle.hpp). Callers must hold the policy lock. A
+/// search releases it while it runs.
 class CyclePlanner {
  public:
   struct Dependencies {
@@ -57,24 +57,25 @@ class CyclePlanner {
 
   explicit CyclePlanner(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
-  /// Who runs the parts of a search from here on. REQUIRES: not while plan() runs.
+  /// Sets the executor that runs the parts of a search. REQUIRES: plan() is not running.
   void set_executor(strategies::Executor executor) { executor_ = std::move(executor); }
 
-  /// Whether hints of the policy's last plan were taken: later plans count on that. `evacuations`: the policy's.
+  /// Checks whether hints of the policy's last plan were used, on which later plans depend. `evacuations` are those of
+  /// the policy.
   void look_at_hints(const api::DeschedulerPolicy& policy,
                      const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now);
-  /// Plans, and puts the soft taints that the plan counts on onto the nodes if it may move; plans without any if these
-  /// may not be written. Moves are left out of strategies that have stopped, and of a plan that does not get on.
-  /// kCancelled: nobody wants it.
+  /// Plans, and places the soft taints that the plan relies on if it may move; if they cannot be written, plans again
+  /// without them. Removes the moves of stopped strategies, and of a continued plan without progress. Returns
+  /// kCancelled if the plan is obsolete.
   base::Result<CycleOutcome> plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
                                   const CycleTerms& terms);
-  /// What the next leader must know of restarts, if one of the strategies counts those within a time.
+  /// Restart history for the next leader, if a strategy counts restarts within a time.
   std::vector<api::RestartRecord> remembered_restarts(const strategies::StrategySpecs& specs) const;
-  /// The policy of that UID is gone.
+  /// Call when the policy with this UID is gone.
   void forget(const std::string& uid) { resting_hints_.forget(uid); }
 
  private:
-  /// Of one policy's cycle.
+  /// Cycle of one policy.
   struct Cycle {
     const api::DeschedulerPolicy& policy;
     const planning::PlanSpec& spec;
@@ -104,7 +105,7 @@ class CyclePlanner {
   Dependencies deps_;
   strategies::Executor executor_;
   placement::RestingHints resting_hints_;
-  strategies::RestartHistory restarts_;  ///< looked at in each cycle of any policy
+  strategies::RestartHistory restarts_;  ///< updated in each cycle of any policy
   scheduling::SnapshotCache snapshots_;
 };
 

@@ -9,7 +9,7 @@
 namespace controllers {
 namespace {
 
-/// A policy has at most some dozens of strategies, each asked a few times.
+/// Above the number in practice: a policy has some dozens of strategies, each of which runs a few times.
 constexpr std::size_t kMaxSpans = 256;
 
 }  // namespace

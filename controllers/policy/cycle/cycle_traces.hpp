@@ -12,24 +12,24 @@
 
 namespace controllers {
 
-/// The traces of the planning cycles that run, one a policy, by its name. begin(), drop() and end() may not run beside
-/// any other call; of() and link() may be called by several threads meanwhile.
+/// Traces of the running planning cycles, one per policy, by policy name. begin(), drop() and end() must not run
+/// concurrently with any other call; of() and link() are thread-safe otherwise.
 class CycleTraces {
  public:
-  /// `spans`: where they go; nullptr: nothing is traced, and all calls do nothing.
+  /// `spans` receives the traces; nullptr disables tracing and makes all calls no-ops.
   explicit CycleTraces(SpanSink* spans) : spans_(spans) {}
 
-  /// The policy's cycle `cycle` (as in status.lastCycle.id) begins. Traced only if the sink wants it.
+  /// Begins the trace of cycle `cycle` (as in status.lastCycle.id), if the sink wants it.
   void begin(const api::ObjectMeta& policy, const std::string& cycle, base::TimePoint now);
-  /// Of the policy's cycle that runs; nullptr: none does, or it is not traced. Valid until drop() or end().
+  /// Trace of the policy's running cycle, valid until drop() or end(); nullptr if none exists or it is not traced.
   CycleTrace* of(const std::string& policy) const;
-  /// Its ID; "": there is none.
+  /// ID of that trace, "" if none exists.
   std::string id_of(const std::string& policy) const;
-  /// The policy's cycle has made the Evacuation `made`, as the server answered.
+  /// Links the Evacuation that the policy's cycle created. `made`: the server's answer.
   void link(const std::string& policy, std::string_view made) const;
-  /// The policy's cycle came to nothing.
+  /// Discards the trace of a failed cycle.
   void drop(const std::string& policy) { traces_.erase(policy); }
-  /// The policy's cycle is over: sends its trace. `problem`: what went wrong; "": nothing.
+  /// Ends the policy's cycle and sends its trace. `problem`: reason of a failure, "" if none.
   void end(const std::string& policy, const api::LastCycle& summary, std::string problem, base::TimePoint now);
 
  private:

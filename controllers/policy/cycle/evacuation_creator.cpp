@@ -21,13 +21,13 @@ namespace {
 
 using base::kv;
 
-/// A server that has too much to do takes the next try so soon at the least, and so late at the most.
+/// Backoff after a 429.
 constexpr base::Backoff kThrottled{base::milliseconds(500), base::seconds(10)};
-/// So long each creator waits in one cycle for a server that has too much to do, whoever's 429 it is: other policies
-/// are not looked at meanwhile. Then the rest of a namespace that is refused is left to the next cycle.
+/// Maximum time per cycle that creators wait because of 429s, on average per creator, because other policies are
+/// blocked meanwhile. After that the rest of a refused namespace is left to the next cycle.
 constexpr base::seconds kMaxPaused{30};
 
-/// A quota is full, the namespace is being deleted, or a webhook of it has no time.
+/// Whether the refusal concerns one namespace only: a full quota, a namespace being deleted, or an overloaded webhook.
 bool is_of_namespace(const base::Error& error) {
   return error.code == base::ErrorCode::kThrottled ||
          (error.code == base::ErrorCode::kForbidden && !kube::is_right_missing(error));
@@ -46,7 +46,7 @@ void EvacuationCreator::create(const api::DeschedulerPolicy& policy, CycleOutcom
   if (!clock_warning_.empty()) outcome.warnings.insert(outcome.warnings.begin(), clock_warning_);
 }
 
-/// In the order of the plan, but for the few that are under way at the same time.
+/// Creates in the order of the plan, except for the few that run concurrently.
 void EvacuationCreator::create_all(const api::DeschedulerPolicy& policy, const signing::Key& key,
                                    CycleOutcome& outcome) {
   const auto made_now = static_cast<std::size_t>(std::ranges::count_if(outcome.moves, is_made_now));
@@ -67,13 +67,13 @@ void EvacuationCreator::create_all(const api::DeschedulerPolicy& policy, const s
   create();
 }
 
-/// The others have nothing to do with that.
+/// Whether the namespace refused a creation; other namespaces are not affected.
 bool EvacuationCreator::is_refused(const std::string& ns, const CycleOutcome& outcome) {
   const std::lock_guard lock(creating_);
   return outcome.refusing.contains(ns);
 }
 
-/// False when going on makes no sense: the server is away or refuses us.
+/// Returns false if further creations are pointless: the server is unavailable or refuses them.
 bool EvacuationCreator::create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
                                    const api::Evacuation& evacuation, const signing::Key& key, CycleOutcome& outcome) {
   remove_expired(evacuation.meta.key());
@@ -83,7 +83,7 @@ bool EvacuationCreator::create_one(const api::DeschedulerPolicy& policy, const a
   int tries = 0;
   do {
     sent = deps_.clock.now();
-    wanted = with_origin(evacuation, key, sent);  // signed anew: a signature soon counts no more
+    wanted = with_origin(evacuation, key, sent);  // sign again, because a signature expires quickly
     made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
   } while (!made && waits_for_turn(policy, made.error(), ++tries));
   deps_.audit.on_created(policy, move, wanted, made ? nullptr : &made.error());
@@ -96,14 +96,14 @@ bool EvacuationCreator::create_one(const api::DeschedulerPolicy& policy, const a
   return note_created(wanted, made, sent, outcome);
 }
 
-/// Makes room for one of the same name.
+/// Removes an expired Evacuation with the same name.
 void EvacuationCreator::remove_expired(const api::ObjectKey& key) const {
   const auto old = deps_.evacuations.get(key);
   if (old && planning::never_began(*old))
     static_cast<void>(deps_.client.remove(kube::kEvacuations, key, old->meta.uid));
 }
 
-/// The server has too much to do and says when to come again: only this creator waits, the plan goes on.
+/// After a 429, waits for the time that the server asks for and returns whether to retry. Other creators continue.
 bool EvacuationCreator::waits_for_turn(const api::DeschedulerPolicy& policy, const base::Error& error, int tries) {
   if (error.code != base::ErrorCode::kThrottled) return false;
   const base::Duration asked =
@@ -131,15 +131,15 @@ bool EvacuationCreator::note_created(const api::Evacuation& wanted, const base::
 /// REQUIRES: creating_ is held.
 bool EvacuationCreator::note_refused(const api::Evacuation& wanted, const base::Error& error,
                                      CycleOutcome& outcome) const {
-  // A deterministic name: whoever made it, this pod is taken care of.
+  // The name is deterministic, so this pod already has an Evacuation.
   if (error.code == base::ErrorCode::kAlreadyExists) return ++outcome.existing, true;
   outcome.problems.push_back(error.during("creating Evacuation " + wanted.meta.key().to_string()).message);
   if (is_of_namespace(error)) return outcome.refusing.insert(wanted.meta.ns), true;
   return error.code == base::ErrorCode::kInvalid || error.code == base::ErrorCode::kNotFound;
 }
 
-/// Remembers what the newest object tells of the clocks. False when what was made does not count as ours by them, so
-/// that more would be no better.
+/// Records the clock skew shown by the newest object. Returns false if the skew makes signatures invalid, so that
+/// further creations are pointless.
 bool EvacuationCreator::clocks_agree(base::TimePoint sent, std::string_view made, CycleOutcome& outcome) {
   const base::Duration skew = clock_skew(sent, deps_.clock.now(), made);
   std::string warning = clock_skew_warning(skew);

@@ -21,8 +21,8 @@ namespace controllers {
 
 class OnceRun;
 
-/// Makes the Evacuations of a plan, several at a time, each signed as the operator's own. create() is called by one
-/// thread at a time; it calls all that Dependencies name from several.
+/// Creates the Evacuations of a plan concurrently, each signed as the operator's own. create() must be called by one
+/// thread at a time; it calls the functions in Dependencies from several threads.
 class EvacuationCreator {
  public:
   struct Dependencies {
@@ -33,23 +33,23 @@ class EvacuationCreator {
     PolicyAudit& audit;
     base::Log log;
     const CycleTraces& traces;
-    OnceRun* once = nullptr;  ///< told of each that is made; nullptr: nobody is
-    /// Asked before each creation: thousands of them take minutes. False: the rest of the plan is given up.
+    OnceRun* once = nullptr;  ///< notified of each creation; may be nullptr
+    /// Called before each creation, because thousands of them take minutes. Returns false to skip the rest of the plan.
     std::function<bool(const api::DeschedulerPolicy&)> may_go_on;
-    std::function<void()> progress;  ///< told after each creation, and while one waits
+    std::function<void()> progress;  ///< called after each creation, and while a creator waits
   };
 
   explicit EvacuationCreator(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
-  /// So many are created at a time from here on, in the order of the plan but for these; until then one. At least 1.
-  /// REQUIRES: not while create() runs.
+  /// Sets the number of Evacuations created concurrently, otherwise in the order of the plan. Default 1. REQUIRES:
+  /// `creators` is at least 1; create() is not running.
   void set_creators(int creators) { creators_ = creators; }
-  /// How one waits until a server that has too much to do (429) takes more; false: shutting down, give up. Until then
-  /// it tries again at once. REQUIRES: not while create() runs.
+  /// Sets the function that sleeps before a retry of a 429 and returns false on shutdown. By default retries are
+  /// immediate. REQUIRES: create() is not running.
   void set_pause(std::function<bool(base::Duration)> pause) { pause_ = std::move(pause); }
 
-  /// Those moves of the plan that are made now. What came of it is in the outcome: its counts, the namespaces that
-  /// refused, problems and warnings.
+  /// Creates the Evacuations of all moves that are due now. Updates `outcome`: counts, namespaces that refused,
+  /// problems and warnings.
   void create(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
 
  private:
@@ -67,9 +67,9 @@ class EvacuationCreator {
   Dependencies deps_;
   int creators_ = 1;
   std::function<bool(base::Duration)> pause_;
-  std::mutex creating_;        ///< held by the creators while they write down what came of it
-  base::Duration paused_{};    ///< guarded by creating_: what all creators have waited in this cycle
-  std::string clock_warning_;  ///< of the newest Evacuation that was made; empty: the clocks agree
+  std::mutex creating_;        ///< guards the result of creations
+  base::Duration paused_{};    ///< total waiting time of all creators in this cycle; guarded by creating_
+  std::string clock_warning_;  ///< from the newest created Evacuation; empty if the clocks agree
 };
 
 }  // namespace controllers

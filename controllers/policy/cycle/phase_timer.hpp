@@ -11,10 +11,11 @@
 
 namespace controllers {
 
-/// Times one phase of a cycle, as long as it lives, for all policies together: as many series as there are phases.
+/// Measures the duration of one phase of a cycle from construction to destruction. One series per phase, for all
+/// policies together.
 class PhaseTimer {
  public:
-  /// `phase` must outlive it. `trace`: of the cycle; nullptr: it is not traced.
+  /// `phase` must outlive the object. `trace` belongs to the cycle; nullptr if it is not traced.
   PhaseTimer(base::Metrics& metrics, const base::Clock& clock, std::string_view phase, CycleTrace* trace)
       : metrics_(metrics), clock_(clock), phase_(phase), trace_(trace), began_(clock.now()) {
     if (trace_) trace_->begin_phase(phase_, began_);

@@ -5,7 +5,7 @@
 namespace controllers {
 namespace {
 
-/// Whoever waits for its turn says so often that it is alive.
+/// Interval of heartbeats while waiting for the lock.
 constexpr base::seconds kTurnPatience{1};
 
 }  // namespace
@@ -24,7 +24,8 @@ PolicyLock::ScopedUnlock::~ScopedUnlock() {
   of_.is_searching_ = false;
 }
 
-/// Another one's may take minutes where it makes thousands of Evacuations.
+/// Waits with heartbeats, because another policy may hold the lock for minutes while it creates thousands of
+/// Evacuations.
 void PolicyLock::begin(Progress progress) {
   lock_.lock(kTurnPatience, progress);
   progress_ = std::move(progress);

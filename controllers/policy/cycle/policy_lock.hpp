@@ -8,11 +8,11 @@
 
 namespace controllers {
 
-/// A lock for which one waits with a sign of life now and then. Not std::timed_mutex, which GCC 12's ThreadSanitizer
-/// does not know.
+/// Mutex that calls a heartbeat while waiting. Replaces std::timed_mutex, which GCC 12's ThreadSanitizer does not
+/// support.
 class HeartbeatMutex {
  public:
-  /// Calls `waiting` whenever `patience` has passed in vain.
+  /// Calls `waiting` after each `patience` spent waiting.
   void lock(base::Duration patience, const std::function<void()>& waiting) {
     std::unique_lock guard(mutex_);
     while (is_taken_) {
@@ -32,17 +32,17 @@ class HeartbeatMutex {
   bool is_taken_ = false;
 };
 
-/// The turns that the threads of policies take: one works on its policy at a time, but for a search, beside which other
-/// policies have theirs.
+/// Lock around one policy's cycle. Threads work on one policy at a time, except during a search, which releases the
+/// lock.
 class PolicyLock {
  public:
   using Progress = std::function<void()>;
 
-  /// `progress`: asked in the thread that waits for a turn for what is told, by any thread, that its work gets on.
-  /// Empty: nobody is told.
+  /// `progress` returns a heartbeat callback bound to the calling thread, and is called by the thread that takes the
+  /// lock. Any thread may call the heartbeat. Empty disables heartbeats.
   explicit PolicyLock(std::function<Progress()> progress) : progress_of_this_thread_(std::move(progress)) {}
 
-  /// A policy's turn: waits for it, and ends it. Not to be nested.
+  /// Holds the lock. Must not be nested.
   class Guard {
    public:
     explicit Guard(PolicyLock& of);
@@ -54,8 +54,8 @@ class PolicyLock {
     PolicyLock& of_;
   };
 
-  /// A search in the middle of a policy's turn, when others have theirs. Its end waits for the turn. REQUIRES: within a
-  /// Guard, and is_searching() is false.
+  /// Releases the lock during a search, so that other policies can run. The destructor waits for the lock. REQUIRES: a
+  /// Guard exists in this thread, and is_searching() is false.
   class ScopedUnlock {
    public:
     explicit ScopedUnlock(PolicyLock& of);
@@ -68,18 +68,19 @@ class PolicyLock {
     Progress progress_;
   };
 
-  /// Some policy is searching, out of its turn. REQUIRES: within a Guard.
+  /// Whether a policy is searching with the lock released. REQUIRES: within a Guard.
   bool is_searching() const { return is_searching_; }
-  /// Whoever has the turn gets on: to be called by any thread that works for it. Never empty. REQUIRES: within a Guard.
+  /// Heartbeat of the thread that holds the lock, callable by any thread that works for it. Never empty. REQUIRES:
+  /// within a Guard.
   const Progress& progress() const { return progress_; }
 
  private:
   void begin(Progress progress);
 
   std::function<Progress()> progress_of_this_thread_;
-  HeartbeatMutex lock_;        ///< held while a policy has its turn: guards all below
-  bool is_searching_ = false;  ///< some policy is, out of its turn
-  Progress progress_;          ///< of whoever has the turn
+  HeartbeatMutex lock_;        ///< held by the Guard; guards all members below
+  bool is_searching_ = false;  ///< whether a policy is searching with the lock released
+  Progress progress_;          ///< heartbeat of the thread that holds the lock
 };
 
 }  // namespace controllers

@@ -54,7 +54,7 @@ void PolicyMetrics::on_cycle(const api::DeschedulerPolicy& policy, const CycleOu
   count_refusals(name, outcome.summary.refused);
 }
 
-/// One series a policy, so that none outlives a strategy or a resource that is not in the policy any more.
+/// One series per policy, so that no series outlives a strategy or resource that is removed from the policy.
 void PolicyMetrics::publish_imbalance(const api::DeschedulerPolicy& policy,
                                       const std::vector<api::BalanceRow>& rows) const {
   const auto is_of_load = [](const api::BalanceRow& row) { return !planning::is_of_counts(row); };

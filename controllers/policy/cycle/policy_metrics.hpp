@@ -11,20 +11,20 @@
 
 namespace controllers {
 
-/// The series evacuator_policy_*: how policies stand, by name, and what their cycles did. Thread-safe, as the metrics
-/// are.
+/// Series evacuator_policy_*: state of policies by name, and results of their cycles. Thread-safe.
 class PolicyMetrics {
  public:
   explicit PolicyMetrics(base::Metrics& metrics) : metrics_(metrics) {}
 
   void on_status(const std::string& policy, const api::DeschedulerPolicyStatus& status) const;
   void on_circuit(const std::string& policy, bool open) const;
-  /// A cycle begins that `trigger` called for.
+  /// Counts a cycle that began because of `trigger`.
   void on_triggered(const std::string& policy, api::TriggerKind trigger) const;
-  /// A cycle is over. `policy`: with the status of before. `trace`: the cycle's, as exemplar; "": none.
+  /// Records a finished cycle. `policy` has the previous status. `trace`: ID of the cycle's trace as exemplar, "" if
+  /// none.
   void on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome, const std::string& trace,
                 base::TimePoint now) const;
-  /// The policy is gone.
+  /// Call when the policy is gone.
   void forget(const std::string& policy) const { metrics_.forget("policy", policy); }
 
  private:

@@ -15,7 +15,7 @@ std::shared_ptr<const ObservedPolicy> PolicyStatuses::as_stored(std::shared_ptr<
   const auto found = own_.find(cached->meta.uid);
   if (found == own_.end()) return cached;
   SavedStatus& own = found->second;
-  // A version that we did not replace is newer than all of ours: a write onto another one would have been refused.
+  // A version that is not one we replaced is newer than all of ours, because a write onto another version is refused.
   own.replaced.erase(own.replaced.begin(), std::ranges::find(own.replaced, cached->meta.resource_version));
   if (own.replaced.empty()) return cached;
   auto stored = std::make_shared<ObservedPolicy>(*cached);
@@ -60,7 +60,7 @@ base::Status PolicyStatuses::write(const ObservedPolicy& seen, const api::Desche
 void PolicyStatuses::note_answer(SavedStatus& own, const std::string& replaced,
                                  const base::Result<std::string>& answer) {
   const auto meta = answer ? api::decode_meta(*answer) : base::Result<api::ObjectMeta>(answer.error());
-  if (!meta) return own.replaced.clear();  // only the cache can tell what is stored
+  if (!meta) return own.replaced.clear();  // unknown what is stored until the cache shows it
   if (meta->resource_version != replaced) own.replaced.push_back(replaced);
   own.version = meta->resource_version;
 }

@@ -13,26 +13,25 @@
 
 namespace controllers {
 
-/// The newest status of each policy (by UID) that we decided, and its way to the server: the cache lags behind, and a
-/// cycle must not run twice for it. Not thread-safe.
+/// Newest status of each policy (by UID) decided by this process, and its writes. Needed because the cache lags, and a
+/// cycle must not run twice for that reason. Not thread-safe.
 class PolicyStatuses {
  public:
   PolicyStatuses(kube::Client& client, const base::Clock& clock) : client_(client), clock_(clock) {}
 
-  /// The policy as the server holds it, as far as is known: one that our writes have replaced since it was cached comes
-  /// with their status and version, so that the next write does not collide with them.
+  /// Returns the policy as stored by the server, as far as known. If our writes have replaced the cached version, it
+  /// has their status and version, so that the next write does not conflict with them.
   std::shared_ptr<const ObservedPolicy> as_stored(std::shared_ptr<const ObservedPolicy> cached);
 
-  /// The policy, with our status where that is newer than the cached one.
+  /// Returns the policy with our status if that is newer than the cached one.
   api::DeschedulerPolicy with_own_writes(api::DeschedulerPolicy policy) const;
 
-  /// `next` is not on the server, as far as is known. `known` is what it was decided on: the cached status, or our own
-  /// newer one that the cache does not show yet.
+  /// Whether `next` is not known to be on the server. `known` is the status on which `next` is based: the cached one,
+  /// or our newer one that the cache does not show yet.
   bool must_write(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                   const api::DeschedulerPolicyStatus& next) const;
-  /// Writes it onto the version that was seen. `next` is remembered even if that fails: the cycle has run whether or
-  /// not its report could be written. kConflict: somebody else has changed the policy since. REQUIRES: `seen` came from
-  /// as_stored().
+  /// Writes `next` onto the version in `seen`. Remembers `next` even if the write fails, because the cycle has run in
+  /// any case. Returns kConflict if another client changed the policy. REQUIRES: `seen` is from as_stored().
   base::Status write(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& next);
 
   void forget(const std::string& uid) { own_.erase(uid); }
@@ -40,9 +39,9 @@ class PolicyStatuses {
  private:
   struct SavedStatus {
     api::DeschedulerPolicyStatus status;
-    bool stored = false;                ///< false: the write failed
-    std::string version;                ///< resourceVersion that the server gave to it
-    std::vector<std::string> replaced;  ///< those before it, oldest first, that the cache may still show
+    bool stored = false;                ///< false if the write failed
+    std::string version;                ///< resourceVersion of the written object
+    std::vector<std::string> replaced;  ///< earlier versions that the cache may still show, oldest first
   };
   static void note_answer(SavedStatus& own, const std::string& replaced, const base::Result<std::string>& answer);
 

@@ -9,7 +9,7 @@
 namespace controllers {
 namespace {
 
-/// The policy's own, and not put off by somebody who suspended it: that would hold a taint for as long as he likes.
+/// Whether the policy's Evacuation is unfinished and not suspended. A suspended one would keep the taint indefinitely.
 bool waits_or_moves(const api::Evacuation& evacuation, const std::string& policy) {
   return api::policy_of(evacuation) == policy && !api::is_terminal(evacuation.status.phase) &&
          !evacuation.spec.suspend && !evacuation.spec.dry_run;
@@ -17,7 +17,7 @@ bool waits_or_moves(const api::Evacuation& evacuation, const std::string& policy
 
 }  // namespace
 
-/// What a person admits one by one meets whatever taints there are then.
+/// False for mode Manual: by the time of each approval the taints may be different.
 bool PolicyTaints::may_plan_with(const api::DeschedulerPolicy& policy) const {
   return taints_ != nullptr && taints_->problem(policy.meta.name).empty() &&
          policy.spec.mode != api::PolicyMode::kManual;

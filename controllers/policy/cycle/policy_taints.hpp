@@ -14,29 +14,29 @@
 
 namespace controllers {
 
-/// What a policy's cycles want of the soft taints of nodes (controllers/taints), by the policy's name.
+/// Soft taints of nodes (controllers/taints) requested by the cycles of a policy, by policy name.
 class PolicyTaints {
  public:
-  /// `taints`: nullptr: no node gets any, and nothing here does anything. `evacuations`: with the index kByPolicy.
+  /// With `taints` nullptr no node gets taints, and all calls are no-ops. `evacuations` must have the index kByPolicy.
   PolicyTaints(SoftTaints* taints, const kube::Store<api::Evacuation>& evacuations, const base::Clock& clock)
       : taints_(taints), evacuations_(evacuations), clock_(clock) {}
 
-  /// The policy's plans may count on taints: those of nobody else are in the way.
+  /// Whether plans of the policy may rely on its taints being written.
   bool may_plan_with(const api::DeschedulerPolicy& policy) const;
-  /// Nodes whose soft taint replacements of the policy's earlier moves are still to meet. REQUIRES: may_plan_with().
+  /// Nodes whose soft taint must stay for replacements of the policy's earlier moves. REQUIRES: may_plan_with().
   std::vector<std::string> pledged(const std::string& policy, const planning::PlanSpec& spec,
                                    base::TimePoint now) const;
-  /// Puts those on nodes that the outcome asks for. False: it counts on taints that cannot be written. Without a
-  /// judgement nothing changes.
+  /// Places the taints that the outcome requests. Returns false if the outcome relies on taints that cannot be written.
+  /// Changes nothing if the outcome was not judged.
   bool place(const std::string& policy, const CycleOutcome& outcome, const std::function<void()>& progress) const;
-  /// The moves that are about to be made count on the taints that were placed.
+  /// Records that the moves about to be created rely on the placed taints.
   void pledge(const std::string& policy, const planning::PlanSpec& spec, const CycleOutcome& outcome) const;
 
-  /// No Evacuation is there for whose sake nodes are to be avoided.
+  /// Removes the taints that keep nodes empty, when no Evacuation needs them any more.
   void stop_emptying(const std::string& policy) const;
   void drop(const std::string& policy) const;
 
-  /// Condition SoftTaints.
+  /// Sets condition SoftTaints.
   void tell(std::vector<api::Condition>& conditions, const api::DeschedulerPolicy& policy,
             const planning::PlanSpec& spec, base::TimePoint now) const;
 

@@ -9,7 +9,7 @@
 namespace controllers {
 namespace {
 
-/// Rounds look again so often whether replacements have their nodes.
+/// Poll interval for whether replacements of a round have nodes.
 constexpr base::seconds kSettleRetry{10};
 
 }  // namespace
@@ -70,7 +70,7 @@ CycleTiming SituationObserver::timing_with_triggers(const api::DeschedulerPolicy
   return timing;
 }
 
-/// The schedule says when cycles may run; that one is to run now says whoever started us.
+/// For --once: the schedule restricts when cycles may run; otherwise a cycle is due if none has run yet.
 CycleTiming SituationObserver::timing_once(const api::DeschedulerPolicy& policy, base::TimePoint now) const {
   CycleTiming timing = cycle_timing(policy, now);
   timing.due = !policy.spec.suspend && timing.opening == Opening::kOpen && !steering_.once->has_cycled(policy.meta.uid);

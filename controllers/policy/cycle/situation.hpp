@@ -22,24 +22,25 @@ namespace controllers {
 struct Situation {
   base::TimePoint now{};
   GateVerdict gates;
-  std::vector<std::shared_ptr<const api::Evacuation>> evacuations;  ///< the policy's
+  std::vector<std::shared_ptr<const api::Evacuation>> evacuations;  ///< of the policy
   WaveProgress wave;
-  WaveState moved = WaveState::kNone;  ///< where a strategy works in rounds: what the last cycle made
+  WaveState moved = WaveState::kNone;  ///< for a strategy that works in rounds: progress of the last cycle's moves
   Settlement settled;
-  CycleTiming timing;              ///< by the schedule, and by what happened meanwhile
-  std::vector<std::string> stale;  ///< caches
+  CycleTiming timing;              ///< by the schedule and by triggers
+  std::vector<std::string> stale;  ///< names of stale caches
 
   bool is_moving() const { return wave.state == WaveState::kUnderWay || moved == WaveState::kUnderWay; }
-  /// While a wave is under way its holes are not free yet. A plan that moves nothing does no harm.
+  /// Whether a due cycle must wait for a stale cache or a wave under way, whose gaps are not free yet. Dry runs need
+  /// not wait for a wave, because they move nothing.
   bool is_put_off(api::PolicyMode mode) const {
     const bool is_held = wave.state == WaveState::kUnderWay && mode != api::PolicyMode::kDryRun;
     return timing.due && (!stale.empty() || is_held);
   }
-  /// When the policy is to be looked at again, its next cycle apart; nullopt: when something changes.
+  /// Next time to reconcile the policy apart from its next cycle; nullopt to wait for an event.
   std::optional<base::TimePoint> changes(const api::DeschedulerPolicyStatus& next) const;
 };
 
-/// Looks at policies; changes nothing but triggers that came at a time when no cycle may start.
+/// Observes policies. Without side effects, except that it clears triggers that came while no cycle may start.
 class SituationObserver {
  public:
   /// The arguments must outlive it.

@@ -11,10 +11,10 @@ namespace controllers::placement {
 namespace {
 
 enum class Use {
-  kNone,    ///< it has no hint, or no pod came
+  kNone,    ///< it has no hint, or no new pod was created
   kOpen,    ///< not known yet
-  kTaken,   ///< a new pod has it
-  kUnused,  ///< a new pod came without it
+  kTaken,   ///< a new pod has the hint
+  kUnused,  ///< a new pod was created without the hint
 };
 
 Use use_of(const api::Evacuation& evacuation) {
@@ -25,7 +25,7 @@ Use use_of(const api::Evacuation& evacuation) {
   return status.finished_at && status.outcome && status.outcome->replacement ? Use::kUnused : Use::kNone;
 }
 
-/// One that is still under way counts as newer than all that have ended.
+/// An unfinished Evacuation counts as newer than all finished ones.
 base::TimePoint end_of(const api::Evacuation& evacuation) {
   return evacuation.status.finished_at.value_or(base::TimePoint::max());
 }

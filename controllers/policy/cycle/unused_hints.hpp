@@ -1,6 +1,6 @@
 #pragma once
 
-/// Whether new pods are given the hints of a policy's Evacuations at all. Does no I/O.
+/// Detects whether new pods get the hints of a policy's Evacuations at all. No I/O.
 
 #include <map>
 #include <memory>
@@ -14,25 +14,26 @@
 
 namespace controllers::placement {
 
-/// For so long after a hint that nobody took a policy plans without hints.
+/// Time after an unused hint for which a policy plans without hints.
 inline constexpr base::minutes kHintsRest{60};
-/// So many hints in a row that nobody took are enough.
+/// Number of consecutive unused hints that proves that hints are not used.
 inline constexpr int kUnusedHints = 5;
 
-/// When the newest hint ended, if nobody takes them: a pod came for each of the newest kUnusedHints, or for each one of
-/// `last_plan`, and had no hint. Then whoever makes or schedules pods does not ask who serves hints. nullopt: hints are
-/// taken, or too little is known. `evacuations`: those of the policy.
+/// Returns the end of the newest hint if hints are not used: new pods were created for the newest kUnusedHints, or for
+/// all of `last_plan`, and had no hint. This happens if the API server or scheduler does not call the component that
+/// serves hints. Returns nullopt if hints are used or too little is known. `evacuations` are those of the policy.
 std::optional<base::TimePoint> newest_unused_hint(
     const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
     const std::vector<api::PlannedMove>& last_plan);
 
-/// Policies (by UID) that plan without hints for a while. It outlasts the Evacuations that tell why. Not thread-safe.
+/// Policies (by UID) that plan without hints for a while, beyond the lifetime of the Evacuations that showed the
+/// reason. Not thread-safe.
 class RestingHints {
  public:
-  /// As for newest_unused_hint(), at `now`.
+  /// Updates the policy by newest_unused_hint() at `now`.
   void look(const std::string& policy, const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
             const std::vector<api::PlannedMove>& last_plan, base::TimePoint now);
-  /// Why the policy's plans do without hints, for people; "": they need not.
+  /// Human-readable reason why the policy plans without hints, "" if it plans with hints.
   std::string why(const std::string& policy, base::TimePoint now) const;
   void forget(const std::string& policy) { until_.erase(policy); }
 

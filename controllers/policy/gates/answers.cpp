@@ -25,7 +25,7 @@ base::Result<Json> parsed(std::string_view body, std::size_t most) {
   return json;
 }
 
-/// In one line, at most `most` bytes, never half a character.
+/// Formats as one line of at most `most` bytes, without splitting a character.
 std::string shown(std::string text, std::size_t most) {
   if (text.size() > most) text = base::short_text(text, most) + "…";
   for (char& each : text) {
@@ -42,11 +42,11 @@ const Json* member(const Json& json, const char* name) {
 
 std::string text_of(const Json* json) { return json && json->is_string() ? json->get<std::string>() : std::string(); }
 
-/// [time, "value"].
+/// Decodes [time, "value"].
 std::optional<double> value_of_pair(const Json* pair) {
   if (!pair || !pair->is_array() || pair->size() != 2 || !(*pair)[1].is_string()) return std::nullopt;
   const auto& text = (*pair)[1].get_ref<const std::string&>();
-  const std::size_t sign = text.starts_with('+') ? 1 : 0;  // "+Inf"
+  const std::size_t sign = text.starts_with('+') ? 1 : 0;  // e.g. "+Inf"
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data() + sign, end, value);

@@ -1,7 +1,7 @@
 #pragma once
 
-/// What the servers of gates answer. Pure; survives any input. Errors quote nothing of the answer: it is of whoever
-/// answers at an address that a policy names.
+/// Decoders for answers of gate servers. Pure; accept any input. Errors do not quote the answer, because a policy may
+/// name any address.
 
 #include <cstddef>
 #include <string>
@@ -11,25 +11,25 @@
 
 namespace controllers {
 
-/// Longer answers count as none.
+/// Maximum sizes of answers; longer ones are errors.
 inline constexpr std::size_t kMaxQueryBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxAlertsBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kMaxWebhookBytes = std::size_t{64} << 10;
 
 struct GateAnswer {
   bool holds = false;
-  std::string value;  ///< for people, short: "3 and 2 more series", "2 alerts, the first is KubeAPIDown"
+  std::string value;  ///< short and human-readable: "3 and 2 more series", "2 alerts, the first is KubeAPIDown"
   friend bool operator==(const GateAnswer&, const GateAnswer&) = default;
 };
 
-/// Prometheus' GET /api/v1/query. Holds while the vector has a value (or the scalar is one) that is neither 0 nor NaN.
-/// kInvalid: strings, matrices, native histograms, `status: error`, anything else.
+/// Prometheus' GET /api/v1/query. Holds while a value of the vector, or the scalar, is neither 0 nor NaN. Returns
+/// kInvalid for strings, matrices, native histograms, `status: error` and anything else.
 base::Result<GateAnswer> read_query_answer(std::string_view body);
 
-/// Alertmanager's GET /api/v2/alerts. Holds while an alert is in it that is neither silenced nor inhibited.
+/// Alertmanager's GET /api/v2/alerts. Holds while the answer contains an alert that is neither silenced nor inhibited.
 base::Result<GateAnswer> read_alerts_answer(std::string_view body);
 
-/// A service's {"hold": true, "message": "…"}; message may be left out.
+/// Webhook answer {"hold": true, "message": "…"}; message is optional.
 base::Result<GateAnswer> read_webhook_answer(std::string_view body);
 
 }  // namespace controllers

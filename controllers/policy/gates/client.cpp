@@ -12,7 +12,7 @@
 namespace controllers {
 namespace {
 
-/// Longer targets go as a form in a body: proxies limit lines to 8 KiB.
+/// Longer queries are sent as a form in the body, because proxies limit lines to 8 KiB.
 constexpr std::size_t kMaxTarget = 4000;
 
 class HttpGateClient final : public GateClient {
@@ -43,7 +43,7 @@ kube::Request query_request(const std::string& expression) {
   return request;
 }
 
-/// name="value", with what would end the text escaped.
+/// Returns name="value" with special characters escaped.
 std::string matcher(const std::string& name, const std::string& value) {
   std::string text = name + "=\"";
   for (const char each : value) {

@@ -13,28 +13,29 @@
 
 namespace controllers {
 
-/// Who carries a gate's question to its server. One thread at a time; blocks for as long as the endpoint's timeout.
+/// Sends requests to a gate's server. Blocks up to the endpoint's timeout. Not thread-safe.
 class GateClient {
  public:
   virtual ~GateClient() = default;
-  /// The body of a 2xx answer. `request.path` continues the URL's. Messages show no secret and nothing of the answer.
+  /// Returns the body of a 2xx answer. `request.path` is appended to the endpoint's URL. Error messages contain neither
+  /// secrets nor parts of the answer.
   virtual base::Result<std::string> ask(kube::Request request) = 0;
-  /// What an answer says, without any secret that the server was sent and gives back.
+  /// Removes secrets that were sent to the server from a text of its answer.
   virtual std::string redacted(std::string text) const { return text; }
 };
 
-/// `most_bytes`: a longer answer is an error.
+/// An answer longer than `most_bytes` is an error.
 using GateClientFactory =
     std::function<std::unique_ptr<GateClient>(const api::UsageEndpoint& endpoint, std::size_t most_bytes)>;
 
-/// Over HTTP(S), with the endpoint's Secrets. Everything in `dependencies` outlives the clients.
+/// Clients over HTTP(S) with the endpoint's Secrets. Everything in `dependencies` must outlive the clients.
 GateClientFactory http_gate_clients(usage::Dependencies dependencies);
 
-/// Asks one gate of `policy`. `endpoint`: the gate's own, or its source's.
+/// Asks one gate of `policy`. `endpoint` is that of the gate or of its source.
 base::Result<GateAnswer> ask_gate(GateClient& client, const std::string& policy, const api::PolicyGate& gate,
                                   const api::UsageEndpoint& endpoint);
 
-/// How long an answer may be.
+/// Maximum size of an answer.
 std::size_t most_answer_bytes(api::GateType type);
 
 }  // namespace controllers

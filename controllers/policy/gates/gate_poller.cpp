@@ -13,7 +13,7 @@ namespace {
 constexpr int kIntervalsThatCount = 3;
 constexpr std::size_t kMaxQuestion = 256;
 
-/// The gate's own, or that of the source whose server is asked.
+/// Returns the gate's endpoint, or that of its source.
 api::UsageEndpoint endpoint_of(const api::PolicyGate& gate, const std::vector<api::UsageSource>& sources) {
   const auto source = std::ranges::find(sources, gate.source, &api::UsageSource::name);
   return gate.source.empty() || source == sources.end() ? gate.endpoint : source->endpoint;
@@ -48,7 +48,7 @@ void GatePoller::set(const std::string& policy, const std::vector<api::PolicyGat
       continue;
     }
     now.push_back(std::make_shared<Gate>(each, std::move(endpoint)));
-    told_.erase(policy);  // its first answer is news
+    told_.erase(policy);  // so that its first answer triggers a notification
     queue_.add({policy, each.name});
   }
   if (now.empty()) {
@@ -61,7 +61,7 @@ void GatePoller::set(const std::string& policy, const std::vector<api::PolicyGat
   for (const auto& gate : left->second) publish(policy, *gate);
 }
 
-/// Series are dropped by one label: those of the same name of other policies are told again.
+/// Series can only be dropped by one label, so republishes those of other policies' gates with the same name.
 void GatePoller::forget_series(const Gates& dropped) {
   for (const auto& gone : dropped) deps_.metrics.forget("gate", gone->spec.name);
   if (dropped.empty()) return;
@@ -97,7 +97,7 @@ base::Result<kube::Requeue> GatePoller::ask(const api::ObjectKey& key) {
   return kube::Requeue::in(gate->spec.interval);
 }
 
-/// True: what the policy's gates say together is another thing than before.
+/// Stores the answer. Returns whether the verdict of the policy's gates changed.
 bool GatePoller::keep(const api::ObjectKey& key, Gate& gate, const base::Result<GateAnswer>& answer) {
   const std::scoped_lock lock(mutex_);
   const std::string problem = answer ? std::string() : answer.error().message;
@@ -136,7 +136,7 @@ GateVerdict GatePoller::verdict_of(const Gate& gate) const {
           fmt::format("gate {} has no answer: {}", gate.spec.name, why)};
 }
 
-/// One that says so counts before one that says nothing, and then the order of the spec.
+/// A gate that holds takes precedence over one without an answer; otherwise the order of the spec applies.
 GateVerdict GatePoller::verdict_of(const Gates& gates) const {
   GateVerdict all;
   for (const auto& gate : gates) {

@@ -21,34 +21,33 @@
 
 namespace controllers {
 
-/// Asks the gates of all policies at their intervals and keeps their answers: planning and admission read what is there
-/// and never wait. Keys of the queue are policy (as namespace) and gate; a worker of it blocks for as long as a gate's
-/// server may take; those that do not answer leave workers to the others. An answer counts for three intervals.
-/// Thread-safe.
+/// Polls the gates of all policies at their intervals and stores their answers, so that planning and admission never
+/// block. Queue keys are policy (as namespace) and gate. A worker blocks up to the gate's timeout; slow servers are
+/// limited so that they leave workers to others. An answer is valid for three intervals. Thread-safe.
 class GatePoller {
  public:
   struct Dependencies {
     GateClientFactory make_client;  ///< empty: no gate is ever answered
-    const base::Clock& clock;       ///< that answers age by; should be a steady one
+    const base::Clock& clock;       ///< ages the answers; should be steady
     base::Log log;
     base::Metrics& metrics;
-    /// Told without a lock held when what a policy's gates say is another thing than before. May be empty.
+    /// Called without a lock when the verdict of a policy's gates changed. May be empty.
     std::function<void(const std::string& policy)> changed = {};
   };
 
-  /// `queue` must outlive it.
+  /// `queue` must outlive the object.
   GatePoller(Dependencies dependencies, kube::WorkQueue& queue)
       : deps_(std::move(dependencies)), queue_(queue), limiter_(deps_.clock) {}
 
-  /// The policy's gates from now on. What is known of those that stay as they are is kept.
+  /// Sets the policy's gates. Keeps the answers of unchanged gates.
   void set(const std::string& policy, const std::vector<api::PolicyGate>& gates,
            const std::vector<api::UsageSource>& sources);
   void drop(const std::string& policy) { set(policy, {}, {}); }
 
-  /// Asks one gate and says when to come again. Never fails: why it has no answer is kept with it.
+  /// Asks one gate and returns when to ask again. Never fails; errors are stored with the gate.
   base::Result<kube::Requeue> ask(const api::ObjectKey& key);
 
-  /// As of now. Open for a policy that has no gates here.
+  /// Current verdict. Open for a policy without gates.
   GateVerdict verdict(const std::string& policy) const;
 
  private:
@@ -57,22 +56,22 @@ class GatePoller {
     const api::PolicyGate spec;
     const api::UsageEndpoint endpoint;
     kube::SlowPeerLimiter::Peer asked;
-    std::mutex asking;                   ///< held while it is asked: by one worker at a time
+    std::mutex asking;                   ///< serializes requests to this gate
     std::unique_ptr<GateClient> client;  ///< guarded by asking
-    // Guarded by the keeper's mutex_.
+    // Guarded by GatePoller::mutex_.
     std::optional<GateAnswer> answer;
     base::TimePoint answered_at;
-    std::string problem;  ///< of the last question; empty: it was answered
+    std::string problem;  ///< of the last request, empty if it was answered
     bool was_asked = false;
   };
   using Gates = std::vector<std::shared_ptr<Gate>>;
-  /// A verdict without its text.
+  /// Verdict without its text.
   using LastVerdict = std::pair<GateVerdict::Kind, bool>;
 
   base::Result<GateAnswer> ask_now(const std::string& policy, Gate& gate);
   bool keep(const api::ObjectKey& key, Gate& gate, const base::Result<GateAnswer>& answer);
   std::shared_ptr<Gate> find(const api::ObjectKey& key) const;
-  // All REQUIRE mutex_ held.
+  // All functions below REQUIRE mutex_ to be held.
   GateVerdict verdict_of(const Gate& gate) const;
   GateVerdict verdict_of(const Gates& gates) const;
   void publish(const std::string& policy, const Gate& gate);
@@ -83,7 +82,7 @@ class GatePoller {
   kube::SlowPeerLimiter limiter_;
   mutable std::mutex mutex_;
   std::map<std::string, Gates> policies_;
-  std::map<std::string, LastVerdict> told_;  ///< by policy, with the last change
+  std::map<std::string, LastVerdict> told_;  ///< last notified verdict, by policy
 };
 
 }  // namespace controllers

@@ -4,16 +4,16 @@
 
 namespace controllers {
 
-/// What a policy's gates say together.
+/// Combined verdict of a policy's gates.
 struct GateVerdict {
   enum class Kind {
-    kOpen,        ///< none holds
-    kHolds,       ///< one says so
-    kUnanswered,  ///< one has no answer that counts, and its onError is Hold
+    kOpen,        ///< no gate holds
+    kHolds,       ///< a gate holds
+    kUnanswered,  ///< a gate has no valid answer, and its onError is Hold
   };
   Kind kind = Kind::kOpen;
-  bool not_asked_yet = false;  ///< kUnanswered, and the first answer is on its way
-  std::string text{};          ///< which gate, and its value or why it has none; empty: kOpen
+  bool not_asked_yet = false;  ///< kUnanswered because the first answer is still pending
+  std::string text{};          ///< names the gate, and its value or why it has none; empty if kOpen
 
   bool stops() const { return kind != Kind::kOpen; }
   friend bool operator==(const GateVerdict&, const GateVerdict&) = default;

@@ -8,7 +8,7 @@ namespace {
 constexpr int kMinutesPerDay = 24 * 60;
 constexpr std::chrono::hours kHorizon{24 * 3660};
 
-/// Sorted, and joined where they touch.
+/// Sorts the spans and joins adjacent or overlapping ones.
 WeekSpans merged(WeekSpans spans) {
   std::ranges::sort(spans, {}, &WeekSpan::begin);
   WeekSpans joined;
@@ -34,7 +34,7 @@ void append(WeekSpans& spans, const api::WeeklyWindow& window) {
   }
 }
 
-/// What of the week is in none of them. REQUIRES: merged.
+/// Returns the complement within the week. REQUIRES: `spans` is merged().
 WeekSpans inverted(const WeekSpans& spans) {
   WeekSpans rest;
   int at = 0;
@@ -46,7 +46,7 @@ WeekSpans inverted(const WeekSpans& spans) {
   return rest;
 }
 
-/// REQUIRES, of both: merged.
+/// REQUIRES: both are merged().
 WeekSpans intersected(const WeekSpans& a, const WeekSpans& b) {
   WeekSpans both;
   for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
@@ -71,7 +71,7 @@ int minute_of_week(LocalTime local) {
   return static_cast<int>(std::chrono::floor<base::minutes>(local - LocalTime(week_of(local))).count());
 }
 
-/// The first begin or end of a span after that minute; the end of the week if there is none.
+/// Next begin or end of a span after that minute; the end of the week if no span follows.
 int next_edge(const WeekSpans& spans, int minute) {
   for (const WeekSpan& each : spans) {
     if (each.begin > minute) return each.begin;
@@ -108,7 +108,7 @@ Opening Calendar::at(base::TimePoint time) const {
   return is_open_in_week(minute) ? Opening::kOpen : Opening::kOutsideWindow;
 }
 
-/// When the clock next shows an edge of the spans, or is changed.
+/// Next time at which a span begins or ends, or the UTC offset changes.
 base::TimePoint Calendar::next_boundary(base::TimePoint from, const WeekSpans& spans) const {
   const TimeZone::Period period = zone_.period_at(from);
   const LocalTime local = zone_.local(from);

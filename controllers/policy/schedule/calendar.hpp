@@ -1,6 +1,6 @@
 #pragma once
 
-/// When a policy's cycles may start: its windows without its blackouts.
+/// Times at which a policy's cycles may start: its windows minus its blackouts.
 
 #include <optional>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace controllers {
 
-/// Minutes of the week, from Sunday 0:00 on: sorted spans that neither touch nor overlap.
+/// Span in minutes of the week, from Sunday 0:00. A list of spans is sorted, without adjacent or overlapping spans.
 struct WeekSpan {
   int begin;
   int end;  ///< exclusive
@@ -22,23 +22,24 @@ inline constexpr int kMinutesPerWeek = 7 * 24 * 60;
 
 enum class Opening { kOpen, kOutsideWindow, kBlackout };
 
-/// Windows and weekly blackouts go by what the clock on the wall shows: of a time that is skipped when the clock is put
-/// forward nothing is left, one that comes twice counts twice.
+/// Windows and weekly blackouts are in local time: a time skipped by a clock change does not occur, and a repeated time
+/// occurs twice.
 class Calendar {
  public:
   Calendar(const api::PolicySchedule& schedule, TimeZone zone);
 
   Opening at(base::TimePoint time) const;
 
-  /// The first instant from `from` on that is open; nullopt: none within ten years, blackouts with an end not counted.
+  /// Returns the first open instant at or after `from`; nullopt if none exists within ten years, not counting
+  /// blackouts with an end.
   std::optional<base::TimePoint> next_open(base::TimePoint from) const;
 
-  /// When at() changes next; nullopt: not within ten years.
+  /// Next change of at(); nullopt if none within ten years.
   std::optional<base::TimePoint> next_change(base::TimePoint from) const;
 
-  /// Weekly blackouts cover all windows: it is never open.
+  /// Whether weekly blackouts cover all windows.
   bool is_never_open() const { return open_.empty(); }
-  /// Open by windows and weekly blackouts at that minute of the week.
+  /// Whether windows and weekly blackouts permit that minute of the week.
   bool is_open_in_week(int minute_of_week) const;
 
  private:
@@ -50,8 +51,8 @@ class Calendar {
   base::TimePoint next_boundary(base::TimePoint from, const WeekSpans& spans) const;
 
   TimeZone zone_;
-  WeekSpans blackouts_;  ///< the weekly ones
-  WeekSpans open_;       ///< windows without them
+  WeekSpans blackouts_;  ///< weekly ones only
+  WeekSpans open_;       ///< windows minus weekly blackouts
   std::vector<Once> once_;
 };
 

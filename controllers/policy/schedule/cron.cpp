@@ -33,7 +33,7 @@ struct FieldKind {
   std::string_view name;
   unsigned least;
   unsigned most;
-  const std::string_view* names;  ///< of the values from `least` on; nullptr: none
+  const std::string_view* names;  ///< names of the values from `least` on; nullptr if none
   std::size_t name_count;
 };
 constexpr std::array<FieldKind, 5> kKinds = {{{"minute", 0, 59, nullptr, 0},
@@ -94,7 +94,7 @@ struct Range {
   unsigned last;
 };
 
-/// "5", "MON-FRI", "*"; "FRI-SUN" ends on the Sunday after.
+/// Parses "5", "MON-FRI" or "*"; "FRI-SUN" ends on the following Sunday.
 std::optional<Range> range_of(std::string_view text, const FieldKind& kind, bool with_step) {
   const bool is_weekday = kind.most == kSunday;
   if (text == "*" || text == "?") return Range{kind.least, is_weekday ? kSunday - 1 : kind.most};
@@ -109,7 +109,7 @@ std::optional<Range> range_of(std::string_view text, const FieldKind& kind, bool
   return Range{*first, *last};
 }
 
-/// Adds one item of a list to the set. Has it a step above 1, then `any` is false (as CronJob's parser has it).
+/// Adds one item of a list to the set. Sets `any` for * or ?, unless the step is above 1 (like CronJob's parser).
 bool read_item(std::string_view item, const FieldKind& kind, std::uint64_t& set, bool& any) {
   const auto parts = split(item, '/');
   const auto range = range_of(parts[0], kind, parts.size() == 2);
@@ -170,7 +170,7 @@ base::Result<CronExpression> CronExpression::parse(std::string_view text) {
 }
 
 bool CronExpression::ever_comes() const {
-  if (!fields_.any_weekday && !fields_.any_day) return true;  // one of the weekdays is enough
+  if (!fields_.any_weekday && !fields_.any_day) return true;  // matching weekdays suffice
   const auto first_day = static_cast<unsigned>(std::countr_zero(fields_.days));
   for (unsigned month = 1; month <= kMaxMonths.size(); ++month) {
     if (has(fields_.months, month) && first_day <= kMaxMonths[month - 1]) return true;

@@ -11,19 +11,20 @@
 
 namespace controllers {
 
-/// A cron expression as a Kubernetes CronJob takes it: minute, hour, day of the month, month and day of the week, each
-/// with lists, ranges, steps and (months, weekdays) names; or @yearly, @annually, @monthly, @weekly, @daily, @midnight,
-/// @hourly. Beyond that 7 is Sunday, too. A day counts if both day fields match, or, where neither is *, one of them.
+/// Cron expression with the syntax of a Kubernetes CronJob: minute, hour, day of the month, month and day of the week,
+/// each with lists, ranges, steps and names (months, weekdays); or @yearly, @annually, @monthly, @weekly, @daily,
+/// @midnight, @hourly. In addition, 7 is Sunday. A day matches if both day fields match or, if neither is *, one of
+/// them does.
 class CronExpression {
  public:
-  /// kInvalid: what is wrong with which field, or that it never comes ("0 0 30 2 *").
+  /// Returns kInvalid with the faulty field, or if the expression never matches ("0 0 30 2 *").
   static base::Result<CronExpression> parse(std::string_view text);
 
-  /// The first whole minute after `after` at which the zone's clock shows a time that matches: one that is skipped when
-  /// the clock is put forward does not count, one that comes twice counts twice. nullopt: none within ten years.
+  /// Returns the first matching whole minute after `after` in local time of `zone`. A time skipped by a clock change
+  /// does not match; a repeated time matches twice. nullopt if none exists within ten years.
   std::optional<base::TimePoint> next_after(base::TimePoint after, const TimeZone& zone) const;
 
-  /// Could it match on that day of the week (0 = Sunday) at that minute of the day, whatever the date?
+  /// Whether it can match on that day of the week (0 = Sunday) at that minute of the day on some date.
   bool may_match(unsigned weekday, unsigned minute_of_day) const;
 
  private:
@@ -33,8 +34,8 @@ class CronExpression {
     std::uint64_t days = 0;
     std::uint64_t months = 0;
     std::uint64_t weekdays = 0;
-    bool any_day = false;      ///< the field is * or ?
-    bool any_weekday = false;  ///< the same
+    bool any_day = false;      ///< whether the field is * or ?
+    bool any_weekday = false;  ///< whether the field is * or ?
   };
 
   explicit CronExpression(const Fields& fields) : fields_(fields) {}

@@ -15,7 +15,7 @@ bool ever_meet(const CronExpression& cron, const Calendar& calendar) {
   return false;
 }
 
-/// Of a schedule whose parts are sound.
+/// Validates the combination of parts that are valid individually.
 api::FieldErrors problems_of_all(const api::PolicySchedule& schedule, const TimeZone& zone,
                                  const std::optional<CronExpression>& cron, const api::FieldPath& at) {
   if (schedule.windows.empty() && schedule.blackouts.empty()) return {};

@@ -1,6 +1,6 @@
 #pragma once
 
-/// spec.schedule as something that can be asked: when does the next cycle start?
+/// Evaluates spec.schedule: when the next cycle starts.
 
 #include <optional>
 
@@ -10,19 +10,19 @@
 
 namespace controllers {
 
-/// What is wrong with it beyond its form: an unknown time zone, a cron expression that does not parse or never comes,
+/// Validates what the schema cannot: an unknown time zone, a cron expression that does not parse or never matches, and
 /// windows that are never open, or never at a time of the cron expression.
 api::FieldErrors schedule_problems(const api::PolicySchedule& schedule, const api::FieldPath& at);
 
 class Schedule {
  public:
-  /// nullopt: it has schedule_problems().
+  /// Returns nullopt if the schedule has schedule_problems().
   static std::optional<Schedule> read(const api::PolicySchedule& schedule);
 
-  /// The first cycle at or after `now` of a spec that was never planned: at once, or at the next time of the cron
-  /// expression, in a window and outside of blackouts. nullopt: none within ten years.
+  /// First cycle at or after `now` for a spec that was never planned: immediately, or at the next time of the cron
+  /// expression; within a window and outside of blackouts. nullopt if none exists within ten years.
   std::optional<base::TimePoint> first(base::TimePoint now) const;
-  /// The next cycle after one that began at `start`. nullopt: none within ten years.
+  /// Next cycle after one that began at `start`. nullopt if none exists within ten years.
   std::optional<base::TimePoint> after(base::TimePoint start) const;
 
   bool has_cron() const { return cron_.has_value(); }

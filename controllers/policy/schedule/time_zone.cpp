@@ -10,7 +10,7 @@
 namespace controllers {
 namespace {
 
-/// base::TimePoint counts microseconds: the library's ends of time do not all fit.
+/// Clamps to the range of base::TimePoint, which counts microseconds and cannot represent the library's extreme times.
 base::TimePoint clamped(date::sys_seconds time) {
   constexpr base::seconds kFar = std::chrono::hours(24 * 365 * 20'000LL);
   return base::TimePoint(std::clamp<base::seconds>(time.time_since_epoch(), -kFar, kFar));
@@ -32,7 +32,7 @@ base::Result<TimeZone> TimeZone::find(std::string_view name) {
   if (const auto there = data_base_is_there(); !there) return there.error();
   const base::Error unknown = base::invalid(fmt::format(
       "\"{}\" is no time zone of the IANA data base, such as Europe/Berlin (upper and lower case count)", name));
-  if (name == "localtime") return unknown;  // whatever the machine is set to
+  if (name == "localtime") return unknown;  // rejected because it depends on the machine's settings
   try {
     const date::time_zone* zone = date::locate_zone(name);
     zone->get_info(date::sys_seconds());  // reads its file

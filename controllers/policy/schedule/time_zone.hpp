@@ -14,21 +14,21 @@ class time_zone;
 
 namespace controllers {
 
-/// What the clock on the wall shows, in whole seconds.
+/// Local time in whole seconds.
 using LocalTime = std::chrono::local_seconds;
 
-/// Cheap to copy; what it points at lives as long as the process. Thread-safe. Changes of the clock after 2037 are not
-/// known: the zone then keeps its last offset.
+/// Cheap to copy; refers to data that lives until the process ends. Clock changes after 2037 are unknown: the zone then
+/// keeps its last offset. Thread-safe.
 class TimeZone {
  public:
   /// UTC.
   TimeZone() = default;
 
-  /// By its name, such as "Europe/Berlin"; "" is UTC. kInvalid: there is none of that name (names are case-sensitive,
-  /// and "localtime" is none). kUnavailable: the data base cannot be read.
+  /// Finds a zone by name, e.g. "Europe/Berlin"; "" is UTC. Returns kInvalid if the name is unknown (names are
+  /// case-sensitive, and "localtime" is not accepted), kUnavailable if the data base cannot be read.
   static base::Result<TimeZone> find(std::string_view name);
 
-  /// The time around an instant in which the clock is not changed.
+  /// Interval around an instant with a constant UTC offset.
   struct Period {
     base::TimePoint begin;
     base::TimePoint end;   ///< exclusive
@@ -41,10 +41,10 @@ class TimeZone {
  private:
   explicit TimeZone(const date::time_zone* zone) : zone_(zone) {}
 
-  const date::time_zone* zone_ = nullptr;  ///< nullptr: UTC
+  const date::time_zone* zone_ = nullptr;  ///< nullptr for UTC
 };
 
-/// The instant at which the clock shows `local` in that period, if it does.
+/// Converts `local` to an instant with the offset of `period`, assuming that it lies in that period.
 inline base::TimePoint instant_of(LocalTime local, const TimeZone::Period& period) {
   return base::TimePoint(local.time_since_epoch() - period.offset);
 }

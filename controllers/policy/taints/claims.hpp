@@ -1,6 +1,6 @@
 #pragma once
 
-/// Which soft taints nodes are to bear, for which policy. Pure.
+/// Soft taints that nodes should have, by policy. Pure.
 
 #include <cstddef>
 #include <map>
@@ -15,7 +15,7 @@
 
 namespace controllers {
 
-/// What is missing on one node, and what is too much there.
+/// Difference between the actual and the wanted taints of one node.
 struct TaintChange {
   std::vector<api::Taint> add;
   std::vector<api::Taint> remove;
@@ -23,26 +23,26 @@ struct TaintChange {
   friend bool operator==(const TaintChange&, const TaintChange&) = default;
 };
 
-/// What policies want of nodes. A policy with a claim has said what it wants; one that is only known has not planned
-/// yet, and what nodes bear of it stays. What any other policy left behind goes.
+/// Taints wanted by policies. A policy with a claim has stated its wishes; a policy that is only known has not planned
+/// yet, and its taints on nodes are kept. Taints of all other policies are removed.
 class TaintClaims {
  public:
-  /// Nothing of what nodes bear of it is touched until it says more. A claim that it has stands.
+  /// Registers a policy: its taints on nodes are kept until it claims. Keeps an existing claim.
   void know(const std::string& policy);
-  /// All that the policy wants; empty: nothing, which is no drop() only by name.
+  /// Replaces the policy's claim by `taints`, which may be empty.
   void claim(const std::string& policy, const std::vector<planning::NodeTaint>& taints);
-  /// The policy wants nothing any more.
+  /// Removes the policy; it wants no taints any more.
   void drop(const std::string& policy);
-  /// It wants no taint `key` any more, until it claims some; nor does it want what an earlier process put. False:
-  /// nothing changes.
+  /// Removes `key` from the policy's claim until it claims again, including taints placed by an earlier process.
+  /// Returns false if nothing changes.
   bool drop(const std::string& policy, std::string_view key);
-  /// It has not said what it wants.
+  /// Whether the policy is known but has no claim yet.
   bool is_only_known(const std::string& policy) const;
   std::size_t nodes_of(const std::string& policy) const;
 
-  /// What makes a node's taints right. Only taints with a key of kSoftTaints and the effect PreferNoSchedule are ours;
-  /// all others stay, whoever put them. A node bears one taint of a key and effect at most: where several policies want
-  /// it, the one that has it keeps it, and then the first by its value.
+  /// Returns the change that gives a node the wanted taints. Considers only taints with a key of kSoftTaints and the
+  /// effect PreferNoSchedule; all others are kept. A node can have only one taint per key and effect: if several
+  /// policies want it, the policy that has it keeps it, otherwise the first by taint value gets it.
   TaintChange change_for(const std::string& node, const std::vector<api::Taint>& taints) const;
 
  private:
@@ -50,13 +50,13 @@ class TaintClaims {
   bool wants(const std::string& node, const api::Taint& taint) const;
   void forget_dropped(const std::string& value);
 
-  std::map<std::string, std::optional<std::set<Key>>> by_value_;  ///< nullopt: not planned yet
-  std::set<std::pair<std::string, std::string>> dropped_;         ///< value, key: of those that have not planned yet
+  std::map<std::string, std::optional<std::set<Key>>> by_value_;  ///< nullopt if not planned yet
+  std::set<std::pair<std::string, std::string>> dropped_;         ///< value, key; of policies that have not planned yet
 };
 
-/// spec.taints of a node as the server has it; what does not decode is left out.
+/// Decodes spec.taints of a node; skips entries that do not decode.
 std::vector<api::Taint> taints_in(const api::Json& node);
-/// spec.taints of the node after the change. Entries that it does not name stay as they are, in their order.
+/// Returns spec.taints after the change. Other entries are preserved, in their order.
 api::Json with_change(const api::Json& node, const TaintChange& change);
 
 }  // namespace controllers

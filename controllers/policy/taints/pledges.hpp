@@ -10,27 +10,27 @@
 
 namespace controllers {
 
-/// What the moves of one plan count on: their replacements are to meet a soft taint on these nodes.
+/// Dependency of one plan's moves on soft taints: their replacements must find the taint on these nodes.
 struct TaintPledge {
   std::vector<std::string> nodes;
-  std::vector<api::ObjectKey> evacuations;  ///< those moves
+  std::vector<api::ObjectKey> evacuations;  ///< Evacuations of the moves
   base::TimePoint made{};
 };
 
-/// Pledges of plans whose moves are not done: a budget may make an Evacuation wait for longer than its plan lasts.
+/// Pledges of plans whose moves are unfinished, since a PDB may delay an Evacuation beyond the lifetime of its plan.
 /// Pure.
 class TaintPledges {
  public:
-  /// An Evacuation that is not seen counts as unfinished for so long: the cache lags behind.
+  /// Time for which an Evacuation missing in the cache counts as unfinished, because the cache lags.
   static constexpr base::minutes kUnseen{1};
 
   enum class Progress { kUnfinished, kFinished, kNotSeen };
   using Look = std::function<Progress(const api::ObjectKey& evacuation)>;
 
-  /// One without nodes or Evacuations is none.
+  /// Ignores a pledge without nodes or Evacuations.
   void add(const std::string& policy, TaintPledge pledge);
   void drop(const std::string& policy) { by_policy_.erase(policy); }
-  /// The nodes that unfinished moves of the policy still count on, sorted. Forgets moves that are finished.
+  /// Nodes on whose taints unfinished moves of the policy depend, sorted. Drops finished moves.
   std::vector<std::string> nodes_of(const std::string& policy, const Look& look, base::TimePoint now);
 
  private:

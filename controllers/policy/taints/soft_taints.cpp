@@ -91,7 +91,8 @@ std::vector<std::string> SoftTaints::bearers_of(const std::string& policy, std::
   return names;
 }
 
-/// Nodes that count as tainted and are not would mislead the whole plan.
+/// Stops tainting for the policy for a while, because nodes wrongly assumed to be tainted would invalidate its whole
+/// plan.
 void SoftTaints::give_up(const std::string& policy, const base::Error& error) {
   using base::ErrorCode;
   const bool lasts = error.code == ErrorCode::kForbidden || error.code == ErrorCode::kInvalid;
@@ -182,7 +183,7 @@ base::Result<kube::Requeue> SoftTaints::reconcile(const api::ObjectKey& node) {
   return kube::Requeue::await_change();
 }
 
-/// A 403 that names the right is about all nodes. An admission webhook's is about this one.
+/// A 403 for a missing right applies to all nodes, a 403 of an admission webhook to this node only.
 base::Error SoftTaints::refused(const std::string& node, const base::Error& error) {
   if (kube::is_right_missing(error)) {
     const std::lock_guard lock(mutex_);
@@ -192,7 +193,7 @@ base::Error SoftTaints::refused(const std::string& node, const base::Error& erro
   return error.during("writing the soft taints of node " + node);
 }
 
-/// Kubelets write their nodes all the time: a conflict is met by reading again.
+/// Retries conflicts with a new read, because kubelets write their nodes frequently.
 base::Status SoftTaints::write(const std::string& node) {
   constexpr int kTries = 3;
   base::Status done = try_to_write(node);
@@ -201,7 +202,7 @@ base::Status SoftTaints::write(const std::string& node) {
   return done;
 }
 
-/// The cache may lag behind our own writes and others': the change is made to what the server has now.
+/// Reads the node first, because the cache may lag behind our own and other writes.
 base::Status SoftTaints::try_to_write(const std::string& node) {
   if (!deps_.may_act()) return base::Error{base::ErrorCode::kCancelled, "not the leader"};
   const auto body = deps_.client.get(kube::kNodes, {"", node});

@@ -21,25 +21,25 @@
 
 namespace controllers {
 
-/// Carries the soft taints of policies to the nodes, and takes off what no policy wants any more: also what an earlier
-/// process left. Each write is a merge patch of the node's taints as they were read a moment before, bound to that
-/// version, so that nobody else's taint is lost. Thread-safe.
+/// Writes the soft taints of policies to nodes, and removes those that no policy wants, including those of earlier
+/// processes. Each write is a merge patch of taints read immediately before, bound to that version, so that taints of
+/// other components are not lost. Thread-safe.
 class SoftTaints {
  public:
-  /// After a 403 nothing is tried for so long; nor for the policy whose taint the server does not take.
+  /// Time without further attempts after a 403, or for one policy whose taint the server refuses.
   static constexpr base::minutes kForbiddenFor{10};
-  /// The same after an error that passes by itself.
+  /// Time without further attempts after a transient error.
   static constexpr base::minutes kFailedFor{1};
-  /// So many cycles in a row that could not judge keep what the last good one wanted.
+  /// Number of consecutive cycles without a judgement for which the last wanted taints are kept.
   static constexpr int kKeptCycles = 3;
-  /// Nodes that place() writes itself; the rest is left to the queue.
+  /// Maximum number of nodes that place() writes itself; the queue handles the rest.
   static constexpr std::size_t kMaxAtOnce = 500;
 
   struct Dependencies {
     kube::Client& client;
-    const base::Clock& clock;  ///< a steady one
+    const base::Clock& clock;  ///< must be steady
     const kube::Store<api::Node>& nodes;
-    /// Has reconcile() called for the node.
+    /// Enqueues the node for reconcile().
     std::function<void(const std::string& node)> enqueue;
     std::function<bool()> may_act;
     base::Metrics& metrics;
@@ -48,39 +48,40 @@ class SoftTaints {
 
   explicit SoftTaints(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
-  /// The policy exists: until it planned, what nodes bear of it stays. REQUIRES: called for all of them before the
-  /// first reconcile().
+  /// Registers an existing policy: until it has planned, its taints on nodes are kept. REQUIRES: called for all
+  /// policies before the first reconcile().
   void know(const std::string& policy);
-  /// What its newest cycle wants, written before this returns as far as that goes. False: one of `taints` could not be
-  /// written, and the policy must do without any, as problem() says; drop() is done.
+  /// Sets the taints wanted by the newest cycle and writes them, as far as possible, before it returns. Returns false
+  /// if one of `taints` cannot be written; the policy must then plan without taints, see problem(), and drop() has been
+  /// called.
   bool place(const std::string& policy, const std::vector<planning::NodeTaint>& taints,
              const std::function<void()>& progress);
-  /// Moves of the policy's newest plan count on its taints kLoadedTaint.
+  /// Records that moves of the policy's newest plan depend on its kLoadedTaint taints.
   void pledge(const std::string& policy, TaintPledge pledge);
-  /// Nodes whose taint kLoadedTaint unfinished moves of earlier plans count on: to be asked before each plan. What a
-  /// policy's nodes bear when it plans for the first time in this process is pledged to `unfinished`.
+  /// Returns the nodes on whose kLoadedTaint unfinished moves of earlier plans depend. Call before each plan. When a
+  /// policy plans for the first time in this process, its existing taints are pledged to `unfinished`.
   std::vector<std::string> pledged(const std::string& policy, const std::vector<api::ObjectKey>& unfinished,
                                    const TaintPledges::Look& look, base::TimePoint now);
-  /// No move of the policy counts on taints any more.
+  /// Call when no move of the policy depends on taints any more.
   void forget_pledges(const std::string& policy);
-  /// A cycle could not judge: what was wanted stays for kKeptCycles, and what is pledged for longer.
+  /// Call after a cycle without a judgement. Keeps the wanted taints for kKeptCycles, and pledged ones longer.
   void keep(const std::string& policy);
-  /// It wants none any more, or is gone.
+  /// Removes all taints of the policy, also when it is gone.
   void drop(const std::string& policy);
-  /// The same of its taints `key`.
+  /// Removes the taints of the policy with `key`.
   void drop(const std::string& policy, std::string_view key);
 
-  /// Why the policy's taints cannot be written now.
+  /// Reason why the policy's taints cannot be written now.
   struct Problem {
     api::Reason reason = api::Reason::kTaintsWritten;
-    std::string text{};  ///< "": they can
+    std::string text{};  ///< "" if they can
     bool empty() const { return text.empty(); }
   };
   Problem problem(const std::string& policy) const;
   std::size_t nodes_of(const std::string& policy) const;
 
   void on_node(const api::Node& node);
-  /// One node, by name.
+  /// Reconciles one node, by name.
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& node);
 
  private:
@@ -95,20 +96,20 @@ class SoftTaints {
   TaintChange change_for(const std::string& node, const std::vector<api::Taint>& taints) const;
 
   Dependencies deps_;
-  mutable std::mutex mutex_;  ///< of all below
+  mutable std::mutex mutex_;  ///< guards all members below
   TaintClaims claims_;
   TaintPledges pledges_;
-  std::map<std::string, std::vector<planning::NodeTaint>> pledged_;  ///< what pledged() said last, by policy
-  std::map<std::string, int> missed_;  ///< cycles in a row that could not judge, by policy
+  std::map<std::string, std::vector<planning::NodeTaint>> pledged_;  ///< last result of pledged(), by policy
+  std::map<std::string, int> missed_;  ///< number of consecutive cycles without a judgement, by policy
   struct Failure {
     base::TimePoint until;
     Problem problem;
   };
-  std::optional<Failure> forbidden_;         ///< of all policies
+  std::optional<Failure> forbidden_;         ///< for all policies
   std::map<std::string, Failure> given_up_;  ///< by policy
 };
 
-/// Condition SoftTaints of a policy that asks for them; one that does not has none.
+/// Sets condition SoftTaints if the policy asks for soft taints, removes it otherwise.
 void set_soft_taints_condition(std::vector<api::Condition>& conditions, bool asks, const SoftTaints::Problem& problem,
                                std::size_t nodes, std::int64_t generation, base::TimePoint now);
 

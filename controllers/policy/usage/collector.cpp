@@ -11,12 +11,12 @@ namespace {
 using base::kv;
 
 constexpr std::size_t kMaxArrivals = 10'000;
-/// While the source does not answer.
+/// Maximum number of shifts kept while the source does not answer.
 constexpr std::size_t kMaxShifts = 100'000;
-/// A new pod that is not measured after so many times maxAge never will be.
+/// A new pod that is not measured within this multiple of maxAge is dropped.
 constexpr int kArrivalAges = 10;
 
-/// Equal settings ask the same, whatever they are called.
+/// Key by settings without the name, so that equal settings share a source.
 std::string text_of(api::UsageSource source) {
   source.name.clear();
   return api::to_json_text(api::encode_usage_source(source));
@@ -78,7 +78,7 @@ std::optional<usage::NodeMatcher> UsageCollector::matcher() const {
   return usage::NodeMatcher(nodes);
 }
 
-/// Without a past, because the source keeps none or does not tell, the history begins now.
+/// Loads the history from the source. If the source has none or fails to return it, the history begins now.
 void UsageCollector::begin_history(Entry& entry, const std::vector<usage::Column>& columns) {
   const api::UsageForecast& wanted = *entry.settings.forecast;
   entry.history.emplace(wanted);
@@ -97,7 +97,8 @@ void UsageCollector::on_pod(const api::Pod* before, const api::Pod* after) {
   const auto runs = [](const api::Pod* pod) {
     return pod != nullptr && !pod->node_name.empty() && !pod->is_terminal();
   };
-  if (before != nullptr && after != nullptr && before->meta.uid != after->meta.uid) {  // what a list shows of both
+  // A list may show a re-created pod of the same name as one change.
+  if (before != nullptr && after != nullptr && before->meta.uid != after->meta.uid) {
     on_pod(before, nullptr);
     return on_pod(nullptr, after);
   }
@@ -111,7 +112,7 @@ void UsageCollector::on_pod(const api::Pod* before, const api::Pod* after) {
   }
 }
 
-/// What the history knows counts already: pods that were there when it began.
+/// Ignores pods that existed when the history began, because they are included in it.
 void UsageCollector::note_pod(Entry& entry, const api::Pod* before, const api::Pod* after) {
   const api::Pod& pod = after != nullptr ? *after : *before;
   if (const bool comes = after != nullptr && !after->is_terminal(); comes) {

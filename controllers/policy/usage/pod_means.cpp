@@ -13,17 +13,17 @@ namespace {
 
 using scheduling::kUnknownUsage;
 
-constexpr double kMaxStep = 600;  ///< seconds that one answer may stand for: gaps are not filled
+constexpr double kMaxStep = 600;  ///< maximum number of seconds that one answer represents; longer gaps are not filled
 constexpr double kFirstStep = 30;
 
 double seconds(base::Duration time) { return std::chrono::duration<double>(time).count(); }
 
-/// Of this process: nobody can choose names that meet another's.
+/// Hash with a per-process seed, so that clients cannot choose colliding names.
 std::uint64_t hash_of(std::string_view ns, std::string_view name) { return api::Hasher().add(ns).add(name).value(); }
 
 std::string_view workload_of(std::string_view pod) { return pod.substr(0, pod.rfind('-')); }
 
-/// Means of a workload's pods, those that are known for longer counting more.
+/// Sums over a workload's pods for a mean weighted by how long each pod is known.
 struct Sum {
   std::vector<double> values;
   std::vector<double> weights;
@@ -61,7 +61,7 @@ std::vector<std::int64_t> PodMeans::take(const Pods& pods, const Amounts& amount
   return means;
 }
 
-/// Both sides are by key: one walk.
+/// Merges in one pass, since both sides are sorted by key.
 PodMeans::Table PodMeans::merged_with(const Pods& pods, Answer& answer) const {
   Table next;
   next.entries.reserve(pods.size());

@@ -10,10 +10,10 @@
 
 namespace controllers {
 
-/// What pods use usually: the mean of each since it is measured, of about a day at most. A new pod begins with the mean
-/// of its workload's pods, which counts as kPrior of its own: those are pods of one namespace whose names are the same
-/// up to the last dash. A pod that answers lack is remembered for kRemembered; of such ones there are at most as many
-/// as the answer has, and kMaxMissing. Memory: 24 bytes a pod, and 4 for each column. Not thread-safe.
+/// Usual usage of pods: the mean per pod since it is measured, over at most about a day. A new pod starts with the
+/// mean of its workload's pods (pods of one namespace whose names are equal up to the last dash), weighted like
+/// kPrior of its own measurements. Pods missing in answers are remembered for kRemembered, at most as many as the
+/// answer has plus kMaxMissing. Memory: 24 bytes per pod, and 4 per column. Not thread-safe.
 class PodMeans {
  public:
   static constexpr base::Duration kSpan = std::chrono::hours(24);
@@ -24,19 +24,19 @@ class PodMeans {
   using Pods = scheduling::SharedVector<scheduling::MeasuredUsage::Pod>;
   using Amounts = scheduling::SharedVector<std::int64_t>;
 
-  /// An answer that was received at `now`, as MeasuredUsage has it: `columns` amounts a pod. Returns the means in the
-  /// same order and unit; kUnknownUsage where the amount was never known. Another number of columns than before: what
-  /// was known is forgotten. An answer without pods says nothing.
+  /// Adds an answer received at `now`, in the form of MeasuredUsage: `columns` amounts per pod. Returns the means
+  /// in the same order and unit; kUnknownUsage where the amount was never known. A changed number of columns discards
+  /// the state. An answer without pods is ignored.
   std::vector<std::int64_t> take(const Pods& pods, const Amounts& amounts, std::size_t columns, base::TimePoint now);
 
  private:
   struct Entry {
-    std::uint64_t key = 0;  ///< a hash of namespace and name
+    std::uint64_t key = 0;  ///< hash of namespace and name
     std::uint64_t workload = 0;
     float known_for = 0;  ///< seconds, at most kSpan
     float seen = 0;       ///< seconds since first_
   };
-  /// Entries by key, `columns_` values each; below 0: not known.
+  /// Entries sorted by key, with `columns_` values each; a negative value is unknown.
   struct Table {
     std::vector<Entry> entries;
     std::vector<float> values;
@@ -46,7 +46,7 @@ class PodMeans {
     std::uint32_t pod;
   };
 
-  /// Where an answer's pods are in a table, and which entries of that are new.
+  /// Rows of an answer's pods in a table, and the rows that are new.
   struct Answer {
     std::vector<std::size_t> rows;
     std::vector<std::size_t> begun;

@@ -18,7 +18,7 @@ using scheduling::MeasuredUsage;
 constexpr std::size_t kExamples = 5;
 constexpr std::size_t kMaxMessage = 8192;  // of a condition
 
-/// nullptr: the source does not know it.
+/// Returns nullptr if the source does not know the node.
 const MeasuredUsage::Node* find_node(const MeasuredUsage& measured, const std::string& name) {
   const auto found = std::ranges::lower_bound(measured.nodes, name, {}, &MeasuredUsage::Node::name);
   return found == measured.nodes.end() || found->name != name ? nullptr : &*found;
@@ -28,7 +28,7 @@ void add_example(std::vector<std::string>& examples, std::string text) {
   if (examples.size() < kExamples) examples.push_back(std::move(text));
 }
 
-/// Gaps without any unknown node, of those resources that the source is to measure.
+/// Gaps without unknown nodes, one per resource that the source should measure.
 std::vector<UsageReport::Gap> gaps_of(const UsageHealth& health) {
   std::vector<UsageReport::Gap> gaps;
   for (const std::string& resource : health.columns) gaps.push_back({resource, 0, {}});
@@ -45,7 +45,7 @@ void note_gaps(UsageReport& report, const MeasuredUsage& measured, const Measure
   }
 }
 
-/// The worse of what is missing.
+/// Describes the more severe shortage.
 std::string shortage(const UsageReport& report) {
   if (!report.may_miss(report.unknown))
     return fmt::format("{} of {} nodes have no good sample, at most {} % may: {}", report.unknown, report.nodes,
@@ -55,13 +55,13 @@ std::string shortage(const UsageReport& report) {
                      gap->resource, report.max_unknown_percent, fmt::join(gap->examples, ", "));
 }
 
-/// "; last answer: HTTP 401 …", "; query cpu: no data; …"; "" when all is well.
+/// Returns e.g. "; last answer: HTTP 401 …", "; query cpu: no data; …", or "" if there are no faults.
 std::string faults(const UsageReport& report) {
   if (!report.problem.empty()) return "; last answer: " + report.problem;
   return report.complaints.empty() ? "" : fmt::format("; {}", fmt::join(report.complaints, "; "));
 }
 
-/// What a condition says.
+/// Content of a condition.
 struct Word {
   bool holds;
   api::Reason reason;

@@ -11,23 +11,24 @@
 
 namespace controllers {
 
-/// How much of what a source should say is usable, over the nodes that a policy looks at.
+/// Usable part of a source's figures, over the nodes in scope of a policy.
 struct UsageReport {
-  /// A resource that nodes with a good sample lack.
+  /// Resource missing on nodes that have a good sample.
   struct Gap {
     std::string resource;
-    std::int32_t unknown = 0;           ///< nodes without a good figure of it, those without any included
-    std::vector<std::string> examples;  ///< the first by name that lack it alone
+    std::int32_t unknown = 0;           ///< number of nodes without a good figure of it, including nodes without any
+    std::vector<std::string> examples;  ///< first nodes, by name, that lack only this resource
     friend bool operator==(const Gap&, const Gap&) = default;
   };
 
   std::string source;
-  bool has_answered = true;  ///< once at least
+  bool has_answered = true;  ///< at least once
   std::int32_t nodes = 0;
-  std::int32_t unknown = 0;           ///< nodes without a good sample
-  std::vector<std::string> examples;  ///< the first of them by name, with why: "node-3: its newest sample is 7m old"
+  std::int32_t unknown = 0;  ///< number of nodes without a good sample
+  /// First of them, by name, with the reason: "node-3: its newest sample is 7m old".
+  std::vector<std::string> examples;
   std::int32_t max_unknown_percent = 0;
-  std::string problem{};                  ///< why the last question had no usable answer; empty: it had
+  std::string problem{};                  ///< why the last request had no usable answer, empty if it had
   std::vector<std::string> complaints{};  ///< about the last answer
   std::vector<Gap> gaps{};                ///< in the order of the source's resources
 
@@ -40,18 +41,18 @@ struct UsageReport {
   friend bool operator==(const UsageReport&, const UsageReport&) = default;
 };
 
-/// REQUIRES: `measured` and `health` are of one source, as the collector made them.
+/// REQUIRES: `measured` and `health` are of the same source and from the collector.
 UsageReport usage_report(const scheduling::MeasuredUsage& measured, const UsageHealth& health,
                          const scheduling::ClusterSnapshot& cluster,
                          const std::optional<api::LabelSelector>& node_selector);
 
-/// Condition UsageAvailable: False names the first source that fails or has too few samples, with examples and with
-/// what its last answer was; True tells what is wrong all the same. A policy without sources does not have it.
+/// Sets condition UsageAvailable. False names the first source that fails or has too few samples, with examples and its
+/// last answer. True also lists minor problems. Removed for a policy without sources.
 void set_usage_condition(std::vector<api::Condition>& conditions, const std::vector<UsageReport>& reports,
                          std::int64_t generation, base::TimePoint now);
 
-/// Condition ForecastTrusted: whether forecasts are used, with their error as a share of each naive one's. A policy
-/// without forecasts does not have it.
+/// Sets condition ForecastTrusted: whether forecasts are used, with their error relative to each naive forecast.
+/// Removed for a policy without forecasts.
 void set_forecast_condition(std::vector<api::Condition>& conditions, const std::vector<ForecastReport>& reports,
                             std::int64_t generation, base::TimePoint now);
 

@@ -14,10 +14,10 @@ namespace {
 using scheduling::kUnknownUsage;
 using scheduling::MeasuredUsage;
 
-/// Of a node. Older ones are in its samples soon.
+/// Maximum number of departures kept per node; samples include older ones soon.
 constexpr std::size_t kMaxDepartures = 200;
 constexpr std::size_t kMaxVanished = 10'000;
-/// A node that no answer names any more is forgotten after so many times maxAge.
+/// A node that answers do not contain any more is dropped after this multiple of maxAge.
 constexpr int kForgetAfterAges = 10;
 constexpr std::size_t kMaxProblems = 5;
 constexpr std::size_t kMaxText = 400;  ///< of a problem or a complaint, in bytes
@@ -28,9 +28,9 @@ std::size_t rounds_in_window(const api::UsageSource& source) {
 
 std::vector<float> as_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
 
-/// How much of a value that is dated `sample` is about the time from `start` to `end`: 0 … 1. The most that it may be
-/// where the value may be older than its date: too little load for half a minute holds a move up, too much makes one
-/// that nobody needs.
+/// Share (0 … 1) of a value dated `sample` that covers the time from `start` to `end`. If the value may be older than
+/// its date, returns the maximum possible share: a load that is too low for half a minute delays a move, one that is
+/// too high causes a needless move.
 double share_of(base::TimePoint start, base::TimePoint end, base::TimePoint sample, const usage::Column& column) {
   if (column.window == base::Duration::zero()) return start <= sample && end > sample - column.lag ? 1 : 0;
   const base::TimePoint measured = std::clamp(end, sample - column.lag, sample);
@@ -38,14 +38,14 @@ double share_of(base::TimePoint start, base::TimePoint end, base::TimePoint samp
   return std::max(std::chrono::duration<double>(both) / column.window, 0.0);
 }
 
-/// How far back a value may look.
+/// Maximum time before its date that a value may cover.
 base::Duration longest_look(const std::vector<usage::Column>& columns) {
   base::Duration longest{};
   for (const usage::Column& column : columns) longest = std::max(longest, column.window + column.lag);
   return longest;
 }
 
-/// Where pods are measured, and these of none.
+/// Complaint if pods should be measured, and none is.
 std::string complaint_about_pods(const usage::Samples& samples) {
   if (samples.pods.empty()) return "no pod is measured: pods count by their share of the node's usage, by requests";
   const std::size_t count = samples.pod_columns.size();
@@ -66,7 +66,7 @@ bool has_value(const std::vector<float>& values) {
 }  // namespace
 
 std::int64_t thousandths(double value) {
-  constexpr double kMax = 9e15;  // beyond that doubles do not count in ones any more
+  constexpr double kMax = 9e15;  // above it doubles do not represent all integers
   if (!std::isfinite(value) || value < 0 || value * 1000 > kMax) return kUnknownUsage;
   return std::llround(value * 1000);
 }
@@ -112,7 +112,8 @@ void UsageRounds::take_complaints(usage::Samples& samples) {
   if (all > kMaxProblems) complaints_.push_back(fmt::format("and {} more", all - kMaxProblems));
 }
 
-/// A load-watcher may have no figures of memory, and nobody asked for them by a query.
+/// Lists columns without any value only if they were configured; a load-watcher may lack memory without that being a
+/// problem.
 UsageHealth UsageRounds::health() const {
   UsageHealth health{problem_, complaints_, {}};
   for (std::size_t c = 0; c < columns_.size(); ++c) {
@@ -127,7 +128,7 @@ bool UsageRounds::is_measured_of_any(std::size_t column) const {
       nodes_, [&](const auto& entry) { return std::isfinite(entry.second.rounds.back().values[column]); });
 }
 
-/// Other columns than before: what is kept does not fit any more.
+/// Discards the stored rounds if the columns have changed.
 void UsageRounds::take_columns(const usage::Samples& samples) {
   if (!usage::measure_the_same(columns_, samples.columns)) {
     nodes_.clear();
@@ -146,10 +147,10 @@ void UsageRounds::take_columns(const usage::Samples& samples) {
 void UsageRounds::take_node(usage::Samples::Node& sample, base::TimePoint now) {
   Node& node = nodes_[sample.name];
   node.seen = now;
-  // Else what a clock that was wrong once has said would count until its time has come.
+  // Discard samples from the future; otherwise they would count until their time has come.
   while (!node.rounds.empty() && node.rounds.back().time - now > source_.max_age) node.rounds.pop_back();
   if (!node.rounds.empty() && sample.time <= node.rounds.back().time) return;
-  // A thinned-out window keeps every so many answers, and always the newest: that one makes way.
+  // A thinned-out window keeps every n-th answer and the newest, which is replaced here.
   if (stride_ > 1 && answers_ > 0 && answers_ % stride_ != 1 && !node.rounds.empty()) node.rounds.pop_back();
   Round round{sample.time, as_floats(sample.values)};
   for (const Departure& left : node.departures) take_off(left, round);
@@ -159,7 +160,7 @@ void UsageRounds::take_node(usage::Samples::Node& sample, base::TimePoint now) {
   std::erase_if(node.departures, [&](const Departure& each) { return each.end <= shown; });
 }
 
-/// Both answers are in order: one walk over them.
+/// One pass, since both answers are sorted.
 void UsageRounds::note_vanished(const usage::Samples& next, base::TimePoint now) {
   using Name = std::pair<std::string_view, std::string_view>;
   const auto key = [](const usage::Samples::Pod& each) { return Name(each.ns, each.name); };
@@ -196,7 +197,7 @@ void UsageRounds::take_pods(usage::Samples& samples, base::TimePoint now) {
   pod_means_ = scheduling::SharedVector(means_.take(pods_, pod_amounts_, resources_.size(), now));
 }
 
-/// Figures that were made before keep what they have.
+/// Figures created before keep the old pods.
 void UsageRounds::drop_gone_pods() {
   if (std::ranges::find(is_gone_, true) == is_gone_.end()) return;
   std::vector<MeasuredUsage::Pod> pods;
@@ -315,7 +316,7 @@ UsageRounds::LastValues UsageRounds::last_values(std::string_view ns, std::strin
   return {vanished->second.values, answers_ - vanished->second.answers};
 }
 
-/// Until the next answer, which is foreseen from a past that knows of it.
+/// Adjusts the forecast until the next answer, whose forecast includes the departure.
 void UsageRounds::foresee_without(const std::string& node, const std::vector<double>& values) {
   const auto at = foreseen_.find(node);
   if (at == foreseen_.end()) return;
@@ -326,7 +327,7 @@ void UsageRounds::foresee_without(const std::string& node, const std::vector<dou
   }
 }
 
-/// The samples know already.
+/// For a pod that newer answers lack already; the samples reflect its departure.
 void UsageRounds::leave_vanished(const std::string& node, const api::ObjectKey& pod) {
   const auto vanished = vanished_.find({pod.ns, pod.name});
   if (vanished == vanished_.end()) return;
@@ -343,7 +344,8 @@ void UsageRounds::leave(const std::string& node, const api::ObjectKey& pod, base
   is_gone_[*place] = true;
   ++version_;
   const auto at = nodes_.find(node);
-  if (at == nodes_.end() || start >= at->second.rounds.back().time) return;  // the answer is about one of its name
+  // The answer is about another pod with this name.
+  if (at == nodes_.end() || start >= at->second.rounds.back().time) return;
   for (Round& round : at->second.rounds) take_off(left, round);
   foresee_without(node, left.values);
   at->second.departures.push_back(left);
@@ -354,7 +356,7 @@ base::TimePoint UsageRounds::good_until(const MeasuredUsage& figures, base::Time
   if (answers_ == 0) return now;
   base::TimePoint until = base::TimePoint::max();
   for (const MeasuredUsage::Node& node : figures.nodes) {
-    if (node.time - now > source_.max_age) return now;  // it will be right when its time has come
+    if (node.time - now > source_.max_age) return now;  // it becomes valid when its time has come
     if (node.problem.empty()) until = std::min(until, node.time + source_.max_age);
   }
   return until;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the trigger UsageSpike goes by.
+/// Computes the input of trigger UsageSpike.
 
 #include <functional>
 #include <memory>
@@ -14,8 +14,8 @@ namespace controllers {
 
 using NodeLookup = std::function<std::shared_ptr<const api::Node>(const std::string& name)>;
 
-/// How much of its allocatable the node uses that uses most of `resource`, in percent. Nodes without a good sample, or
-/// that do not exist, do not count. NaN: none is left, or the source does not know the resource.
+/// Returns the maximum usage of `resource` over nodes, in percent of allocatable. Ignores nodes without a good sample
+/// and unknown nodes. NaN if none remains or the source does not know the resource.
 double highest_percent(const scheduling::MeasuredUsage& measured, std::string_view resource, const NodeLookup& node);
 
 }  // namespace controllers

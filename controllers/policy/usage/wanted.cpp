@@ -31,7 +31,7 @@ UsageSource with_query(UsageSource source, const std::string& query) {
   return source;
 }
 
-/// Without queries of its own a Prometheus serves metricsUtilization and gates.
+/// A Prometheus source without queries only serves metricsUtilization and gates.
 bool has_columns(const UsageSource& source) {
   return source.type != UsageSourceType::kPrometheus || !source.queries.empty();
 }
