@@ -101,7 +101,6 @@ void at_least(double& target, double value) {
   if (!std::isnan(value)) target = std::max(target, value);
 }
 
-/// Accumulates the nodes of a group.
 struct Group {
   Reservation result;
   double other_cpu = 0, other_memory = 0, agents_cpu = 0, agents_memory = 0, growth = 0;

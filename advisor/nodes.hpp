@@ -44,7 +44,6 @@ struct NodeSpec {
 };
 NodeSpec node_spec_of(const api::Json& node);
 
-/// Key: node name.
 using NodeDays = std::map<std::string, std::map<Day, NodeDay>>;
 
 /// Minimum share of the kubelet's samples of a day; days with fewer samples are ignored.
@@ -68,7 +67,6 @@ struct Reservation {
   double reserved_cpu = 0, reserved_memory = 0;  ///< current reservation: capacity − allocatable, maximum of the group
 };
 
-/// A problem of a node.
 struct NodeFinding {
   std::string node;
   std::string reason;  ///< "PodsAboveAllocatableCPU", "NodeAboveAllocatableMemory", "MemoryPressure"…

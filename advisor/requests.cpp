@@ -97,7 +97,6 @@ Level lower(Level level) {
   return level == Level::kHigh ? Level::kMedium : (level == Level::kNone ? Level::kNone : Level::kLow);
 }
 
-/// Builds the advice for one container.
 class Adviser {
  public:
   Adviser(const ContainerSpec& spec, const ContainerHistory& history, const Rules& rules)

@@ -30,7 +30,7 @@ inline constexpr int kMinDays = 3;
 inline constexpr base::Duration kMinCovered = std::chrono::hours(12);
 /// Maximum share of throttled CFS periods. Above it, usage is below demand.
 inline constexpr double kMaxThrottled = 0.05;
-/// Maximum share of implausible samples. Above it, the source is not trusted.
+/// Maximum share of implausible samples. Above it, the container gets no advice.
 inline constexpr double kMaxOdd = 0.1;
 /// Minimum recommendations: runtimes cannot start a container with less memory.
 inline constexpr double kMinCores = 0.005;
@@ -46,7 +46,6 @@ struct Rules {
 enum class Level { kNone, kLow, kMedium, kHigh };
 std::string_view to_string(Level level);
 
-/// Advice for one container.
 struct Advice {
   ContainerKey key;
   int replicas = 0;

@@ -75,7 +75,6 @@ using FindController = std::function<std::optional<ControllerName>(const Workloa
 /// ReplicaSet, derives the Deployment from the names.
 WorkloadKey workload_of(const PodOrigin& pod, const FindController& find);
 
-/// Owner of a pod.
 struct Owner {
   const WorkloadKey* workload = nullptr;  ///< nullptr if no known workload matches
   bool is_ambiguous = false;              ///< the pod's name matches several workloads

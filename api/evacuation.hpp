@@ -30,7 +30,6 @@ enum class EvacuationPhase {
   kFailed,
   kCancelled,
 };
-/// "Pending", "Preparing"…
 std::string_view to_string(EvacuationPhase phase);
 std::optional<EvacuationPhase> parse_evacuation_phase(std::string_view text);
 /// Returns true for the final phases Succeeded, Failed and Cancelled.

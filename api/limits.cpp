@@ -13,7 +13,6 @@
 namespace api {
 namespace {
 
-/// In-flight limits with their JSON names.
 struct InFlightField {
   const char* name;
   std::optional<IntOrPercent> InFlightLimits::*member;

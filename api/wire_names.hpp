@@ -69,7 +69,6 @@ inline constexpr std::array kConditionStatusNames = {WireName{ConditionStatus::k
 inline constexpr std::array kLabelOperatorNames = {
     WireName{SelectorOperator::kIn, "In"}, WireName{SelectorOperator::kNotIn, "NotIn"},
     WireName{SelectorOperator::kExists, "Exists"}, WireName{SelectorOperator::kDoesNotExist, "DoesNotExist"}};
-/// Operators of node selectors.
 inline constexpr std::array kNodeOperatorNames = {
     WireName{SelectorOperator::kIn, "In"},         WireName{SelectorOperator::kNotIn, "NotIn"},
     WireName{SelectorOperator::kExists, "Exists"}, WireName{SelectorOperator::kDoesNotExist, "DoesNotExist"},

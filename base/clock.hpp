@@ -23,7 +23,6 @@ class Clock {
   virtual TimePoint now() const = 0;
 };
 
-/// The system clock.
 class SystemClock final : public Clock {
  public:
   TimePoint now() const override;

@@ -18,7 +18,6 @@ struct BucketExemplar {
   Exemplar exemplar;
 };
 
-/// Snapshot of one family of series.
 struct MetricFamily {
   enum class Kind { kCounter, kGauge, kHistogram };
   struct Bucket {

@@ -35,12 +35,10 @@ inline void run_parallel(std::span<const std::function<void()>> tasks, std::size
   if (thrown) std::rethrow_exception(thrown);
 }
 
-/// Number of cores, at least 1.
 inline std::size_t core_count() {
   return std::thread::hardware_concurrency() > 0 ? std::thread::hardware_concurrency() : 1;
 }
 
-/// Runs all tasks on core_count() threads.
 inline void run_on_all_cores(std::span<const std::function<void()>> tasks) { run_parallel(tasks, core_count()); }
 
 }  // namespace base

@@ -28,7 +28,6 @@ base::Result<ServerIdentity> make_server_identity(const std::vector<std::string>
                                                   const std::string& common_name = "kube-apiserver",
                                                   base::Duration valid_for = kTenYears);
 
-/// Validity period of a certificate.
 struct Validity {
   base::TimePoint not_before;
   base::TimePoint not_after;

@@ -75,7 +75,6 @@ struct SharedByConnections {
   }
 };
 
-/// A connection as seen by the server.
 class Connection {
  public:
   virtual ~Connection() = default;

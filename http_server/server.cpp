@@ -133,8 +133,8 @@ std::shared_ptr<Connection> Server::Impl::take_longest_waiting(std::vector<std::
 }
 
 bool Server::Impl::close_slow_bodies(std::size_t bytes) {
-  std::vector<std::shared_ptr<Connection>>
-      held;                                   // destroyed after the unlock, because the last reference calls forget()
+  // Destroyed after the unlock, because the last reference calls forget().
+  std::vector<std::shared_ptr<Connection>> held;
   std::map<std::uint64_t, Connection*> slow;  // by start of their wait
   std::size_t closing = 0;
   const std::scoped_lock lock(mutex);

@@ -26,7 +26,6 @@ struct CsvTargets {
 /// already passed to `targets`.
 base::Result<std::size_t> read_history_csv(std::string_view text, const CsvTargets& targets);
 
-/// Returns the header of the days format.
 std::string_view day_csv_header();
 /// Returns one row of the days format. read_history_csv() returns equal values, except that cores are rounded to
 /// thousandths.

@@ -37,7 +37,6 @@ enum class Grade {
   kDropped,    ///< if kPreferred has no effect
 };
 
-/// Risk of a change.
 enum class Risk { kLow, kMedium, kHigh };
 std::string_view to_string(Risk risk);
 

@@ -19,7 +19,6 @@ struct PodGroup {
 /// Returns all bound pods except terminal, DaemonSet and mirror pods, sorted by namespace, kind and name.
 std::vector<PodGroup> pod_groups(const scheduling::SnapshotInput& cluster);
 
-/// Returns the number of distinct nodes of these pods.
 std::size_t nodes_of(const scheduling::SnapshotInput& cluster, const std::vector<std::size_t>& pods);
 
 }  // namespace advising

@@ -157,7 +157,6 @@ void sort_by_name(ResourceList& list) {
 
 }  // namespace
 
-/// `field` is the name of the list, the prefix of unread names.
 template <typename V>
 error_code read_resources(V& value, ResourceList& target, Unread& unread, std::string_view field) {
   const error_code read_all = for_entries(value, [&](std::string_view name, auto& entry) {

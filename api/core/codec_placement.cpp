@@ -97,7 +97,6 @@ error_code read_node_term(V& value, NodeSelectorTerm& term) {
   });
 }
 
-/// {nodeSelectorTerms: […]}
 template <typename V>
 error_code read_node_selector(V& value, std::vector<NodeSelectorTerm>& target) {
   return for_members(value, [&](std::string_view key, auto& member) {

@@ -1,5 +1,3 @@
-/// Decoder of pods.
-
 #include <algorithm>
 #include <map>
 

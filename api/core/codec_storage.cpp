@@ -65,7 +65,6 @@ error_code read_claim_ref(V& value, PersistentVolume& pv) {
 /// four.
 constexpr std::size_t kMaxAccessModes = 8;
 
-/// Reads access modes without duplicates.
 template <typename V>
 error_code read_access_modes(V& value, std::vector<std::string>& modes) {
   std::vector<std::string> all;

@@ -230,7 +230,6 @@ struct Pod {
 
   PodUid uid() const { return {meta.uid}; }
   bool is_terminal() const { return phase == PodPhase::kSucceeded || phase == PodPhase::kFailed; }
-  /// Returns true if condition Ready is True.
   bool is_ready() const;
   bool is_mirror() const;      ///< mirror of a static pod: annotation kubernetes.io/config.mirror
   bool is_daemon_set() const;  ///< has an ownerReference of kind DaemonSet

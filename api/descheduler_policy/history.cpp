@@ -8,7 +8,6 @@
 namespace api {
 namespace {
 
-/// Calls `read` with each object of the list.
 template <typename F>
 void for_each_row(const Json& json, const char* list, F&& read) {
   const Json* rows = lenient::array(json, list);

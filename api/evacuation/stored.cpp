@@ -158,7 +158,6 @@ error_code read_refs(Value& value, std::vector<std::pair<std::string, std::strin
   return error;
 }
 
-/// Reads the members that are numbers.
 error_code read_count(std::string_view key, Value& member, EvacuationStatus& status) {
   if (key == "observedGeneration") return read(member, status.observed_generation);
   if (key == "evictorIndex") return read_clamped(member, status.evictor_index);

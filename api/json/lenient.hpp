@@ -32,7 +32,6 @@ std::optional<base::TimePoint> time(const Json& json, std::string_view name);
 /// Returns the time, or the epoch if absent.
 base::TimePoint time_or_epoch(const Json& json, std::string_view name);
 
-/// Decodes metadata of `object`.
 ObjectMeta meta(const Json& object);
 std::optional<OwnerReference> owner(const Json& json, std::string_view name);
 std::vector<Condition> conditions(const Json& status);

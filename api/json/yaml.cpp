@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t kAliasBudget = 1U << 20U;
 constexpr std::string_view kStandardTag = "tag:yaml.org,2002:";
 
-/// One libyaml event, freed by the destructor.
 struct YamlEvent {
   yaml_event_t raw{};
   YamlEvent() = default;

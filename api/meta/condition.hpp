@@ -11,7 +11,6 @@ namespace api {
 
 enum class ConditionStatus { kTrue, kFalse, kUnknown };
 
-/// "True", "False" or "Unknown".
 std::string_view to_string(ConditionStatus status);
 
 /// metav1.Condition. `type` and `reason` are CamelCase, `message` is human-readable.

@@ -5,7 +5,6 @@
 
 namespace api {
 
-/// Maximum length of a label value.
 inline constexpr std::size_t kMaxLabelValue = 63;
 
 /// Returns a label value for an object's name: the name itself, or if it is too long its beginning, '-' and ten hash

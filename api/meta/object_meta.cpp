@@ -10,7 +10,6 @@ auto lower_bound_of(const std::vector<StringMap::Entry>& entries, std::string_vi
                                   [](const StringMap::Entry& e) { return std::string_view(e.first); });
 }
 
-/// Sorts by key; the last entry of a repeated key wins.
 std::vector<StringMap::Entry> in_order(std::vector<StringMap::Entry> entries) {
   const auto is_ordered = [](const auto& a, const auto& b) { return a.first < b.first; };
   if (std::adjacent_find(entries.begin(), entries.end(), std::not_fn(is_ordered)) == entries.end()) return entries;

@@ -14,7 +14,6 @@
 
 namespace api {
 
-/// When balance strategies stop.
 struct ConvergenceSettings {
   /// Number of consecutive futile cycles after which a strategy stops: 0 … 100, 0 = never. A cycle without gain is
   /// futile only if the next plan relieves the same nodes again or reverts moves

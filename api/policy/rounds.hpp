@@ -21,7 +21,7 @@ struct RoundsStatus {
   std::int32_t planned = 0;                   ///< moves of the last cycle in this phase; 0 if it found none
   std::int32_t moved = 0;                     ///< moves of this round so far
   std::int32_t nodes = 0;                     ///< nodes in scope when the round began, or when it stopped
-  std::int32_t nodes_in_use = 0;              ///< those nodes with pods other than DaemonSet and mirror pods
+  std::int32_t nodes_in_use = 0;              ///< nodes in scope with pods other than DaemonSet and mirror pods
   double imbalance = 0;                       ///< of the nodes in use, in percentage points, at the same time
   std::int32_t nodes_freed = 0;               ///< by all finished rounds
   std::optional<base::TimePoint> planned_at;  ///< start of the last cycle that planned moves

@@ -27,7 +27,6 @@ struct SecretKey {
   friend bool operator==(const SecretKey&, const SecretKey&) = default;
 };
 
-/// HTTP(S) server with credentials.
 struct UsageEndpoint {
   std::string url;                          ///< http(s)://host[:port][/prefix]
   std::optional<SecretKey> bearer_token;    ///< either this, or basic_username and basic_password

@@ -24,7 +24,6 @@ enum class BlockerKind {
 };
 inline constexpr BlockerKind kLastBlockerKind = BlockerKind::kNamespace;
 
-/// "PodDisruptionBudget".
 std::string_view to_string(BlockerKind kind);
 std::optional<BlockerKind> parse_blocker_kind(std::string_view name);
 std::span<const Term<BlockerKind>> blocker_kinds();

@@ -42,7 +42,6 @@ enum class ConditionType {
 };
 inline constexpr ConditionType kLastConditionType = ConditionType::kSoftTaints;
 
-/// "SlotAcquired".
 std::string_view to_string(ConditionType type);
 std::optional<ConditionType> parse_condition_type(std::string_view name);
 std::span<const Term<ConditionType>> condition_types();

@@ -10,7 +10,6 @@ namespace api {
 
 /// Field `type` of an Event.
 enum class EventKind { kNormal, kWarning };
-/// "Normal", "Warning".
 std::string_view to_string(EventKind kind);
 
 /// Field `reason` of the Events that Evacuator publishes (docs/design/state-machine.md).
@@ -68,7 +67,6 @@ enum class EventReason {
 };
 inline constexpr EventReason kLastEventReason = EventReason::kClusterClaimed;
 
-/// "EvictionBlocked".
 std::string_view to_string(EventReason reason);
 std::optional<EventReason> parse_event_reason(std::string_view name);
 std::span<const Term<EventReason>> event_reasons();

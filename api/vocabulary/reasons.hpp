@@ -159,7 +159,6 @@ enum class Reason {
 };
 inline constexpr Reason kLastReason = Reason::kNotSettled;
 
-/// "WaitingForGroup".
 std::string_view to_string(Reason reason);
 std::optional<Reason> parse_reason(std::string_view name);
 std::span<const Term<Reason>> reasons();

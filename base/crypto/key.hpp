@@ -17,7 +17,6 @@ namespace signing {
 /// signature from being reused for another kind of object.
 std::string canonical(std::string_view purpose, std::initializer_list<std::string_view> fields);
 
-/// A secret signing key.
 class Key {
  public:
   static constexpr std::size_t kBytes = 32;  ///< size of a new key

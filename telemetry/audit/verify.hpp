@@ -41,7 +41,7 @@ struct FileReport {
 struct SignatureReport {
   std::uint64_t good = 0;                ///< number of heads with a valid signature
   std::uint64_t unknown_key = 0;         ///< number of heads signed with a key that was not given
-  std::uint64_t unknown_after_good = 0;  ///< those after the newest head with a valid signature
+  std::uint64_t unknown_after_good = 0;  ///< number of unknown_key heads after the newest valid head
   Head proven;  ///< newest head with a valid signature; the chain up to here was written by the operator
 };
 

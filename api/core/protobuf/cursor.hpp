@@ -47,7 +47,6 @@ class Cursor {
 enum class Taken { kYes, kShort, kMalformed };
 Taken take_varint(std::string_view& bytes, std::uint64_t& value);
 
-/// Appends a varint.
 void put_varint(std::string& to, std::uint64_t value);
 /// Appends `bytes` as a length-delimited field.
 void put_bytes(std::string& to, std::uint32_t number, std::string_view bytes);

@@ -63,7 +63,6 @@ class ProtoValue {
 /// Returns true if the type of the field uses this wire type.
 bool is_written_as(const protobuf::Field& field, protobuf::WireType type);
 
-/// Key and value of a map entry.
 struct ProtoEntry {
   std::string_view key;
   std::string_view value;
@@ -73,7 +72,6 @@ std::optional<ProtoEntry> read_entry(std::string_view bytes);
 /// Reads the text of a kQuantity, such as 250m.
 std::optional<std::string_view> read_quantity_text(std::string_view bytes);
 
-/// Value of a kIntOrString.
 struct ProtoIntOrString {
   bool is_text = false;
   std::int64_t number = 0;

@@ -7,7 +7,6 @@ namespace {
 
 constexpr std::size_t kPartsOfWeight = 16;  ///< parts per additional unit of weight
 
-/// Calls `each` with every pod (anti-)affinity term.
 template <typename F>
 void for_each_pod_term(const Affinity& affinity, F&& each) {
   for (const PodAffinityTerm& term : affinity.required_pod_affinity) each(term);
