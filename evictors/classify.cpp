@@ -104,8 +104,7 @@ Classification blocked(Class answer, const StatusView& view, api::Blocker by) {
 
 /// Webhook messages with a meaning that does not depend on the owner of the pod.
 constexpr std::array kWebhookTexts = {
-    KnownText{429, "Eviction request for target Pod", Class::kRetryLater, seconds(10)},  // passes once the pod's role
-                                                                                         // is known
+    KnownText{429, "Eviction request for target Pod", Class::kRetryLater, seconds(10)},  // until the pod's role is set
     KnownText{429, "is not live-migratable", Class::kNotEvictable, {}},
     KnownText{429, "cannot evict hotplug pod", Class::kNotEvictable, {}},
     KnownText{429, "failed getting owner for hotplug pod", Class::kRetryLater, seconds(10)},

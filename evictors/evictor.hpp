@@ -146,8 +146,7 @@ struct Probe {
   std::string adapter;                   ///< variant used, for status.adapter; empty if there is only one
   std::string reason;                    ///< human-readable reason if not supported
   std::optional<base::TimePoint> until;  ///< with kUnavailable: time of the next probe
-  bool hold = false;                     ///< with kUnavailable: wait for this evictor instead of trying the next in the
-                                         ///< chain
+  bool hold = false;                     ///< with kUnavailable: wait for this evictor, do not try the next one
 
   std::optional<base::seconds> total;  ///< total timeout that the remote side requires; limited by the spec's
   bool acknowledges = false;           ///< the remote side acknowledges a request in time, or it is not present
@@ -179,8 +178,8 @@ struct RemoteFailure {
   std::string message;
   bool retryable = false;
   bool try_next = false;  ///< continue with the next evictor of the chain at once, if there is one
-  api::Reason complete_reason = api::Reason::kHandoffFailed;  ///< reason of condition Complete if the failure ends the
-                                                              ///< Evacuation
+  /// Reason of condition Complete if the failure ends the Evacuation.
+  api::Reason complete_reason = api::Reason::kHandoffFailed;
   friend bool operator==(const RemoteFailure&, const RemoteFailure&) = default;
 };
 
@@ -191,8 +190,7 @@ struct Observation {
   bool ready = false;                   ///< safe to evict now; may be withdrawn
   bool vanished = false;                ///< the remote side dropped the request without moving the pod
   std::optional<RemoteFailure> failed;  ///< takes precedence over `ready`
-  std::string alive;                    ///< changes with every heartbeat of the remote side; timestamps in it are not
-                                        ///< trusted
+  std::string alive;                    ///< changes with every heartbeat; timestamps in it are not trusted
   std::optional<std::int32_t> progress;
   std::optional<base::TimePoint> expected_completion;  ///< for display only
   bool queued = false;        ///< only waits in the remote side's queue; pauses the total timeout
@@ -221,8 +219,7 @@ struct Verification {
   std::optional<api::OutcomeKind> kind;  ///< replaces outcome.kind, for example with kMigrated
   std::string message;                   ///< message of condition ReplacementReady
   std::optional<api::EvacuationReplacement> replacement;
-  std::optional<Action> action;              ///< call still to send (post hook, removal of a surplus replica), role
-                                             ///< kCleanUp
+  std::optional<Action> action;              ///< call to send (post hook, removal of a surplus replica), role kCleanUp
   bool unfinished = false;                   ///< phase Verifying lasts until `action` and what it started are done
   base::seconds extra{0};                    ///< time that `action` may take in addition to timeouts.verify
   std::optional<RemoteFailure> failed = {};  ///< ends the Evacuation as Failed although the pod has left

@@ -145,9 +145,7 @@ base::Result<RateLimiter::Permit> RateLimiter::wait_for_turn(std::unique_lock<st
 base::Result<RateLimiter::Permit> RateLimiter::acquire(Flow flow, std::stop_token stop) {
   std::unique_lock lock(mutex_);
   if (shut_down_ || stop.stop_requested()) return shutting_down();
-  if (flow == Flow::kLease)
-    return Permit(nullptr, flow);  // losing the lease is worse than exceeding the limit by one
-                                   // request
+  if (flow == Flow::kLease) return Permit(nullptr, flow);  // losing the lease is worse than exceeding the limit by one
   const base::TimePoint asked = clock_.now();
   auto permit = wait_for_turn(lock, flow, std::move(stop));
   if (permit) {

@@ -27,8 +27,7 @@ std::string_view content_type_of(PatchType kind) {
     case PatchType::kMerge: return "application/merge-patch+json";
     case PatchType::kJson: return "application/json-patch+json";
     case PatchType::kApply:
-      return "application/apply-patch+yaml";  // JSON is valid YAML; servers before 1.33 accept
-                                              // only this type
+      return "application/apply-patch+yaml";  // JSON is valid YAML; the only type before Kubernetes 1.33
   }
   std::abort();
 }

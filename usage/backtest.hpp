@@ -26,9 +26,10 @@ class BackTest {
   };
   /// Errors of one rule, in the unit of the values.
   struct Record {
-    float error = 0;      ///< mean absolute error
-    float bias = 0;       ///< average amount by which the uncorrected forecast was too low, close to the median because
-                          ///< rare surprises are clamped; 0 for uncorrected rules
+    float error = 0;  ///< mean absolute error
+    /// Average amount by which the uncorrected forecast was too low. Close to the median, because rare surprises are
+    /// clamped. 0 for uncorrected rules.
+    float bias = 0;
     float deviation = 0;  ///< mean absolute deviation around the bias
     float width = 0;      ///< distance of the percentile from the corrected forecast, in deviations
     std::uint32_t count = 0;
@@ -37,10 +38,10 @@ class BackTest {
   struct Settings {
     std::uint32_t horizon = 1;  ///< number of next values whose maximum is forecast
     double fading = 16;         ///< number of forecasts after which the weight of an error falls to about a third
-    double overlap = 1;         ///< number of forecasts that include the same value and so count as one observation; at
-                                ///< least 1
-    double share = 0.9;         ///< fraction of maxima that must be at or below Record::width
-    double width = 1.6;         ///< initial Record::width
+    /// Number of forecasts that include the same value and so count as one observation. At least 1.
+    double overlap = 1;
+    double share = 0.9;  ///< fraction of maxima that must be at or below Record::width
+    double width = 1.6;  ///< initial Record::width
   };
   explicit BackTest(const Settings& settings) : settings_(&settings) { reset(); }
   explicit BackTest(Settings&& settings) = delete;

@@ -31,12 +31,10 @@ inline constexpr std::size_t kModels = BackTest::kAsGiven;  ///< number of rules
 /// series, over the last days of the back-test.
 struct Forecast {
   double middle = kUnknown;          ///< median: equally likely to be too high or too low
-  double peak = kUnknown;            ///< forecast at the percentile in the settings, computed from the forecast's own
-                                     ///< errors; never negative
+  double peak = kUnknown;            ///< at the settings' percentile of the forecast's own errors; not negative
   double error = kUnknown;           ///< error of `middle`, kUnknown until enough forecasts were judged
   double naive_error = kUnknown;     ///< error of the forecast "same as now"
-  double seasonal_error = kUnknown;  ///< error of the forecast "same as this time yesterday", kUnknown before there was
-                                     ///< one
+  double seasonal_error = kUnknown;  ///< error of the forecast "same as this time yesterday", if there was one
   std::uint32_t judged = 0;          ///< number of judged forecasts
   ForecastRule rule = ForecastRule::kTrend;
   bool trusted =
@@ -134,8 +132,7 @@ struct ForecastQuality {
   std::uint32_t trusted = 0;
   std::uint32_t judged = 0;        ///< number of series with enough judged forecasts
   double to_now = kUnknown;        ///< relative to the error of "as now"
-  double to_yesterday = kUnknown;  ///< relative to the error of "as at this time yesterday", over the series that have
-                                   ///< one
+  double to_yesterday = kUnknown;  ///< relative to the error of "as at this time yesterday", where known
 };
 /// REQUIRES: the forecasts are of one column, so that their errors have the same unit.
 ForecastQuality quality_of(std::span<const Forecast> forecasts);

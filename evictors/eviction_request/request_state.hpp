@@ -16,8 +16,7 @@ struct RequestState {
     kUnread,     ///< no document yet
     kServed,     ///< also if the answer is unclear, because the call itself then gives a clear answer
     kNotServed,  ///< 404, or one of the two kinds is missing
-    kHidden,     ///< like kNotServed, but discovery lists the kinds: the answer is not the API server's, or the API
-                 ///< comes and goes
+    kHidden,     ///< like kNotServed, but contradicts discovery: another server answered, or the API comes and goes
     kForbidden,
   };
   enum class Presence {
@@ -30,8 +29,7 @@ struct RequestState {
   Presence presence = Presence::kUnknown;
   api::EvictionRequest request;                ///< set if kOurs or kForeign
   bool evictions_known = false;                ///< the list of labelled Evictions was read
-  bool all_evictions_known = false;            ///< the list without a selector was read, which is requested if the
-                                               ///< labelled list has no open Eviction
+  bool all_evictions_known = false;            ///< the full list was read, needed if the labelled one has none open
   std::vector<api::NativeEviction> evictions;  ///< Evictions of this pod's UID, oldest first
   std::string denied;  ///< action that RBAC denies, such as "delete evictionrequests"; empty if all are allowed
 

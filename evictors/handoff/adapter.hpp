@@ -15,8 +15,7 @@ namespace evictors::handoff {
 /// Parameters of stateful-handoff.
 inline constexpr std::string_view kAdapterParameter = "adapter";
 inline constexpr std::string_view kRequestParameter = "request";        ///< annotation | eviction
-inline constexpr std::string_view kSwitchoverParameter = "switchover";  ///< "true" allows writes to objects other than
-                                                                        ///< the pod
+inline constexpr std::string_view kSwitchoverParameter = "switchover";  ///< "true" allows writes to other objects
 inline constexpr std::string_view kServiceParameter = "service";        ///< reach Patroni through a configured service
 inline constexpr std::string_view kClusterLabelParameter =
     "clusterLabel";                                                   ///< Patroni: label key of the cluster's name

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Summary of the policy's hooks in the attempt's status, used if the policy is deleted before the attempt ends (ADR
-/// 0010). Pure; part of hooks.hpp.
+/// Summary of the policy's hooks in the attempt's status, used if the policy is deleted before the attempt ends
+/// (ADR 0010). Pure; part of hooks.hpp.
 
 #include <array>
 #include <optional>

@@ -27,8 +27,7 @@ struct PolicyHooks {
     kUnusable  ///< fail closed: the policy does not exist (any more), or cannot be decoded
   };
   State state = State::kNone;
-  api::EvacuationHooks hooks;  ///< with kUnusable: as recalled from status.refs, Jobs without template
-                               ///< (hook_memory.hpp)
+  api::EvacuationHooks hooks;  ///< with kUnusable: from status.refs, Jobs without template (hook_memory.hpp)
   bool remembered = false;     ///< with kUnusable: status.refs contains the hooks
   std::string problem;
 

@@ -55,9 +55,7 @@ Action create_migration(const EvictorContext& context, const std::string& vmi) {
   for (const auto& [key, value] : selector.value_or(std::vector<std::pair<std::string, std::string>>{}))
     spec["addedNodeSelector"][key] = value;
   Json labels = {{"evacuator.dev/evacuation-uid", context.evacuation.meta.uid}};
-  if (vmi.size() <= api::kMaxLabelValue)
-    labels["kubevirt.io/vmi-name"] = vmi;  // set here because KubeVirt may add it
-                                           // late
+  if (vmi.size() <= api::kMaxLabelValue) labels["kubevirt.io/vmi-name"] = vmi;  // KubeVirt may add it late
   Json annotations = {{api::well_known::kTokenAnnotation, context.evacuation.status.token}};
   const Json body = {{"apiVersion", kube::kVmims.api_version()},
                      {"kind", kube::kVmims.kind},

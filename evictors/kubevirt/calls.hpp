@@ -33,8 +33,7 @@ inline constexpr std::string_view kVmiUidRef = "vmiUid";
 inline constexpr std::string_view kMachineRef = "virtualMachine";
 inline constexpr std::string_view kStrategyRef = "evictionStrategy";
 inline constexpr std::string_view kMarkOwnedRef = "markOwned";    ///< "true" if Evacuator's call set the mark
-inline constexpr std::string_view kKnownRef = "finishedBefore";   ///< migrations finished before the request: UIDs, or
-                                                                  ///< "-"
+inline constexpr std::string_view kKnownRef = "finishedBefore";   ///< UIDs of earlier finished migrations, or "-"
 inline constexpr std::string_view kMigrationRef = "migration";    ///< name of the running migration
 inline constexpr std::string_view kVersionRef = "kubevirtMinor";  ///< minor of the last known version 1.<minor>
 inline constexpr std::string_view kNoCancelRef = "cancelUnsupported";

@@ -45,8 +45,7 @@ struct VmMove {
   std::string mode;
   std::string failure;
   std::string fingerprint;  ///< changes with every relevant change
-  bool ended = false;       ///< endTimestamp is set; after a success the guest runs on the target even before
-                            ///< `completed`
+  bool ended = false;       ///< endTimestamp is set; after a success the guest already runs on the target
   bool completed = false;
   bool failed = false;
 };
@@ -68,15 +67,13 @@ struct VmFacts {
   std::string machine;     ///< the VirtualMachine that owns the VMI, empty for a bare VMI
   std::string active_uid;  ///< UID of the pod that runs on `node`
   std::optional<std::int64_t> memory_bytes;
-  std::int64_t disk_bytes = 0;  ///< disk bytes that a migration copies in addition to the memory, as far as the VMI
-                                ///< shows them
+  std::int64_t disk_bytes = 0;  ///< disk bytes that a migration copies in addition, as far as the VMI shows them
   bool can_migrate = false;     ///< condition LiveMigratable is True
   bool cannot_migrate = false;  ///< condition LiveMigratable is False; absent while the guest boots
   std::string why_not;          ///< "<reason>: <message>" of the condition if it is False
-  std::vector<std::pair<std::string, std::string>> node_selector;  ///< the VMI's own nodeSelector, which takes
-                                                                   ///< precedence over addedNodeSelector
-  MigrationSettings settings;  ///< settings that KubeVirt resolved for the VM's last migration from cluster and
-                               ///< MigrationPolicy
+  /// The VMI's own nodeSelector, which takes precedence over addedNodeSelector.
+  std::vector<std::pair<std::string, std::string>> node_selector;
+  MigrationSettings settings;  ///< resolved by KubeVirt for the last migration from cluster and MigrationPolicy
   VmMove move;
 };
 

@@ -40,9 +40,7 @@ bool evacuates(const EvictorContext& context, const Migration& migration) {
 
 bool mark_is_ours(const EvictorContext& context) {
   if (const auto ref = context.ref(kMarkOwnedRef); !ref.empty()) return ref == "true";
-  if (intent_of(context, kCancelEvacuation) || intent_of(context, kDeleteMigration))
-    return true;  // only sent for
-                  // Evacuator's own mark
+  if (intent_of(context, kCancelEvacuation) || intent_of(context, kDeleteMigration)) return true;  // own mark only
   const auto* asked = intent_of(context, kPostEviction);
   return asked && set_the_mark(*asked);
 }

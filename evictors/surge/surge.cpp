@@ -77,8 +77,7 @@ api::FieldErrors SurgeEvictor::validate(const std::vector<std::pair<std::string,
 std::vector<Read> SurgeEvictor::reads(const EvictorContext& context) const {
   const api::EvacuationPhase phase = context.evacuation.status.phase;
   const bool between = phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
-  const bool chosen = context.evacuation.status.evictor == kName && !between;  // between attempts, the next one chooses
-                                                                               // again
+  const bool chosen = context.evacuation.status.evictor == kName && !between;  // the next attempt chooses again
   if (!context.pod && context.ref(kRefName).empty()) return {};
   if (context.pod && context.pod->is_terminal() && !chosen) return {};
   return wanted_reads(context, !chosen);

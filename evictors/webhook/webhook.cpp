@@ -28,8 +28,7 @@ constexpr std::string_view kStatusRead = "status";
 // Keys of status.refs.
 constexpr std::string_view kStateRef = "state";           ///< furthest state that the service reported
 constexpr std::string_view kEvictByRef = "evictBy";       ///< fixed by the service's first answer
-constexpr std::string_view kMovedRef = "movedSince";      ///< time since which the service reports Moved while the pod
-                                                          ///< still exists
+constexpr std::string_view kMovedRef = "movedSince";      ///< time since which Moved is reported but the pod exists
 constexpr std::string_view kTroubleRef = "troubleSince";  ///< time since which there has been no usable answer
 constexpr std::string_view kNoAbortRef = "abortRefused";  ///< the service answered 409 to DELETE
 constexpr std::string_view kAbortRef = "abortSent";       ///< time at which the service last accepted a DELETE

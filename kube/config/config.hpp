@@ -23,8 +23,7 @@ struct Config {
   bool insecure_skip_tls_verify = false;
   std::string ca_pem;     ///< if empty and without ca_file, the system's roots apply
   std::string ca_file;    ///< read again for every new connection; "" if ca_pem is set
-  std::string proxy_url;  ///< http://[user:password@]host:port (CONNECT), from kubeconfig or environment; empty for
-                          ///< none
+  std::string proxy_url;  ///< http://[user:password@]host:port (CONNECT), from kubeconfig or environment; may be empty
   std::string default_namespace = "default";
   std::string source;  ///< for messages: "context kind-x of /home/a/.kube/config", "the pod's service account"
   std::shared_ptr<Credentials> credentials;  ///< never nullptr

@@ -67,7 +67,7 @@ bool is_loopback(const std::string& host, const std::optional<Address>& address)
   return is_mapped(*address) ? (*address)[12] == 127 : same_prefix(*address, *address_of("::1"), 128);
 }
 
-/// Returns true if the CIDR `entry` contains `address`. Returns false if `entry` is not a CIDR.
+/// Returns true if the CIDR `entry` ("10.0.0.0/8") contains `address`. Returns false if `entry` is not a CIDR.
 bool in_network(std::string_view entry, const Address& address) {
   const auto slash = entry.find('/');
   if (slash == std::string_view::npos) return false;

@@ -26,14 +26,11 @@ struct HttpTransportOptions {
   base::milliseconds handshake_timeout{10'000};  ///< for TLS, and for the proxy's answer
   base::milliseconds watch_idle{150'000};        ///< a watch without any byte for this long counts as broken
   base::milliseconds keep_alive{60'000};         ///< maximum idle time of a reused connection (servers close at 90 s)
-  std::size_t max_list_bytes = std::size_t{64} << 20;  ///< limit per page; after a larger one the list continues with
-                                                       ///< smaller pages
+  std::size_t max_list_bytes = std::size_t{64} << 20;  ///< per page; a longer list continues with smaller pages
   std::size_t max_body_bytes = std::size_t{32} << 20;
   std::size_t max_watch_line = std::size_t{64} << 20;
-  std::size_t watch_queue_bytes = std::size_t{4} << 20;  ///< maximum bytes buffered for next(); beyond it the socket is
-                                                         ///< not read
-  std::size_t list_queue_bytes = std::size_t{1} << 20;   ///< like watch_queue_bytes, for a streamed list, which the
-                                                         ///< server sends at once
+  std::size_t watch_queue_bytes = std::size_t{4} << 20;  ///< maximum bytes read ahead of next()
+  std::size_t list_queue_bytes = std::size_t{1} << 20;   ///< as watch_queue_bytes, for streamed lists
   std::string user_agent = "evacuator/" EVACUATOR_VERSION " (linux)";
   /// Additional headers of every request. If set, Asio + Beast carries all requests.
   std::vector<std::pair<std::string, std::string>> headers{};

@@ -37,8 +37,7 @@ struct Event {
   std::optional<EventObject> related{};
   bool also_on_related = false;  ///< published a second time, with `regarding` and `related` exchanged
   bool is_manual = false;        ///< the Event is about a manual Evacuation; not sent to the server
-  bool is_refusal = false;       ///< the Event is about an Evacuation that failed before its first attempt; not sent to
-                                 ///< the server
+  bool is_refusal = false;       ///< about an Evacuation that failed before its first attempt; not sent to the server
 
   static Event normal(api::EventReason reason, std::string note) { return of(EventKind::kNormal, reason, note); }
   static Event warning(api::EventReason reason, std::string note) { return of(EventKind::kWarning, reason, note); }

@@ -55,9 +55,7 @@ EventObject event_object(const ResourceType& type, const api::ObjectKey& key, co
 EventCorrelator::EventCorrelator(EventOptions options) : options_(std::move(options)) {}
 
 bool EventCorrelator::may_speak(const EventObject& object, base::TimePoint now) {
-  if (buckets_.size() >= kMaxObjects && !buckets_.contains(object))
-    buckets_.clear();  // bounds memory; resetting the
-                       // limits is acceptable
+  if (buckets_.size() >= kMaxObjects && !buckets_.contains(object)) buckets_.clear();  // bounds memory
   const auto at = buckets_.try_emplace(object, options_.per_object_qps, options_.per_object_burst).first;
   return at->second.try_take(now);
 }
@@ -287,9 +285,7 @@ void EventRecorder::run(std::stop_token stop) {
   }
   patient_ = false;
   while (const auto event = next({})) {
-    if (const auto sent = handle(*event); !sent && base::is_retriable(sent.error().code))
-      return;  // the server is
-               // unreachable
+    if (const auto sent = handle(*event); !sent && base::is_retriable(sent.error().code)) return;  // server unreachable
   }
   (void)write_series(true);
 }

@@ -26,7 +26,7 @@ struct EventOptions {
   std::string controller = "evacuator.dev/evacuator";  ///< reportingController
   std::string instance;                                ///< reportingInstance: the pod's name
   std::size_t queue_limit = 1000;
-  std::size_t series_limit = 4096;          ///< number of remembered series; the oldest is dropped
+  std::size_t series_limit = 4096;          ///< maximum number of series; the oldest is dropped
   base::seconds series_gap{360};            ///< a repetition after a longer gap starts a new Event
   base::seconds series_write_interval{10};  ///< minimum interval between writes of a series
   double per_object_qps = 1.0 / 30;

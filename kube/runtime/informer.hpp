@@ -53,9 +53,9 @@ struct ReflectorOptions {
   /// If set, lists come as the beginning of the following watch where the server supports it. After a failure the next
   /// list is paged. nullptr disables this.
   std::shared_ptr<StreamedLists> streamed_lists{};
-  base::seconds watch_timeout{300};         ///< requested from the server; jitter may double it
-  base::milliseconds idle_timeout{90'000};  ///< time without any data, including bookmarks, after which the watch is
-                                            ///< closed and resumed
+  base::seconds watch_timeout{300};  ///< requested from the server; jitter may double it
+  /// Time without any data, including bookmarks, after which the watch is closed and resumed.
+  base::milliseconds idle_timeout{90'000};
   base::milliseconds backoff_min{200};
   base::milliseconds backoff_max{30'000};
   std::uint64_t jitter_seed = 1;

@@ -22,8 +22,7 @@ struct LeaderOptions {
   std::string name = "evacuator";
   std::string identity;                       ///< unique per process: "<pod name>_<random>"
   base::milliseconds lease_duration{15'000};  ///< time that other candidates wait after the last change they saw
-  base::milliseconds renew_deadline{10'000};  ///< time after the last successful renewal at which this process stops
-                                              ///< acting as leader
+  base::milliseconds renew_deadline{10'000};  ///< time after the last renewal at which this process stops leading
   base::milliseconds retry_period{2'000};
 };
 /// Returns nullopt if the options are valid: names are set, and retry_period < renew_deadline < lease_duration.

@@ -310,8 +310,7 @@ bool Reflector::Impl::end_stream(const base::Error& error, base::TimePoint now) 
   if (std::holds_alternative<Watching>(state)) {
     log.debug("watch ended", {base::kv("error", error)});
     advance(StreamEnded{now - opened_at < kAtOnce});
-  } else if (error.code == base::ErrorCode::kCancelled) {  // cancelled by a stop, or by the relist that this list
-                                                           // satisfies
+  } else if (error.code == base::ErrorCode::kCancelled) {  // by a stop, or by the relist that this list satisfies
     state = MustList{failures_of(state)};
     close_stream();
   } else {

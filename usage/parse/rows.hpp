@@ -63,8 +63,7 @@ struct Rows {
     Texts names;
     NumberedTexts namespaces;
   };
-  std::shared_ptr<Names> names = std::make_shared<Names>();  ///< copy this pointer together with rows, which refer to
-                                                             ///< it
+  std::shared_ptr<Names> names = std::make_shared<Names>();  ///< rows refer to it: copy it with them
 };
 
 /// Returns the value. Counts NaN, infinite and negative values and returns kUnknown for them.
