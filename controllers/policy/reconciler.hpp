@@ -41,8 +41,8 @@ class OnceRun;
 
 /// Reconciles DeschedulerPolicies: plans a cycle when one is due, creates the Evacuations, and writes the status once.
 /// Observe → decide (decide.hpp, cycle.hpp) → act. Several threads may call reconcile(), each for another policy. They
-/// hold the policy lock, except during a search, while which other policies are reconciled. Only one search runs at a
-/// time.
+/// hold the policy lock, except during a search, so that other policies are reconciled meanwhile. Only one search runs
+/// at a time.
 class PolicyReconciler {
  public:
   struct Dependencies {
@@ -87,7 +87,8 @@ class PolicyReconciler {
     std::vector<std::string> namespaces_without_hints = {};
     /// Receives the traces of cycles; nullptr disables tracing.
     SpanSink* spans = nullptr;
-    /// If set, each policy has exactly one cycle, immediately and regardless of its schedule, which is reported here.
+    /// If set, each policy has exactly one cycle, immediately and regardless of its interval or cron expression,
+    /// which is reported here.
     OnceRun* once = nullptr;
   };
 
