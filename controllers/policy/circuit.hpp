@@ -29,7 +29,7 @@ class SeenVerdicts {
 
 /// Returns the circuit state that follows from the policy's Evacuations. Processes those that finished since
 /// `before.counted_until`, ordered by end:
-/// * A success resets the number of consecutive failures.
+/// * A success resets the number of consecutive failures, unless the circuit is open.
 /// * A replacement that never got Ready (T34) or is back on the source node counts as a failure; the latter not for
 ///   strategies that renew pods wherever they run.
 /// * An evacuation that did not move a pod is ignored.

@@ -329,7 +329,8 @@ std::optional<Step> return_slot_without_progress(StatusBuilder& builder);
 std::optional<Step> regain_slot(StatusBuilder& builder, const evictors::Action& action);
 /// T39: clears the wait for a slot.
 void stop_waiting_for_slot(StatusBuilder& builder);
-/// T38: releases the slot of a pod that has been terminating for too long while others wait. Never returns a step.
+/// T38: a pod that has been terminating for too long while others wait counts for its workload only. Never returns a
+/// step.
 std::optional<Step> stop_counting_departure(StatusBuilder& builder);
 /// T16, T18–T20: copies the state of the remote side.
 std::optional<Step> follow_remote(StatusBuilder& builder, const evictors::Observation& remote);
