@@ -110,7 +110,6 @@ std::string words_about_node(const planning::Plan& plan, const std::string& node
   return words;
 }
 
-/// Describes the consequence of a nomination.
 std::string nominated_words(const PolicyOpinion& opinion) {
   const bool only_says_so = opinion.suspended || opinion.mode == api::PolicyMode::kDryRun;
   if (!only_says_so) return fmt::format("policy {} moves it in its next cycle", opinion.policy);
