@@ -20,7 +20,6 @@ struct CommandWords {
 /// Returns the subcommands of the parser with their flags.
 std::vector<CommandWords> describe(const CLI::App& app);
 
-/// Returns a completion script for bash, zsh or fish.
 std::string completion_script(const std::string& shell, const std::vector<CommandWords>& commands);
 
 }  // namespace cmd

@@ -14,7 +14,7 @@ class Interrupted {
   Interrupted& operator=(const Interrupted&) = delete;
 
   bool yet() const;
-  /// Waits up to `at_most` for a signal. Returns true if one has arrived.
+  /// Returns true if a signal has arrived.
   bool wait(base::milliseconds at_most) const;
 
  private:

@@ -47,7 +47,6 @@ class Agenda {
     order_.clear();
   }
 
-  /// Removes and returns the keys due at `now`.
   std::vector<Key> take_due(base::TimePoint now) {
     std::vector<Key> due;
     while (!order_.empty() && order_.begin()->first <= now) {

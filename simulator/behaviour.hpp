@@ -54,13 +54,11 @@ inline constexpr std::string_view kDead =
 inline constexpr std::string_view kZonal =
     "simulator.evacuator.dev/zonal";  ///< if present, the volume is in the zone of the first pod that uses it
 
-/// Returns true if the object has the annotation with any value.
 bool is_set(const api::Json& object, std::string_view annotation);
 /// Returns the duration in the annotation, nullopt if it is absent, malformed or negative.
 std::optional<base::Duration> duration_of(const api::Json& object, std::string_view annotation);
 /// Parses "2", "0.5" or Go's "1m30s". Returns nullopt for negative durations and for more than ten years.
 std::optional<base::Duration> parse_duration(std::string_view text);
-/// Returns the integer in the annotation, or `otherwise`.
 int integer_of(const api::Json& object, std::string_view annotation, int otherwise);
 
 }  // namespace simulator::behaviour

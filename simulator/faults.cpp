@@ -98,7 +98,6 @@ std::vector<FaultRule> Faults::rules() const {
   return rules_;
 }
 
-/// Returns a random number in [0, 1).
 double Faults::draw() {
   constexpr double kSteps = 1 << 24;  // scaled here because standard distributions differ between libraries
   return static_cast<double>(random_() >> 40) / kSteps;

@@ -62,7 +62,6 @@ api::Json& add_claim(api::Json& stateful_set, std::string_view name, std::string
 
 /// Returns the type of the object by apiVersion and kind, nullopt if the simulator's actors do not know it.
 std::optional<kube::ResourceType> resource_type_of(const api::Json& object);
-/// Returns every type that resource_type_of() knows.
 const std::vector<kube::ResourceType>& known_types();
 
 /// Adds what the API server adds to a new object of that kind: defaults and, for pods, priority by class, QoS class,

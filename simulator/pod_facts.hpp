@@ -17,7 +17,6 @@
 
 namespace simulator {
 
-/// Summary of a pod.
 struct PodFacts {
   api::ObjectKey key;
   std::string uid;
@@ -41,7 +40,6 @@ struct PodFacts {
 };
 PodFacts facts_of(const api::Json& pod);
 
-/// Returns metadata.namespace and metadata.name.
 api::ObjectKey key_of(const api::Json& object);
 std::string uid_of(const api::Json& object);
 bool is_terminating(const api::Json& object);

@@ -41,7 +41,6 @@ struct Preconditions {
   std::string resource_version;
 };
 
-/// Result of a list with its revision.
 struct Listing {
   std::vector<Object> items;
   std::uint64_t revision = 0;
@@ -93,7 +92,6 @@ class Store {
   base::Result<Object> remove(const kube::ResourceType& type, const api::ObjectKey& key,
                               const Preconditions& expected = {}, std::optional<std::int64_t> grace_seconds = {});
 
-  /// Returns the revision of the newest change.
   std::uint64_t revision() const;
   /// Returns the changes after `revision`, oldest first, of one resource or (nullptr) of all. Returns kGone if the
   /// journal does not reach back to it.

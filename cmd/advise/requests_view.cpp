@@ -29,7 +29,6 @@ std::string workload_text(const Advice& advice) {
   return plain_text(advice.key.workload.kind + "/" + advice.key.workload.name);
 }
 
-/// Formats a saving, such as "1.2 cores" or "-0.3 cores". Returns an empty string for no saving.
 std::string saving_text(const Advice& advice) {
   const double cores = advising::cpu_saving(advice);
   const double gib = advising::memory_saving(advice) / kGiB;

@@ -24,7 +24,6 @@ inline constexpr int kOldestChartWithTimeZone = 29;  ///< time zone of a CronJob
 inline constexpr std::string_view kChartSchedule = "*/2 * * * *";
 inline constexpr std::string_view kChartInterval = "5m";
 
-/// Returns the chart's default deschedulerPolicy.
 Json default_chart_policy(int minor);
 
 /// Merges defaults under values like Helm: maps are merged, a null deletes, other user values win. Calls `added` for

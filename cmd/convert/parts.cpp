@@ -359,7 +359,7 @@ void finish_leniently(StrictObject& object, Workbench& bench) {
 
 namespace {
 
-/// Reads a limit. A limit above the maximum is omitted with a note.
+/// Reads a limit. Omits a limit above the maximum, with a note.
 void read_limit(StrictObject& policy, const char* theirs, const char* ours, Draft& common, Workbench& bench) {
   std::optional<std::uint32_t> limit;
   policy.read(theirs, limit);

@@ -16,7 +16,7 @@
 
 namespace api {
 
-/// Functions of higher layers, which api must not include.
+/// Functions of other packages, passed in so that this converter does not depend on them.
 struct StrategyCatalogue {
   std::vector<std::string_view> names;
   /// Validates the args of strategies. Errors have paths that begin with "spec.strategies[0].args"; empty if valid.

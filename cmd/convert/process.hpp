@@ -17,7 +17,6 @@ std::optional<base::seconds> period_of_cron(std::string_view cron);
 
 void set_interval(base::seconds interval, const FieldPath& at, Draft& common);
 
-/// Schedule of a CronJob.
 struct CronSchedule {
   std::string cron;
   std::string time_zone;  ///< if empty, that of kube-controller-manager

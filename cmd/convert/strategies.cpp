@@ -16,7 +16,7 @@ struct LegacyParam {
   std::string_view name;
   std::string_view strategy;
 };
-/// Objects whose members became the args.
+/// Params whose members became the args.
 constexpr std::array kNestedParams = {
     LegacyParam{"removeDuplicates", "RemoveDuplicates"},
     LegacyParam{"nodeResourceUtilizationThresholds", "LowNodeUtilization"},
@@ -38,7 +38,6 @@ constexpr std::array<std::string_view, 4> kEvictorSwitches = {"evictFailedBarePo
 bool is_utilization(std::string_view strategy) { return strategy.ends_with("NodeUtilization"); }
 bool takes_labels(std::string_view strategy) { return strategy != "RemoveDuplicates" && !is_utilization(strategy); }
 
-/// Reads one entry of `strategies`.
 class LegacyStrategyReader {
  public:
   LegacyStrategyReader(std::string name, const Json& json, const FieldPath& at, Workbench& bench)

@@ -14,7 +14,6 @@ namespace {
 constexpr int kDeepestList = 4;
 constexpr std::string_view kPolicyFile = "--policy-config-file";
 
-/// Returns `object[member][key]` if it is a string.
 std::optional<std::string> string_at(const Json& object, std::string_view member, const std::string& key) {
   const Json* value = find_at(object, {member, key});
   return value != nullptr && value->is_string() ? std::optional(value->get<std::string>()) : std::nullopt;

@@ -34,7 +34,6 @@ bool has_some(const Json& json, const char* name) {
   return found != json.end() && !found->is_null() && !found->empty();
 }
 
-/// Reads values written as text.
 void read_text(const Json& holder, const char* name, const FieldPath& at, WrappedValues& into, Workbench& bench) {
   const auto text = holder.find(name);
   if (text == holder.end() || text->is_null()) return;

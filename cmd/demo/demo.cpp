@@ -120,7 +120,7 @@ std::string utilization_of(kube::Client& client) {
   return table.render("  ");
 }
 
-/// Renders the published plan of a policy, empty if there is none.
+/// Renders the published plan of a policy, empty if no plan is published.
 std::string plan_of(kube::Client& client, const std::string& name) {
   const auto text = client.get(kube::kPolicies, {"", name});
   if (!text) return {};

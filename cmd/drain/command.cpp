@@ -47,7 +47,6 @@ std::string plan_table(const DrainPlan& plan) {
   return table.render("  ");
 }
 
-/// Implements `kubectl evacuator node`.
 class NodeCommand {
  public:
   NodeCommand(Session& session, const NodeOptions& options) : session_(session), io_(session.io()), options_(options) {}

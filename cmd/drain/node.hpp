@@ -10,7 +10,7 @@
 
 namespace cmd::plugin {
 
-/// Returns the pods on a node, in all namespaces.
+/// Returns the pods on a node in all namespaces.
 base::Result<std::vector<api::Pod>> pods_on_node(Session& session, const std::string& node,
                                                  const std::string& pod_selector = {});
 /// Returns the readable PodGroups of scheduling.k8s.io in the namespaces of pods that reference one. Returns nullopt if

@@ -34,7 +34,7 @@ struct PodGroupRest {
 /// an attempt keeps the members it started with and does not wait for replacements. Pure.
 std::vector<PodGroupRest> rests_of_pod_groups(const std::vector<api::Pod>& chosen, const PodGroupWorld& world);
 
-/// Returns true if `pods` contains the pod, compared by UID.
+/// Compares by UID.
 bool is_among(const std::vector<api::Pod>& pods, const api::Pod& pod);
 
 /// Returns a text such as "train-1 (node-b), train-2 (node-c) and 4 more".
@@ -42,7 +42,6 @@ std::string members_text(const std::vector<api::Pod>& pods);
 /// Returns why the group cannot leave as a whole under any flags, an empty string if it can. Pure.
 std::string objection_to(const PodGroupRest& rest);
 
-/// The flag that requests whole groups.
 inline constexpr std::string_view kWholeGroup = "--whole-group";
 
 /// Completes a drain plan. With `whole_groups`, the missing members follow the first member of their group, with its

@@ -19,7 +19,6 @@ PodProgress standing_of(const api::Evacuation& evacuation);
 std::string_view to_string(PodProgress standing);
 Tone tone_of(PodProgress standing);
 
-/// A blocker shared by several Evacuations.
 struct SharedBlocker {
   std::string what;  ///< "PDB api (needs 3, has 3)"
   std::size_t pods = 0;
@@ -41,7 +40,6 @@ struct Progress {
   friend bool operator==(const Progress&, const Progress&) = default;
 };
 
-/// Returns the newest Evacuation of each pod.
 std::vector<api::Evacuation> newest_per_pod(std::vector<api::Evacuation> evacuations);
 /// REQUIRES: at most one Evacuation per pod.
 Progress progress_of(const std::vector<api::Evacuation>& evacuations);

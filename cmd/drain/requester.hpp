@@ -43,7 +43,6 @@ std::string words_for(const RequestOutcome& asked);
 
 EvacuationRequest evacuation_request_of(Session& session, const RequestOptions& options);
 
-/// Returns the objects for the flag -o.
 std::vector<api::Json> raw_objects(const std::vector<StoredEvacuation>& stored);
 
 /// Merge patches that set spec.cancel, and clear spec.suspend.

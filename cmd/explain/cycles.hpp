@@ -30,7 +30,6 @@ struct CycleVerdict {
 std::vector<CycleVerdict> cycle_verdicts(const std::vector<api::DeschedulerPolicy>& policies, const api::ObjectKey& pod,
                                          const std::string& uid);
 
-/// Returns one line of text.
 std::string cycle_text(const CycleVerdict& verdict, base::TimePoint now);
 api::Json cycle_json(const CycleVerdict& verdict);
 

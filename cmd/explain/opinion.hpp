@@ -62,7 +62,6 @@ struct BudgetFact {
 std::vector<BudgetFact> budgets_of(const api::Pod& pod, const std::vector<api::PodDisruptionBudget>& budgets,
                                    const scheduling::SnapshotInput::List<api::Pod>& pods = {});
 
-/// A decision about the pod in the audit log.
 struct PastDecision {
   base::TimePoint time{};
   std::string policy;    ///< empty if no policy was involved
@@ -99,7 +98,6 @@ void ask_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
 /// Assigns the Evacuations that concern the pod to `of_pod` and `made_it`.
 void sort_out(Explanation& explanation, const std::vector<api::Evacuation>& evacuations);
 
-/// Returns a one-sentence conclusion.
 std::string conclusion(const Explanation& explanation);
 
 std::string render(const Explanation& explanation, base::TimePoint now, bool colour);

@@ -86,7 +86,6 @@ std::optional<LoadModel::Node> node_of(const MeasuredUsage& measured, const Meas
   return made;
 }
 
-/// Mean over several pods, by resource.
 struct Mean {
   std::vector<double> sums;
   std::vector<double> counts;

@@ -12,7 +12,6 @@ namespace cmd {
 /// runs and other future times, annotations, and specs except for a Lease's.
 class NewestTime {
  public:
-  /// Examines a Kubernetes object of that kind.
   void look_at(const api::Json& object, const std::string& kind);
 
   const std::optional<base::TimePoint>& time() const { return time_; }

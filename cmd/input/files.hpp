@@ -20,7 +20,6 @@ base::Result<std::string> read_text_file(const std::string& path, std::size_t li
 /// Converts bytes in memory like read_text_file(). Errors name no file.
 base::Result<std::string> text_of(std::string bytes, std::size_t limit);
 
-/// Files that a path refers to.
 struct FileSet {
   std::vector<std::string> files;  ///< sorted by name
   int foreign = 0;                 ///< number of files in a directory whose name is neither JSON nor YAML

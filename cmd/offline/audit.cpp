@@ -99,7 +99,6 @@ void print_place(const char* what, const audit::Break& at) {
   print_out("{}: {}:{}: seq {}: {}\n", what, at.file, at.line, at.seq, at.problem);
 }
 
-/// Prints what an intact chain proves and what it does not prove.
 void print_proof(const audit::VerifyReport& report, const AuditVerifyOptions& options) {
   const auto line = [](bool proven, const std::string& text) {
     print_out("  {} {}\n", proven ? "proven:    " : "not proven:", text);

@@ -12,7 +12,6 @@ namespace cmd {
 /// other than TERM=dumb, unless NO_COLOR is set (https://no-color.org); without a terminal the width of COLUMNS, or 80.
 reporting::BlockStyle block_style(const kube::Environment& environment, std::optional<std::size_t> terminal_columns);
 
-/// Returns the style for standard output of this process.
 reporting::BlockStyle process_block_style();
 
 }  // namespace cmd

@@ -64,7 +64,7 @@ bool is_known(const std::string& kind, const std::string& version) {
 /// Collects decoded objects and skips duplicates.
 class DumpBuilder {
  public:
-  /// Adds the items of a list or a bare array, or a single object.
+  /// Adds the items of a list or array, or a single object.
   base::Status add(const api::Json& document, const api::FieldPath& at) {
     return for_each_object(document, at, [this](const Listed& listed) { return take(listed); });
   }

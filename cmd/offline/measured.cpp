@@ -134,7 +134,6 @@ std::optional<double> percent_of(std::int64_t amount, bool is_percent, std::int6
   return whole > 0 ? std::optional(static_cast<double>(amount) / static_cast<double>(whole) * 100) : std::nullopt;
 }
 
-/// A node of the cluster with its measurement.
 struct Measurement {
   scheduling::NodeIndex index;
   std::string name;
@@ -190,7 +189,6 @@ std::string percent_text(std::optional<double> percent, const char* otherwise) {
   return percent ? fmt::format("{:.0f}%", *percent) : otherwise;
 }
 
-/// Returns the complaints about the n-th source.
 std::vector<std::string> complaints_about(const UsageAnswers& measured, std::size_t n) {
   return n < measured.complaints.size() ? measured.complaints[n] : std::vector<std::string>();
 }

@@ -20,7 +20,6 @@ namespace {
 
 constexpr std::string_view kKind = "DeschedulerPolicy";
 
-/// A policy in a file, before it is decoded.
 struct PolicyObject {
   const api::Json* object;
   std::string place;    ///< path in the file, empty for the only document

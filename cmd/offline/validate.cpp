@@ -21,7 +21,6 @@
 namespace cmd {
 namespace {
 
-/// Result of checking one object of a file.
 struct Finding {
   std::string file;
   std::string object;  ///< "DeschedulerPolicy balance"

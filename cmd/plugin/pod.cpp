@@ -13,7 +13,6 @@
 namespace cmd::plugin {
 namespace {
 
-/// Implements `kubectl evacuator pod`.
 class PodCommand {
  public:
   PodCommand(Session& session, const PodOptions& options)

@@ -45,7 +45,6 @@ class Leadership {
   bool owns_cluster() const { return !claim_ || claim_->may_act(); }
   /// Returns true if another installation is known to serve the cluster.
   bool stays_out() const { return claim_ && claim_->state() == controllers::ClusterClaim::State::kOthers; }
-  /// Returns true if the Lease was lost.
   bool is_lost() const { return lost_; }
   /// Returns OK if this installation serves the cluster. The error names the other installation, or reports that it is
   /// unknown.

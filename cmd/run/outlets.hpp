@@ -35,7 +35,6 @@ class Outlets {
   void start();
   /// Stops notifications and traces. Later Events are still recorded, but not sent as notifications.
   void stop_messages();
-  /// Stops Events.
   void stop_events();
 
   /// Sink for Events of the reconcilers, which can also trigger notifications.

@@ -35,7 +35,7 @@ class Servers {
     base::Log log;
     controllers::HealthChecks checks;
     std::function<void()> refresh_metrics;  ///< called before metrics are served
-    /// Webhooks by path.
+    /// By path.
     std::map<std::string, controllers::WebhookServer::Answer> webhooks;
   };
   /// All references must outlive this object.

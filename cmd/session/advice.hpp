@@ -13,7 +13,6 @@
 
 namespace cmd::plugin {
 
-/// The call that failed.
 struct Attempt {
   std::string verb;  ///< RBAC verb: get, list, create, patch
   kube::ResourceType type;

@@ -22,7 +22,6 @@ struct LiveCluster {
 };
 LiveCluster read_cluster(Session& session, const std::string& ns);
 
-/// Returns the budgets of one namespace.
 base::Result<std::vector<api::PodDisruptionBudget>> budgets_in(Session& session, const std::string& ns);
 
 }  // namespace cmd::plugin

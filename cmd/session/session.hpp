@@ -97,10 +97,8 @@ int fail(Io& io, const base::Error& error);
 
 /// Prints objects as a List in JSON or YAML, or as lines "evacuation.evacuator.dev/NAME".
 void print_objects(Io& io, const std::string& format, const std::vector<api::Json>& objects);
-/// Prints a single value as JSON or YAML.
 void print_value(Io& io, const std::string& format, const api::Json& value);
 
-/// Returns "evacuation.evacuator.dev/NAME".
 std::string resource_name(const api::ObjectKey& evacuation);
 
 }  // namespace cmd::plugin

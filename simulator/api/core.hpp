@@ -44,7 +44,6 @@ struct ApiCore {
   std::mutex housekeeping;
 };
 
-/// State of one request.
 struct Call {
   const kube::Request& request;
   const User& user;
@@ -64,7 +63,7 @@ kube::Response get_object(ApiCore& core, const Call& call);
 kube::Response list_objects(ApiCore& core, const Call& call);
 /// Returns the revision that a list must show, nullopt for the current one. Returns 504 for a future revision.
 Outcome<std::optional<std::uint64_t>> wanted_revision(ApiCore& core, const Call& call);
-/// Returns all objects that a list request selects.
+/// Ignores paging.
 Outcome<std::vector<Object>> select_objects(ApiCore& core, const Call& call);
 
 // --- write.cpp
@@ -85,7 +84,6 @@ CheckResult check_namespace(ApiCore& core, const Call& call, const std::string& 
 /// Applies defaults, prunes and validates `after` (storage version), then runs the validators. `before` is nullptr on
 /// create.
 CheckResult check_object(ApiCore& core, const Call& call, const api::Json* before, api::Json& after);
-/// Calls the admission webhooks.
 CheckResult admit(ApiCore& core, const Call& call, std::string_view verb, const api::Json* object,
                   const api::Json* old_object);
 

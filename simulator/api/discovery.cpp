@@ -77,7 +77,6 @@ Json resource_list(const ApiCore& core, const std::string& group, const std::str
           {"resources", std::move(list)}};
 }
 
-/// Lists the review resources, since the server answers them.
 Json authorization_list() {
   return {{"kind", "APIResourceList"},
           {"apiVersion", "v1"},

@@ -77,7 +77,6 @@ Failure from_store(const base::Error& error, std::string_view group, std::string
 api::Json status_object(const Failure& failure);
 kube::Response to_response(const Failure& failure);
 kube::Response json_response(int code, const api::Json& body);
-/// Returns a metav1.Status with status Success.
 api::Json success_status();
 
 }  // namespace simulator

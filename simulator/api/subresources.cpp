@@ -19,7 +19,6 @@ std::string selector_text(const Json* selector) {
   return text;
 }
 
-/// Returns the autoscaling/v1 Scale of a workload.
 Json scale_of(const Json& workload) {
   Json metadata = Json::object();
   for (const char* field : {"name", "namespace", "uid", "resourceVersion", "creationTimestamp"})

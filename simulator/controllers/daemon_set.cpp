@@ -14,7 +14,6 @@ struct AutomaticToleration {
   const char* key;
   const char* effect;
 };
-/// Tolerations that the DaemonSet controller adds to its pods.
 constexpr AutomaticToleration kDaemonTolerations[] = {
     {"node.kubernetes.io/not-ready", "NoExecute"},      {"node.kubernetes.io/unreachable", "NoExecute"},
     {"node.kubernetes.io/disk-pressure", "NoSchedule"}, {"node.kubernetes.io/memory-pressure", "NoSchedule"},

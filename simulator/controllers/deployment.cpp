@@ -24,7 +24,6 @@ std::int64_t revision_of(const Json& object) {
   return std::strtoll(api::text_at(object, {"metadata", "annotations", kRevision}).c_str(), nullptr, 10);
 }
 
-/// Orders by revision, then by name.
 bool is_older(const Object& a, const Object& b) {
   const auto age = [](const Object& o) {
     return std::make_pair(revision_of(*o), api::text_at(*o, {"metadata", "name"}));
@@ -34,7 +33,6 @@ bool is_older(const Object& a, const Object& b) {
 
 }  // namespace
 
-/// State of one Deployment: its spec and its ReplicaSets.
 struct DeploymentController::Rollout {
   const Json& deployment;
   std::string hash;

@@ -32,7 +32,6 @@ class Kubelet final : public Actor {
 
  private:
   enum class Step { kStart, kWait, kReady, kUnready, kExit, kStop };
-  /// State of one pod on one node.
   struct Charge {
     PodFacts facts;
     Object pod;

@@ -13,7 +13,6 @@ namespace {
 
 using api::Json;
 
-/// The relevant fields of a StatefulSet's spec.
 struct Sequence {
   std::string name;
   std::string ns;
@@ -46,7 +45,6 @@ std::int64_t ordinal_of(const std::string& pod, const std::string& name) {
   return error == std::errc{} && end == pod.data() + pod.size() ? ordinal : -1;
 }
 
-/// Returns the set's pods, highest ordinal first.
 std::vector<std::pair<std::int64_t, const PodFacts*>> from_the_top(const std::map<api::ObjectKey, PodFacts>& pods,
                                                                    const Sequence& sequence) {
   std::vector<std::pair<std::int64_t, const PodFacts*>> sorted;

@@ -25,7 +25,6 @@ struct Options {
 
 inline constexpr std::string_view kImperativeResponder = "imperative-eviction.k8s.io/evictor";
 
-/// The pod that an EvictionRequest or an Eviction refers to.
 struct Target {
   std::string ns;
   std::string pod;

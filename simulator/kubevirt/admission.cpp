@@ -51,7 +51,6 @@ bool names_its_source(const EvictionCase& facts) {
          annotation_of(*facts.eviction, "requested-by") == api::well_known::kRequestedByDescheduler;
 }
 
-/// Returns the patch that marks the VMI.
 Json marking(const EvictionCase& facts, const std::string& node) {
   Json patch = {{"status", {{"evacuationNodeName", node}}}};
   if (names_its_source(facts)) patch["metadata"]["annotations"][std::string(kEvictionSource)] = "descheduler";

@@ -42,7 +42,6 @@ bool intercepts(std::string_view webhook, const Config& config, const api::Json&
 std::optional<std::string> review_eviction(Port& port, const api::ObjectKey& pod, const api::Json& eviction,
                                            bool dry_run);
 
-/// Reason for refusing a new migration object.
 struct MigrationRefusal {
   int code = 400;
   std::string reason{};

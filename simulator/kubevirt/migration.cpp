@@ -16,7 +16,6 @@ using api::Json;
 constexpr base::seconds kUnschedulableLimit{300};
 constexpr base::seconds kPendingLimit{900};
 
-/// An active migration.
 struct Course {
   const View& view;
   const Json& vmim;

@@ -51,7 +51,6 @@ inline constexpr std::string_view kBudgetPrefix = "kubevirt-disruption-budget-";
 inline constexpr std::string_view kUsualVersion = "v1.7.0";
 inline constexpr std::string_view kPriorityGate = "MigrationPriorityQueue";
 
-/// Settings of the KubeVirt object.
 struct Config {
   int minor = 7;               ///< version 1.<minor>
   int patch = 0;               ///< version 1.<minor>.<patch>

@@ -15,7 +15,6 @@
 
 namespace simulator {
 
-/// Attributes of a member other than its role.
 struct PatroniTags {
   bool nofailover = false;
   std::int64_t position = 1000;  ///< log position
@@ -44,12 +43,11 @@ class Patroni final : public Actor {
  public:
   explicit Patroni(Store& store) : store_(store) {}
 
-  /// Adds a cluster. The first Ready member becomes leader.
+  /// The first Ready member becomes leader.
   void add(PatroniCluster cluster);
   PatroniCluster& cluster(const std::string& name);
   /// Returns the leader, empty if no member leads.
   std::string leader(const std::string& name) const;
-  /// Makes the member the leader.
   void promote(const std::string& name, const std::string& member);
   /// Handles POST …/pods/<scheme>:<pod>:8008/proxy/switchover for one of the members. Pass to ApiServer::add_endpoint.
   std::optional<kube::Response> answer(const RequestInfo& info, const kube::Request& request);

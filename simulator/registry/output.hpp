@@ -36,10 +36,8 @@ const api::protobuf::Message* protobuf_message_of(const ServedResource& resource
 /// Converts a stored object to the served version: core Events are stored as events.k8s.io/v1, and all versions of a
 /// kind are stored as one.
 api::Json served_form(const ServedResource& resource, const api::Json& stored);
-/// Converts a served object to the stored version.
 api::Json stored_form(const ServedResource& resource, api::Json served);
 
-/// Encodes one object as a response body.
 std::string encode_object(const ServedResource& resource, const api::Json& stored, const Output& output);
 
 /// Cache of recently encoded objects, since the response to a write and the events of all watches have the same text.
@@ -70,7 +68,6 @@ struct ListPage {
   std::int64_t remaining = 0;
 };
 std::string encode_list(const ServedResource& resource, const ListPage& page, const Output& output);
-/// Returns the metav1.ListMeta of a page.
 api::Json list_metadata(const ListPage& page);
 /// Encodes a watch event as one line without newline, or as protobuf. `type` is ADDED, MODIFIED or DELETED; `object` is
 /// an encoded object.

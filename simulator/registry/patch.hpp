@@ -9,7 +9,7 @@
 
 namespace simulator {
 
-/// Applies an RFC 7386 merge patch.
+/// RFC 7386.
 Outcome<api::Json> apply_merge_patch(api::Json object, const api::Json& patch);
 
 /// Applies an RFC 6902 patch like Kubernetes' library: at most 10,000 operations, and `replace` of an absent member

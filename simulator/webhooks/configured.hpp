@@ -16,7 +16,6 @@
 
 namespace simulator {
 
-/// One call of a webhook.
 struct WebhookCall {
   std::string host;    ///< "127.0.0.1:9443" or, for a Service, "name.namespace.svc:443"; the certificate must be valid
                        ///< for this name
@@ -29,7 +28,6 @@ struct WebhookCall {
 /// thread; may block.
 using WebhookCaller = std::function<base::Result<std::string>(const WebhookCall& call)>;
 
-/// A write and its author.
 struct WriteRequest {
   std::string user;
   std::vector<std::string> groups;
