@@ -11,7 +11,7 @@ class EvictionApi final : public Evictor {
   static constexpr std::string_view kName = "eviction-api";
 
   std::string_view name() const override { return kName; }
-  bool leaves_marks() const override { return false; }
+  EvictorTraits traits() const override { return {.leaves_marks = false}; }
   Probe probe(const EvictorContext& context) const override;
   EvictionStep plan(const EvictorContext& context) const override;
   /// Reports a failure if the pod has announced another protocol since this evictor was chosen. The eviction API has no

@@ -59,9 +59,89 @@ api::FieldErrors Evictor::validate(const std::vector<std::pair<std::string, std:
   return check_parameters(parameters, path, {kRequestedBy});
 }
 
-bool Evictor::owner_decides(const EvictorContext& context) const {
-  const Probe found = probe(context);
+std::vector<Read> Evictor::reads(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const DocumentReader*>(this);
+  return optional ? optional->reads(context) : std::vector<Read>();
+}
+
+base::seconds Evictor::poll_interval(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const DocumentReader*>(this);
+  return optional ? optional->poll_interval(context) : base::seconds(5);
+}
+
+std::vector<Action> Evictor::undo(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const Undoer*>(this);
+  return optional ? optional->undo(context) : std::vector<Action>();
+}
+
+Rollback Evictor::undone(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const Undoer*>(this);
+  return optional ? optional->undone(context) : Rollback::kNothingToDo;
+}
+
+std::string Evictor::remains(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const Undoer*>(this);
+  return optional ? optional->remains(context) : std::string();
+}
+
+std::vector<Action> Evictor::cleanup(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const Undoer*>(this);
+  return optional ? optional->cleanup(context) : std::vector<Action>();
+}
+
+std::vector<Action> Evictor::leftovers(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const Undoer*>(this);
+  return optional ? optional->leftovers(context) : std::vector<Action>();
+}
+
+bool Evictor::awaits_cleanup(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const Undoer*>(this);
+  return optional != nullptr && optional->awaits_cleanup(context);
+}
+
+Verification Evictor::verify(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const DepartureFollower*>(this);
+  return optional ? optional->verify(context) : Verification();
+}
+
+std::optional<Action> Evictor::departing(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const DepartureFollower*>(this);
+  return optional ? optional->departing(context) : std::nullopt;
+}
+
+bool Evictor::is_in_service(const EvictorContext& context, const api::Pod& replacement) const {
+  const auto* optional = dynamic_cast<const DepartureFollower*>(this);
+  return optional == nullptr || optional->is_in_service(context, replacement);
+}
+
+bool Evictor::needs_capacity(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const TermsProvider*>(this);
+  return optional != nullptr && optional->needs_capacity(context);
+}
+
+bool probe_requires_owner(const Evictor& evictor, const EvictorContext& context) {
+  const Probe found = evictor.probe(context);
   return found.support == Support::kSupported && found.required;
+}
+
+bool TermsProvider::owner_decides(const EvictorContext& context) const {
+  const auto* evictor = dynamic_cast<const Evictor*>(this);
+  return evictor != nullptr && probe_requires_owner(*evictor, context);
+}
+
+bool Evictor::owner_decides(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const TermsProvider*>(this);
+  return optional ? optional->owner_decides(context) : probe_requires_owner(*this, context);
+}
+
+std::string Evictor::advice(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const TermsProvider*>(this);
+  return optional ? optional->advice(context) : std::string();
+}
+
+base::seconds Evictor::call_timeout(const EvictorContext& context) const {
+  const auto* optional = dynamic_cast<const TermsProvider*>(this);
+  return optional ? optional->call_timeout(context) : kCallTimeout;
 }
 
 Timeouts effective_timeouts(const api::EvacuationSpec& spec) {

@@ -226,75 +226,30 @@ struct Verification {
   Refs refs;
 };
 
-/// Moves one pod off its node. All methods are pure, idempotent and thread-safe, and must tolerate hostile input.
-class Evictor {
+/// Static facts of an evictor.
+struct EvictorTraits {
+  /// True if the evictor leaves marks on the pod or related objects that must be removed later. The Evacuation then has
+  /// a finalizer from the first call on. False if the calls have no effects beyond the pod's deletion.
+  bool leaves_marks = true;
+  bool automatic = true;  ///< takes part in the automatic choice for an empty spec.evictors
+};
+
+/// Optional interface of an Evictor that reads objects beside the pod.
+class DocumentReader {
  public:
-  virtual ~Evictor() = default;
-
-  /// Returns the stable name in lower-kebab-case, as in spec.evictors[].name, logs and metrics.
-  virtual std::string_view name() const = 0;
-
-  /// Returns true if the evictor leaves marks on the pod or related objects that must be removed later. The
-  /// Evacuation then has a finalizer from the first call on. Return false if the calls have no effects beyond the pod's
-  /// deletion.
-  virtual bool leaves_marks() const { return true; }
-
-  /// Returns true if the evictor takes part in the automatic choice for an empty spec.evictors.
-  virtual bool automatic() const { return true; }
-
-  /// Returns the errors in spec.evictors[i].parameters. `path` is the path of that map. The default implementation
-  /// accepts only `requestedBy`.
-  virtual api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                    const api::FieldPath& path) const;
-
+  virtual ~DocumentReader() = default;
   /// Returns the live reads that the evictor needs. The controller calls reads() again with the answers until no new
   /// read is returned, so one read may depend on another. Names are unique. context.pod is nullptr once the pod is gone
   /// (verify()). Evacuations whose evictor reads are reconciled every poll_interval(), others only on pod events and
   /// deadlines.
   virtual std::vector<Read> reads(const EvictorContext&) const { return {}; }
   virtual base::seconds poll_interval(const EvictorContext&) const { return base::seconds(5); }
+};
 
-  /// Returns a call to send while the pod terminates, for work that does not need to wait for its end. Role kCleanUp.
-  /// REQUIRES: context.pod != nullptr.
-  virtual std::optional<Action> departing(const EvictorContext&) const { return std::nullopt; }
-
-  /// Called in phase Verifying, after the pod has left. context.pod is nullptr or terminal.
-  virtual Verification verify(const EvictorContext&) const { return {}; }
-
-  /// Returns true if `replacement`, a Ready pod of the same owner, does the work of the pod that left. context.pod may
-  /// be nullptr.
-  virtual bool is_in_service(const EvictorContext&, const api::Pod& /*replacement*/) const { return true; }
-
-  /// Returns the calls that remove remaining related objects, found by status.refs, after the pod is gone and
-  /// the Evacuation has ended. Role kCleanUp. Empty if nothing remains.
-  virtual std::vector<Action> leftovers(const EvictorContext&) const { return {}; }
-
-  /// REQUIRES for probe() and all following methods except classify(), and except where stated: context.pod != nullptr.
-  virtual Probe probe(const EvictorContext& context) const = 0;
-  virtual EvictionStep plan(const EvictorContext& context) const = 0;
-  /// The default implementation is for evictors without a remote side.
-  virtual Observation observe(const EvictorContext&) const { return {}; }
-
-  /// Classifies an answer. The only place where this evictor interprets answers.
-  virtual Classification classify(const EvictorContext& context, const Action& action,
-                                  const CallResult& answer) const = 0;
-
-  /// Returns true if the evictor temporarily needs a second pod, such as the target of a live migration. The Evacuation
-  /// is then admitted only if a node has free capacity for it, and that capacity is reserved. Called before the attempt
-  /// for the first evictor that may move the pod, possibly before any read.
-  virtual bool needs_capacity(const EvictorContext&) const { return false; }
-
-  /// Returns true if the pod may leave only with the consent of its owner, which this evictor asks. After a timeout or
-  /// failure, only evictors that ask the owner themselves (Probe::required) may take over (T22).
-  virtual bool owner_decides(const EvictorContext& context) const;
-
-  /// Returns human-readable advice on how the pod can leave without a change of its PodDisruptionBudget. Called for
-  /// every evictor, including those that the spec does not name. Empty if this evictor has none.
-  virtual std::string advice(const EvictorContext&) const { return {}; }
-
-  /// Maximum time from the start of a call of this attempt to its answer. At least kCallTimeout.
-  virtual base::seconds call_timeout(const EvictorContext&) const { return kCallTimeout; }
-
+/// Optional interface of an Evictor whose calls can be reverted, or leave marks. Unless stated: context.pod != nullptr.
+class Undoer {
+ public:
+  virtual ~Undoer() = default;
   /// Returns the calls that revert what this attempt started, in order. The controller sends the first one and calls
   /// undo() again. Empty if there is nothing (more) to send. Implementations must only touch objects with Evacuator's
   /// token.
@@ -302,13 +257,93 @@ class Evictor {
   virtual Rollback undone(const EvictorContext&) const { return Rollback::kNothingToDo; }
   /// Returns the state of the remote side after the attempt, for the condition RollbackComplete. Empty to add nothing.
   virtual std::string remains(const EvictorContext&) const { return {}; }
-
   /// Returns the calls that remove Evacuator's marks from a pod that stayed. Empty if no marks are visible.
   virtual std::vector<Action> cleanup(const EvictorContext&) const { return {}; }
-
+  /// Returns the calls that remove remaining related objects, found by status.refs, after the pod is gone and
+  /// the Evacuation has ended. Role kCleanUp. Empty if nothing remains. context.pod may be nullptr.
+  virtual std::vector<Action> leftovers(const EvictorContext&) const { return {}; }
   /// Returns true if it is unknown, after the Evacuation has ended, whether there is still something that cleanup() or
   /// leftovers() would remove. context.pod may be nullptr.
   virtual bool awaits_cleanup(const EvictorContext&) const { return false; }
+};
+
+/// Optional interface of an Evictor that follows the pod's work while the pod leaves and afterwards.
+class DepartureFollower {
+ public:
+  virtual ~DepartureFollower() = default;
+  /// Called in phase Verifying, after the pod has left. context.pod is nullptr or terminal.
+  virtual Verification verify(const EvictorContext&) const { return {}; }
+  /// Returns a call to send while the pod terminates, for work that does not need to wait for its end. Role kCleanUp.
+  /// REQUIRES: context.pod != nullptr.
+  virtual std::optional<Action> departing(const EvictorContext&) const { return std::nullopt; }
+  /// Returns true if `replacement`, a Ready pod of the same owner, does the work of the pod that left. context.pod may
+  /// be nullptr.
+  virtual bool is_in_service(const EvictorContext&, const api::Pod& /*replacement*/) const { return true; }
+};
+
+/// Optional interface of an Evictor that sets terms for the pod's departure. context.pod != nullptr.
+class TermsProvider {
+ public:
+  virtual ~TermsProvider() = default;
+  /// Returns true if the evictor temporarily needs a second pod, such as the target of a live migration. The Evacuation
+  /// is then admitted only if a node has free capacity for it, and that capacity is reserved. Called before the attempt
+  /// for the first evictor that may move the pod, possibly before any read.
+  virtual bool needs_capacity(const EvictorContext&) const { return false; }
+  /// Returns true if the pod may leave only with the consent of its owner, which this evictor asks. After a timeout or
+  /// failure, only evictors that ask the owner themselves (Probe::required) may take over (T22). The default asks
+  /// probe().
+  virtual bool owner_decides(const EvictorContext& context) const;
+  /// Returns human-readable advice on how the pod can leave without a change of its PodDisruptionBudget. Called for
+  /// every evictor, including those that the spec does not name. Empty if this evictor has none.
+  virtual std::string advice(const EvictorContext&) const { return {}; }
+  /// Maximum time from the start of a call of this attempt to its answer. At least kCallTimeout.
+  virtual base::seconds call_timeout(const EvictorContext&) const { return kCallTimeout; }
+};
+
+class Evictor;
+/// Returns whether probe() supports the pod and requires the consent of its owner.
+bool probe_requires_owner(const Evictor& evictor, const EvictorContext& context);
+
+/// Moves one pod off its node. All methods are pure, idempotent and thread-safe, and must tolerate hostile input. A
+/// plain evictor implements name(), probe(), plan() and classify(); everything else is a default or one of the optional
+/// interfaces above, which it inherits beside this class (docs/evictors/writing-one.md).
+class Evictor {
+ public:
+  virtual ~Evictor() = default;
+
+  /// Returns the stable name in lower-kebab-case, as in spec.evictors[].name, logs and metrics.
+  virtual std::string_view name() const = 0;
+  virtual EvictorTraits traits() const { return {}; }
+  /// Returns the errors in spec.evictors[i].parameters. `path` is the path of that map. The default implementation
+  /// accepts only `requestedBy`.
+  virtual api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
+                                    const api::FieldPath& path) const;
+  /// Returns whether this evictor can move the pod. REQUIRES: context.pod != nullptr, here and in plan() and observe().
+  virtual Probe probe(const EvictorContext& context) const = 0;
+  /// Returns the next call of the attempt, or what it waits for.
+  virtual EvictionStep plan(const EvictorContext& context) const = 0;
+  /// Classifies an answer. The only place where this evictor interprets answers.
+  virtual Classification classify(const EvictorContext& context, const Action& action,
+                                  const CallResult& answer) const = 0;
+  /// Returns the state of the remote side. The default implementation is for evictors without one.
+  virtual Observation observe(const EvictorContext&) const { return {}; }
+
+  // The optional interfaces with their defaults.
+  std::vector<Read> reads(const EvictorContext& context) const;
+  base::seconds poll_interval(const EvictorContext& context) const;
+  std::vector<Action> undo(const EvictorContext& context) const;
+  Rollback undone(const EvictorContext& context) const;
+  std::string remains(const EvictorContext& context) const;
+  std::vector<Action> cleanup(const EvictorContext& context) const;
+  std::vector<Action> leftovers(const EvictorContext& context) const;
+  bool awaits_cleanup(const EvictorContext& context) const;
+  Verification verify(const EvictorContext& context) const;
+  std::optional<Action> departing(const EvictorContext& context) const;
+  bool is_in_service(const EvictorContext& context, const api::Pod& replacement) const;
+  bool needs_capacity(const EvictorContext& context) const;
+  bool owner_decides(const EvictorContext& context) const;
+  std::string advice(const EvictorContext& context) const;
+  base::seconds call_timeout(const EvictorContext& context) const;
 };
 
 }  // namespace evictors

@@ -70,7 +70,7 @@ std::vector<api::EvictorChoice> EvictorRegistry::chain(const std::vector<api::Ev
   if (!choices.empty()) return choices;
   std::vector<api::EvictorChoice> all;
   for (const auto& evictor : evictors_) {
-    if (evictor->automatic()) all.push_back({std::string(evictor->name()), {}});
+    if (evictor->traits().automatic) all.push_back({std::string(evictor->name()), {}});
   }
   return all;
 }

@@ -491,7 +491,7 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::recor
 /// the stored intent is unresolved, and the successor recovers as after a lost answer.
 bool Reconciler::ReconcileRun::may_store_later(const Decision& answered, const evictors::Action& action) const {
   const evictors::Evictor* evictor = deps_.evictors.find(answered.status.evictor);
-  return action.name == evictors::kPostEviction && evictor && !evictor->leaves_marks() &&
+  return action.name == evictors::kPostEviction && evictor && !evictor->traits().leaves_marks &&
          answered.status.phase == EvacuationPhase::kEvicting && !seen_.evacuation.spec.cancel.requested;
 }
 

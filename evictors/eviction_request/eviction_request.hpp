@@ -9,7 +9,7 @@ namespace evictors::native {
 /// spec.evictionResponders if the API is served, and for any pod if listed in spec.evictors. If the controller does not
 /// notice the request within parameter livenessSeconds, the API is considered dead and the next evictor is tried.
 /// Success is decided by the pod's state, never by a condition. Contract: docs/evictors/eviction-request.md.
-class EvictionByRequest final : public Evictor {
+class EvictionByRequest final : public Evictor, public DocumentReader, public Undoer, public DepartureFollower {
  public:
   static constexpr std::string_view kName = "eviction-request";
 

@@ -7,7 +7,7 @@ namespace evictors::handoff {
 /// Annotation-driven eviction of pods that announce it: Evacuator's two-way handoff (adapter `generic`, annotation
 /// handoff.evacuator.dev/mode) or upstream's eviction in the background (adapter `background`, annotation
 /// descheduler.alpha.kubernetes.io/request-evict-only). Contract: docs/evictors/annotation.md.
-class AnnotationEvictor final : public Evictor {
+class AnnotationEvictor final : public Evictor, public Undoer, public TermsProvider {
  public:
   static constexpr std::string_view kName = "annotation";
   static constexpr std::string_view kGeneric = "generic";

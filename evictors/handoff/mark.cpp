@@ -31,7 +31,7 @@ constexpr std::size_t kMaxRefusal = 512;
 /// webhook is considered misconfigured.
 constexpr base::seconds kLetThroughFor{30};
 
-class MarkAdapter final : public Adapter {
+class MarkAdapter final : public Adapter, public Undoer, public TermsProvider {
  public:
   explicit MarkAdapter(OwnerMark mark) : mark_(mark) {}
 

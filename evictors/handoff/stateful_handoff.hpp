@@ -6,7 +6,11 @@ namespace evictors::handoff {
 
 /// prepare → hand over → evict → verify for stateful workloads: one adapter per workload operator (adapter.hpp), chosen
 /// by the pod's labels and annotations or by parameter `adapter`. Contract: docs/evictors/stateful-handoff.md.
-class StatefulHandoff final : public Evictor {
+class StatefulHandoff final : public Evictor,
+                              public DocumentReader,
+                              public Undoer,
+                              public DepartureFollower,
+                              public TermsProvider {
  public:
   static constexpr std::string_view kName = "stateful-handoff";
 

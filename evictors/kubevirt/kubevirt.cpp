@@ -315,7 +315,7 @@ bool KubeVirtEvictor::needs_capacity(const EvictorContext& context) const {
 
 /// Once the pod is known as a VM's, removing its label does not change this.
 bool KubeVirtEvictor::owner_decides(const EvictorContext& context) const {
-  return context.evacuation.status.evictor == kName || Evictor::owner_decides(context);
+  return context.evacuation.status.evictor == kName || probe_requires_owner(*this, context);
 }
 
 std::vector<Action> KubeVirtEvictor::undo(const EvictorContext& context) const {

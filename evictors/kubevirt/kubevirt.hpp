@@ -7,7 +7,11 @@ namespace evictors::kubevirt {
 /// Evicts virtual machines of KubeVirt: a launcher pod leaves by live migration. In mode Eviction, the evictor calls
 /// the eviction subresource, which KubeVirt answers by migrating. In mode Migration, it creates a
 /// VirtualMachineInstanceMigration. Contract: docs/evictors/kubevirt.md.
-class KubeVirtEvictor final : public Evictor {
+class KubeVirtEvictor final : public Evictor,
+                              public DocumentReader,
+                              public Undoer,
+                              public DepartureFollower,
+                              public TermsProvider {
  public:
   static constexpr std::string_view kName = "kubevirt";
   // Names of adapters.

@@ -429,7 +429,7 @@ void StatusBuilder::request_slot(bool needs_capacity) {
   out_.needs_capacity = needs_capacity;
 }
 
-bool StatusBuilder::leaves_marks() const { return !evictor() || evictor()->leaves_marks(); }
+bool StatusBuilder::leaves_marks() const { return !evictor() || evictor()->traits().leaves_marks; }
 
 /// For plain evictions keeps only Events about the result and about problems; status.history has the steps.
 void StatusBuilder::keep_news_only() {

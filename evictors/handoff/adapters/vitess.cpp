@@ -20,7 +20,7 @@ constexpr std::string_view kFinished = "drain.planetscale.com/finished";
 constexpr base::seconds kVitessTotal{1800};
 constexpr std::size_t kMaxVitessSign = 128;
 
-class VitessAdapter final : public Adapter {
+class VitessAdapter final : public Adapter, public Undoer {
  public:
   std::string_view name() const override { return "vitess"; }
   bool recognises(const api::Pod& pod) const override { return pod.meta.annotations.contains(kSupported); }

@@ -30,7 +30,7 @@ const api::EvacuationIntent* SwitchoverAdapter::request_intent(const EvictorCont
 
 bool SwitchoverAdapter::request_on_its_way(const EvictorContext& context) const {
   const api::EvacuationIntent* intent = request_intent(context);
-  return intent && !intent->resolved && context.now < intent->time + call_timeout(context);
+  return intent && !intent->resolved && context.now < intent->time + Evictor::call_timeout(context);
 }
 
 /// Returns a failure for reads that were refused (403, 404), which a retry would not change. Other errors may pass.

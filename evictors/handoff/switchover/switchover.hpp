@@ -14,7 +14,11 @@
 
 namespace evictors::handoff {
 
-class SwitchoverAdapter : public Adapter {
+class SwitchoverAdapter : public Adapter,
+                          public DocumentReader,
+                          public Undoer,
+                          public DepartureFollower,
+                          public TermsProvider {
  public:
   std::vector<Read> reads(const EvictorContext& context) const final;
   Probe probe(const EvictorContext& context) const final;

@@ -577,7 +577,7 @@ TEST_F(Shell, DecidesOnLiveReadsNotOnTheCache) {
 }
 
 /// Reads two things that it can do without, and one that it needs.
-class Reader final : public evictors::Evictor {
+class Reader final : public evictors::Evictor, public evictors::DocumentReader {
  public:
   std::string_view name() const override { return "reader"; }
   std::vector<evictors::Read> reads(const evictors::EvictorContext&) const override {

@@ -156,7 +156,7 @@ struct Stage {
 };
 
 TEST(Webhook, IsOnlyChosenByName) {
-  EXPECT_FALSE(WebhookEvictor().automatic());
+  EXPECT_FALSE(WebhookEvictor().traits().automatic);
   for (const auto& choice : evictors::EvictorRegistry::builtin().chain({})) EXPECT_NE(choice.name, "webhook");
 }
 
