@@ -215,7 +215,7 @@ api::DeschedulerPolicyStatus PolicyReconciler::status_after(const api::Deschedul
   }
   set_converged_condition(next, generation, now);
   if (const strategies::Strategy* in_rounds = spec.strategy_specs.in_rounds())
-    set_rounds_condition(next, in_rounds->rounds().value(), generation, now);
+    set_rounds_condition(next, in_rounds->needs().rounds.value(), generation, now);
   if (outcome != nullptr) {
     set_usage_condition(next.conditions, outcome->usage, generation, now);
     set_forecast_condition(next.conditions, outcome->forecasts, generation, now);

@@ -60,7 +60,7 @@ class PodSet {
 ///   7. for strategies that even out load: spec.convergence.minScore (ScoreTooLow). Not checked for PodGroups.
 /// An accepted move is charged to limits and budgets, leaves its node and reserves its predicted node. A refusal
 /// changes only the record. Keeps references to all constructor arguments. Not thread-safe.
-class PlanBuilder final : public strategies::NominationSink {
+class PlanBuilder final : public strategies::NominationSink, public strategies::PlanSink {
  public:
   /// `nodes` contains the nodes in scope. Results are added to `plan`. Pods of `input.leaving` are off their nodes from
   /// the start.
@@ -92,6 +92,8 @@ class PlanBuilder final : public strategies::NominationSink {
   /// that already left with their PodGroup.
   strategies::NominationResult offer_whole(std::span<const scheduling::PodIndex> pods, std::string_view reason,
                                            const strategies::Goal& goal) override;
+  strategies::PlanSink& plan() override { return *this; }
+  const strategies::PlanSink& plan() const override { return *this; }
   void begin_plan() override;
   void end_plan(bool keep) override;
   bool avoid(std::string_view key, std::span<const scheduling::NodeIndex> nodes) override;

@@ -176,7 +176,7 @@ StrategySpecs parse_strategies(const std::vector<api::StrategyChoice>& choices, 
 std::vector<scheduling::UsageNeed> StrategySpecs::usage_needs() const {
   std::vector<scheduling::UsageNeed> needs;
   for (const StrategySpec& each : runnable) {
-    for (scheduling::UsageNeed& need : each.strategy->usage_needs()) {
+    for (scheduling::UsageNeed& need : each.strategy->needs().usage) {
       if (std::ranges::find(needs, need) == needs.end()) needs.push_back(std::move(need));
     }
   }
@@ -184,17 +184,18 @@ std::vector<scheduling::UsageNeed> StrategySpecs::usage_needs() const {
 }
 
 bool StrategySpecs::soft_taints() const {
-  return std::ranges::any_of(runnable, [](const StrategySpec& each) { return !each.strategy->soft_taint().empty(); });
+  return std::ranges::any_of(runnable,
+                             [](const StrategySpec& each) { return !each.strategy->needs().soft_taint.empty(); });
 }
 
 bool StrategySpecs::asks_for(std::string_view taint, std::string_view strategy) const {
   return std::ranges::any_of(runnable, [&](const StrategySpec& each) {
-    return each.strategy->soft_taint() == taint && (strategy.empty() || each.strategy->name() == strategy);
+    return each.strategy->needs().soft_taint == taint && (strategy.empty() || each.strategy->name() == strategy);
   });
 }
 
 const Strategy* StrategySpecs::in_rounds() const {
-  const auto works_so = [](const StrategySpec& each) { return each.strategy->rounds().has_value(); };
+  const auto works_so = [](const StrategySpec& each) { return each.strategy->needs().rounds.has_value(); };
   const auto found = std::ranges::find_if(runnable, works_so);
   return found == runnable.end() ? nullptr : found->strategy.get();
 }
@@ -202,7 +203,7 @@ const Strategy* StrategySpecs::in_rounds() const {
 std::optional<base::seconds> StrategySpecs::restart_window() const {
   std::optional<base::seconds> longest;
   for (const StrategySpec& each : runnable) {
-    const auto window = each.strategy->restart_window();
+    const auto window = each.strategy->needs().restart_window;
     if (window && (!longest || *window > *longest)) longest = window;
   }
   return longest;

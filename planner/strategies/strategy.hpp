@@ -62,7 +62,7 @@ class WhatIfPlacement {
   virtual std::unique_ptr<WhatIfPlacement> fork() const = 0;
   /// Returns a copy that another thread may use.
   virtual std::unique_ptr<WhatIfPlacement> detach() const = 0;
-  /// See NominationSink::avoid().
+  /// See PlanSink::avoid().
   virtual void avoid(std::string_view key, std::span<const NodeIndex> nodes) = 0;
 };
 
@@ -99,34 +99,12 @@ struct CountReport {
 inline constexpr std::string_view kCountsByDomain = "domains";
 inline constexpr std::string_view kCountsOfDuplicates = "duplicates";
 
-/// Receives nominations one at a time and decides immediately.
-class NominationSink {
+/// Part of a sink that plans ahead: plans that are kept or rolled back as a whole, waves, soft taints, and the cluster
+/// that placements are predicted on. Each default is the answer of a sink that predicts nothing.
+class PlanSink {
  public:
-  virtual ~NominationSink() = default;
+  virtual ~PlanSink() = default;
 
-  /// Proposes that `pod` leaves. `reason` is human-readable.
-  virtual NominationResult offer(PodIndex pod, std::string_view reason) = 0;
-  /// Proposes a move that helps only if `goal` accepts the node of the replacement. A sink that predicts placements
-  /// refuses other placements; a sink that does not treats it like offer().
-  virtual NominationResult offer_towards(PodIndex pod, std::string_view reason, const Goal& goal) {
-    static_cast<void>(goal);
-    return offer(pod, reason);
-  }
-  /// Like offer_towards(), but the pod leaves even if its replacement fits no node, because more nodes are expected. A
-  /// sink that predicts placements refuses the offer only if the scheduler would put the replacement on a node that
-  /// does not help.
-  virtual NominationResult offer_anyway(PodIndex pod, std::string_view reason, const Goal& goal) {
-    return offer_towards(pod, reason, goal);
-  }
-  /// Proposes that all pods leave or none. Returns the first result other than kAccepted for all. A sink that cannot
-  /// roll back stops at that pod.
-  virtual NominationResult offer_whole(std::span<const PodIndex> pods, std::string_view reason, const Goal& goal) {
-    for (const PodIndex pod : pods) {
-      if (const NominationResult result = offer_towards(pod, reason, goal); result != NominationResult::kAccepted)
-        return result;
-    }
-    return NominationResult::kAccepted;
-  }
   /// Begins a plan: everything offered and avoided until end_plan() is kept or rolled back as a whole. Plans cannot be
   /// nested.
   virtual void begin_plan() {}
@@ -141,28 +119,9 @@ class NominationSink {
   }
   /// Assigns later offers to this wave (api::PlannedMove::wave); 0 for none.
   virtual void start_wave(std::int32_t wave) { static_cast<void>(wave); }
-  /// Returns why any offer of the pod would be refused, or nullopt if that depends on its placement. Records nothing.
-  virtual std::optional<scheduling::Refusal> objection(PodIndex pod) {
-    static_cast<void>(pod);
-    return std::nullopt;
-  }
-  /// Returns true if the cycle has no time left for pods of this namespace, so that an offer of the pod would be
-  /// refused. Strategies must call it before they work on a pod; the time until the next call of the sink is charged to
-  /// the pod's namespace. Each call is also a heartbeat.
-  virtual bool is_out_of_time(PodIndex pod) {
-    static_cast<void>(pod);
-    return false;
-  }
-  /// Number of pods that may still leave in this cycle, or nullopt if there is no limit.
-  virtual std::optional<std::int64_t> moves_left() const { return std::nullopt; }
   /// Returns true if the operator chooses the nodes of replacements within an offer's goal. Returns false if the
   /// scheduler chooses, and a goal only describes what helps.
   virtual bool chooses_targets() const { return false; }
-  virtual void report(EmptyingReport report) { static_cast<void>(report); }
-  virtual void report(CountReport report) { static_cast<void>(report); }
-  virtual void report(api::NodeClasses classes) { static_cast<void>(classes); }
-  /// Maximum number of nodes in a report of node classes.
-  virtual std::size_t node_rows() const { return 0; }
   /// Cluster after all accepted moves, with every replacement where it is expected. nullptr if the sink does not
   /// predict.
   virtual const scheduling::WhatIf* expected_cluster() const { return nullptr; }
@@ -192,6 +151,59 @@ class NominationSink {
   /// next call or the end of the strategy. The strategy must report the reason with refused() or offer the pod again.
   /// An empty handler restores recording. A sink that predicts no placements ignores the call.
   virtual void defer_disagreements(DisagreementHandler handler) { static_cast<void>(handler); }
+};
+
+/// Receives nominations one at a time and decides immediately.
+class NominationSink {
+ public:
+  virtual ~NominationSink() = default;
+
+  /// Returns the part of the sink that plans ahead. The default one predicts nothing.
+  virtual PlanSink& plan();
+  virtual const PlanSink& plan() const;
+
+  /// Proposes that `pod` leaves. `reason` is human-readable.
+  virtual NominationResult offer(PodIndex pod, std::string_view reason) = 0;
+  /// Proposes a move that helps only if `goal` accepts the node of the replacement. A sink that predicts placements
+  /// refuses other placements; a sink that does not treats it like offer().
+  virtual NominationResult offer_towards(PodIndex pod, std::string_view reason, const Goal& goal) {
+    static_cast<void>(goal);
+    return offer(pod, reason);
+  }
+  /// Like offer_towards(), but the pod leaves even if its replacement fits no node, because more nodes are expected. A
+  /// sink that predicts placements refuses the offer only if the scheduler would put the replacement on a node that
+  /// does not help.
+  virtual NominationResult offer_anyway(PodIndex pod, std::string_view reason, const Goal& goal) {
+    return offer_towards(pod, reason, goal);
+  }
+  /// Proposes that all pods leave or none. Returns the first result other than kAccepted for all. A sink that cannot
+  /// roll back stops at that pod.
+  virtual NominationResult offer_whole(std::span<const PodIndex> pods, std::string_view reason, const Goal& goal) {
+    for (const PodIndex pod : pods) {
+      if (const NominationResult result = offer_towards(pod, reason, goal); result != NominationResult::kAccepted)
+        return result;
+    }
+    return NominationResult::kAccepted;
+  }
+  /// Returns why any offer of the pod would be refused, or nullopt if that depends on its placement. Records nothing.
+  virtual std::optional<scheduling::Refusal> objection(PodIndex pod) {
+    static_cast<void>(pod);
+    return std::nullopt;
+  }
+  /// Returns true if the cycle has no time left for pods of this namespace, so that an offer of the pod would be
+  /// refused. Strategies must call it before they work on a pod; the time until the next call of the sink is charged to
+  /// the pod's namespace. Each call is also a heartbeat.
+  virtual bool is_out_of_time(PodIndex pod) {
+    static_cast<void>(pod);
+    return false;
+  }
+  /// Number of pods that may still leave in this cycle, or nullopt if there is no limit.
+  virtual std::optional<std::int64_t> moves_left() const { return std::nullopt; }
+  virtual void report(EmptyingReport report) { static_cast<void>(report); }
+  virtual void report(CountReport report) { static_cast<void>(report); }
+  virtual void report(api::NodeClasses classes) { static_cast<void>(classes); }
+  /// Maximum number of nodes in a report of node classes.
+  virtual std::size_t node_rows() const { return 0; }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
   virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
   /// Like refused(), with details. `details` is called only if the refusal is shown; "" adds nothing.
@@ -201,6 +213,15 @@ class NominationSink {
     refused(pod, refusal);
   }
 };
+
+inline const PlanSink& NominationSink::plan() const {
+  static const PlanSink none;
+  return none;
+}
+inline PlanSink& NominationSink::plan() {
+  static PlanSink none;
+  return none;
+}
 
 /// Current half of a round for strategies that work in rounds: each round levels nodes and then packs them.
 enum class RoundPhase { kLeveling, kPacking };
@@ -268,6 +289,25 @@ struct BalanceSubject {
   bool by_load = false;  ///< by measured load, which the scheduler does not see; otherwise by requests
 };
 
+/// Inputs and side effects of a strategy beyond the snapshot. The default needs nothing.
+struct StrategyNeeds {
+  /// Time window in which the strategy counts restarts, for which a restart history must be kept.
+  std::optional<base::seconds> restart_window{};
+  std::vector<scheduling::UsageNeed> usage{};  ///< measurements that it decides by; empty if it uses requests
+  std::string_view soft_taint{};               ///< key of the soft taints that it sets (PlanSink::avoid()), or ""
+  /// Rules of a strategy that works in rounds according to StrategyContext::round_phase.
+  std::optional<RoundRules> rounds{};
+};
+
+/// Optional interface of a Strategy that evens out load.
+class Balancer {
+ public:
+  virtual ~Balancer() = default;
+  /// Returns what the strategy balances, or nullopt if it cannot determine it.
+  virtual std::optional<BalanceSubject> balances(const StrategyContext& context) const = 0;
+};
+
+/// Chooses pods. A plain strategy implements name(), phase() and nominate() (docs/strategies/writing-one.md).
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -275,25 +315,18 @@ class Strategy {
   virtual StrategyPhase phase() const = 0;
   /// Nominates pods. An error means that the strategy could not decide (missing usage data); its earlier offers remain.
   virtual base::Status nominate(const StrategyContext& context, NominationSink& sink) const = 0;
-  /// Time window in which the strategy counts restarts, for which a restart history must be kept. nullopt if it has
-  /// none.
-  virtual std::optional<base::seconds> restart_window() const { return std::nullopt; }
-  /// Measurements that the strategy needs. Empty if it uses requests.
-  virtual std::vector<scheduling::UsageNeed> usage_needs() const { return {}; }
-  /// Key of the soft taints that the strategy sets (NominationSink::avoid()). Empty if it sets none.
-  virtual std::string_view soft_taint() const { return {}; }
-  /// Rules of a strategy that works in rounds according to StrategyContext::round_phase. nullopt for other strategies.
-  virtual std::optional<RoundRules> rounds() const { return std::nullopt; }
+  virtual StrategyNeeds needs() const { return {}; }
   /// Human-readable warning about unexpected effects of the arguments, or "".
   virtual std::string caution(bool is_upstream) const {
     static_cast<void>(is_upstream);
     return {};
   }
-  /// Returns what the strategy balances, or nullopt if it does not even out load or cannot determine it.
-  virtual std::optional<BalanceSubject> balances(const StrategyContext& context) const {
-    static_cast<void>(context);
-    return std::nullopt;
-  }
 };
+
+/// Returns Balancer::balances(), or nullopt if the strategy is no Balancer.
+inline std::optional<BalanceSubject> balance_subject(const Strategy& strategy, const StrategyContext& context) {
+  const auto* balancer = dynamic_cast<const Balancer*>(&strategy);
+  return balancer ? balancer->balances(context) : std::nullopt;
+}
 
 }  // namespace strategies

@@ -17,8 +17,10 @@
 
 namespace builders {
 
-class RecordingSink final : public strategies::NominationSink {
+class RecordingSink final : public strategies::NominationSink, public strategies::PlanSink {
  public:
+  strategies::PlanSink& plan() override { return *this; }
+  const strategies::PlanSink& plan() const override { return *this; }
   explicit RecordingSink(const scheduling::ClusterSnapshot& cluster) : cluster_(&cluster) {}
 
   /// What to answer; accepts everything when not set.

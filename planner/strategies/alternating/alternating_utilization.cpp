@@ -69,10 +69,10 @@ AlternatingUtilization::Args AlternatingUtilization::Args::read(api::StrictObjec
   return parsed;
 }
 
-std::vector<scheduling::UsageNeed> AlternatingUtilization::usage_needs() const {
-  std::vector<scheduling::UsageNeed> needs = low_.usage_needs();
-  for (scheduling::UsageNeed& need : high_.usage_needs()) {
-    if (std::ranges::find(needs, need) == needs.end()) needs.push_back(std::move(need));
+StrategyNeeds AlternatingUtilization::needs() const {
+  StrategyNeeds needs{.usage = low_.needs().usage, .soft_taint = api::well_known::kEmptyingTaint, .rounds = rules_};
+  for (scheduling::UsageNeed& need : high_.needs().usage) {
+    if (std::ranges::find(needs.usage, need) == needs.usage.end()) needs.usage.push_back(std::move(need));
   }
   return needs;
 }
@@ -85,7 +85,7 @@ base::Status AlternatingUtilization::level(const StrategyContext& context, Nomin
   std::vector<NodeIndex> used;
   std::vector<NodeIndex> free;
   for (const NodeIndex node : context.nodes) (is_in_use(context, node) ? used : free).push_back(node);
-  sink.avoid(api::well_known::kEmptyingTaint, free);
+  sink.plan().avoid(api::well_known::kEmptyingTaint, free);
   StrategyContext inside = context;
   inside.nodes = used;
   return low_.nominate(inside, sink);

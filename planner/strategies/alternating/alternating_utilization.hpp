@@ -16,7 +16,7 @@ namespace strategies {
 
 /// Levels nodes and then packs them, in rounds, while that frees nodes (docs/strategies/alternating-utilization.md).
 /// Free nodes stay free: nothing is leveled onto them.
-class AlternatingUtilization final : public Strategy {
+class AlternatingUtilization final : public Strategy, public Balancer {
  public:
   static constexpr std::string_view kName = "AlternatingUtilization";
 
@@ -36,9 +36,7 @@ class AlternatingUtilization final : public Strategy {
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   /// Runs one half of a round, by StrategyContext::round_phase.
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
-  std::vector<scheduling::UsageNeed> usage_needs() const override;
-  std::string_view soft_taint() const override { return api::well_known::kEmptyingTaint; }
-  std::optional<RoundRules> rounds() const override { return rules_; }
+  StrategyNeeds needs() const override;
   std::string caution(bool is_upstream) const override { return high_.caution(is_upstream); }
   /// Returns the subject of the leveling half.
   std::optional<BalanceSubject> balances(const StrategyContext& context) const override;

@@ -57,7 +57,7 @@ std::string_view limit_behind(NominationResult result, PodIndex pod, NominationS
 std::optional<std::string> offer_moves(const DefragmentationProblem& problem, const DefragmentationPlan& plan,
                                        NominationSink& sink) {
   for (const WaveMove& move : plan.moves) {
-    sink.start_wave(move.wave);
+    sink.plan().start_wave(move.wave);
     const bool leaves_for_good = std::ranges::binary_search(plan.emptied, move.from);
     const Goal goal = [&](NodeIndex to) {
       if (move.is_chosen) return to == move.to;
@@ -76,11 +76,11 @@ std::optional<std::string> offer_moves(const DefragmentationProblem& problem, co
 
 /// Offers the plan as a whole. Returns the reason if nothing of it is made, or "".
 std::string offer(const DefragmentationProblem& problem, const DefragmentationPlan& plan, NominationSink& sink) {
-  sink.begin_plan();
-  sink.avoid(api::well_known::kEmptyingTaint, plan.avoided);
+  sink.plan().begin_plan();
+  sink.plan().avoid(api::well_known::kEmptyingTaint, plan.avoided);
   const auto obstacle = offer_moves(problem, plan, sink);
-  sink.start_wave(0);
-  sink.end_plan(!obstacle);
+  sink.plan().start_wave(0);
+  sink.plan().end_plan(!obstacle);
   return obstacle.value_or("");
 }
 
@@ -119,16 +119,17 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   limits.is_cancelled = context.is_cancelled;
   limits.should_stop = should_stop;
   limits.executor = context.executor;
-  const auto origin = sink.try_placements();
+  const auto origin = sink.plan().try_placements();
   const Capacities capacities(problem);
   DefragmentationPlan plan =
-      DefragmentationSearch(problem, capacities, origin.get(), sink.chooses_targets(), limits, budget, kSeed).run();
+      DefragmentationSearch(problem, capacities, origin.get(), sink.plan().chooses_targets(), limits, budget, kSeed)
+          .run();
   const bool is_enough = context.continues_plan || frees_enough(plan);
   report.note = limits.most_moves == 0 ? "limits.perCycle.total leaves no move" : shortfall(plan, is_enough);
   const bool is_undecided = plan.is_cut_short && (!is_enough || plan.moves.empty());
   if (!is_enough || plan.moves.empty()) plan = {};
-  const bool may_taint = sink.avoid(api::well_known::kEmptyingTaint, {});
-  if (!may_taint && !sink.chooses_targets() && report.note.empty())
+  const bool may_taint = sink.plan().avoid(api::well_known::kEmptyingTaint, {});
+  if (!may_taint && !sink.plan().chooses_targets() && report.note.empty())
     report.note = "the policy may not taint nodes, so only moves that the scheduler makes without are planned";
   if (std::string obstacle = offer(problem, plan, sink); !obstacle.empty()) {
     report.note = std::move(obstacle);

@@ -20,7 +20,7 @@ class Defragmentation final : public Strategy {
   explicit Defragmentation(Args args) : args_(std::move(args)) {}
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
-  std::string_view soft_taint() const override { return api::well_known::kEmptyingTaint; }
+  StrategyNeeds needs() const override { return {.soft_taint = api::well_known::kEmptyingTaint}; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:

@@ -39,8 +39,8 @@ class PodCriteria final : public Strategy {
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
-  std::optional<base::seconds> restart_window() const override {
-    return args_.restarts ? args_.restarts->within : std::nullopt;
+  StrategyNeeds needs() const override {
+    return {.restart_window = args_.restarts ? args_.restarts->within : std::nullopt};
   }
 
  private:

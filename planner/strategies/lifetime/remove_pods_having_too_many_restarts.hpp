@@ -29,7 +29,7 @@ class RemovePodsHavingTooManyRestarts final : public Strategy {
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
-  std::optional<base::seconds> restart_window() const override { return args_.restarts.within; }
+  StrategyNeeds needs() const override { return {.restart_window = args_.restarts.within}; }
 
  private:
   Args args_;

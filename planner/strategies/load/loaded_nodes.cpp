@@ -91,8 +91,8 @@ std::vector<LoadedNodes::Node> LoadedNodes::open_to_pods() const {
   std::vector<Node> nodes;
   for (const NodeIndex node : taking_.known()) {
     if (context_.cluster.base().node(node).unschedulable) continue;
-    nodes.push_back({node, room_on(node), fullness_of(node), is_low(node), sink_.bears(kLoadedTaint, node),
-                     sink_.is_pledged(kLoadedTaint, node)});
+    nodes.push_back({node, room_on(node), fullness_of(node), is_low(node), sink_.plan().bears(kLoadedTaint, node),
+                     sink_.plan().is_pledged(kLoadedTaint, node)});
   }
   return nodes;
 }
@@ -152,15 +152,15 @@ void LoadedNodes::avoid(const LoadTable& giving, std::span<const NodeIndex> sour
   for (const Node& node : nodes) {
     if (node.is_avoided) avoided.push_back(node.node);
   }
-  if (!sink_.avoid(kLoadedTaint, avoided)) return;
+  if (!sink_.plan().avoid(kLoadedTaint, avoided)) return;
   std::vector<NodeIndex> pool;
   for (const Node& node : nodes) pool.push_back(node.node);
   // Counts on each call, because a node that was avoided for a refused offer is open again.
-  sink_.avoid_competitors(kLoadedTaint, [this, pool = std::move(pool)](NodeIndex node) {
+  sink_.plan().avoid_competitors(kLoadedTaint, [this, pool = std::move(pool)](NodeIndex node) {
     const auto open =
         std::ranges::count_if(pool, [&](NodeIndex each) { return !context_.cluster.bears_soft_taint(each); });
     return static_cast<std::size_t>(open) > least_open(pool.size()) && taking_.knows(node) && !is_low(node) &&
-           !sink_.is_pledged(kLoadedTaint, node);
+           !sink_.plan().is_pledged(kLoadedTaint, node);
   });
 }
 

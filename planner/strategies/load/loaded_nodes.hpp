@@ -26,7 +26,7 @@ class LoadedNodes {
   /// `taking` is the load of the pool, which the caller updates when pods move. Keeps references to all arguments
   /// except `limits`.
   LoadedNodes(const StrategyContext& context, NominationSink& sink, const LoadTable& taking, LoadLimits limits);
-  ~LoadedNodes() { sink_.avoid_competitors({}, {}); }
+  ~LoadedNodes() { sink_.plan().avoid_competitors({}, {}); }
   LoadedNodes(const LoadedNodes&) = delete;
   LoadedNodes& operator=(const LoadedNodes&) = delete;
 

@@ -23,7 +23,7 @@ double target_load_score(double percent, double target);
 /// (docs/strategies/target-load-packing.md). Pods of nodes above the target move to nodes where target_load_score() is
 /// better by a margin. In a pool without such nodes, nodes with at most half of the target are emptied, completely or
 /// not at all, onto the fullest nodes below the target.
-class TargetLoadPacking final : public Strategy {
+class TargetLoadPacking final : public Strategy, public Balancer {
  public:
   static constexpr std::string_view kName = "TargetLoadPacking";
 
@@ -45,9 +45,9 @@ class TargetLoadPacking final : public Strategy {
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
-  std::vector<scheduling::UsageNeed> usage_needs() const override { return {args_.usage.need}; }
-  std::string_view soft_taint() const override {
-    return args_.usage.soft_taint ? api::well_known::kLoadedTaint : std::string_view();
+  StrategyNeeds needs() const override {
+    return {.usage = {args_.usage.need},
+            .soft_taint = args_.usage.soft_taint ? api::well_known::kLoadedTaint : std::string_view()};
   }
   std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
 

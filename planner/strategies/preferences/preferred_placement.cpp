@@ -105,7 +105,7 @@ class StuckPods {
   void refuse_kept(NominationSink& sink, PodIndex pod, const PreferenceGain::Gains& gains) {
     const auto helps = [&](NodeIndex node) { return is_better(gains, node); };
     if (std::ranges::none_of(context_.nodes, helps) || !may_go(context_, sink, pod)) return;
-    if (!placement_) placement_ = sink.try_placements();
+    if (!placement_) placement_ = sink.plan().try_placements();
     if (const auto to = placement_->relocate(pod, helps)) {
       placement_->restore(pod);
       return sink.refused(
@@ -181,7 +181,7 @@ bool PreferredPlacement::offer(const StrategyContext& context, NominationSink& s
 base::Status PreferredPlacement::nominate(const StrategyContext& context, NominationSink& sink) const {
   const PreferenceGain gain(context.scheduler, args_.counted);
   const std::vector<PodIndex> pods = pods_with_preferences(context, gain);
-  auto placement = sink.try_placements();
+  auto placement = sink.plan().try_placements();
   if (pods.empty() || !placement) return base::Done{};  // without foresight nothing can be said
   std::unordered_set<PodIndex> told;
   SearchBudget budget(most_steps_, context.is_cancelled);

@@ -53,9 +53,9 @@ class ComponentMoves {
   }
 
   void run() {
-    run_.sink.defer_disagreements([this](const scheduling::Refusal& refusal) { disagreement_ = refusal; });
+    run_.sink.plan().defer_disagreements([this](const scheduling::Refusal& refusal) { disagreement_ = refusal; });
     move_pods();
-    run_.sink.defer_disagreements({});
+    run_.sink.plan().defer_disagreements({});
     if (!is_over() && !disagreements_.empty() && is_violated()) {
       relax();
       move_pods();

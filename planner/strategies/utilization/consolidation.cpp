@@ -33,7 +33,7 @@ class Consolidation {
   }
 
   void run() {
-    if (!rules_.taint.empty() && sink_.avoid(rules_.taint, {})) return run_tainted();
+    if (!rules_.taint.empty() && sink_.plan().avoid(rules_.taint, {})) return run_tainted();
     for (const NodeUsage& source : rules_.sources) {
       if (!may_be_emptied(source.node)) continue;
       takes_[source.node] = false;  // from here on neither this node nor emptier ones take pods
@@ -54,7 +54,7 @@ class Consolidation {
     for (const NodeUsage& source : rules_.sources) {
       if (pods_to_move(source.node).empty()) closed.push_back(source.node);
     }
-    sink_.avoid(rules_.taint, closed);
+    sink_.plan().avoid(rules_.taint, closed);
     for (const NodeIndex node : closed) takes_[node] = false;
     for (const NodeIndex node : chosen) {
       if (!empty(node)) return;

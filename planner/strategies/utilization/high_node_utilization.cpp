@@ -101,8 +101,10 @@ HighNodeUtilization::Args HighNodeUtilization::Args::read(api::StrictObject& arg
   return parsed;
 }
 
-std::vector<scheduling::UsageNeed> HighNodeUtilization::usage_needs() const {
-  return args_.usage ? std::vector{args_.usage->need} : std::vector<scheduling::UsageNeed>{};
+StrategyNeeds HighNodeUtilization::needs() const {
+  StrategyNeeds needs;
+  if (args_.usage) needs.usage.push_back(args_.usage->need);
+  return needs;
 }
 
 /// By requests even if usage is measured: the scheduler chooses destinations by requests, which decides which nodes

@@ -19,7 +19,7 @@ namespace strategies {
 /// Empties underutilized nodes onto the others, so that an autoscaler can remove them
 /// (upstream-semantics.md#high-node-utilization). Empties whole nodes only. If all nodes are underutilized, empties
 /// the emptier ones onto the fuller ones.
-class HighNodeUtilization final : public Strategy {
+class HighNodeUtilization final : public Strategy, public Balancer {
  public:
   static constexpr std::string_view kName = "HighNodeUtilization";
 
@@ -45,7 +45,7 @@ class HighNodeUtilization final : public Strategy {
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
-  std::vector<scheduling::UsageNeed> usage_needs() const override;
+  StrategyNeeds needs() const override;
   std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
   std::string caution(bool is_upstream) const override;
 

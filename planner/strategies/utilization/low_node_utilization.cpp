@@ -110,9 +110,15 @@ LowNodeUtilization::Args LowNodeUtilization::Args::read(api::StrictObject& args)
   return parsed;
 }
 
-std::vector<scheduling::UsageNeed> LowNodeUtilization::usage_needs() const {
-  if (args_.usage) return {args_.usage->need};
-  return args_.metrics ? std::vector{*args_.metrics} : std::vector<scheduling::UsageNeed>{};
+StrategyNeeds LowNodeUtilization::needs() const {
+  StrategyNeeds needs;
+  if (args_.usage) {
+    needs.usage.push_back(args_.usage->need);
+    if (args_.usage->soft_taint) needs.soft_taint = api::well_known::kLoadedTaint;
+  } else if (args_.metrics) {
+    needs.usage.push_back(*args_.metrics);
+  }
+  return needs;
 }
 
 std::optional<UsageArgs> LowNodeUtilization::measured_by(const StrategyContext& context) const {

@@ -20,7 +20,7 @@ namespace strategies {
 /// Moves pods from overutilized nodes while underutilized nodes have free capacity, by requests or, with
 /// metricsUtilization, by measured usage (upstream-semantics.md#low-node-utilization). With `usage`, and with
 /// metricsUtilization except in Compatibility::kUpstream, it calls level_load() to level the measured load.
-class LowNodeUtilization final : public Strategy {
+class LowNodeUtilization final : public Strategy, public Balancer {
  public:
   static constexpr std::string_view kName = "LowNodeUtilization";
 
@@ -42,10 +42,7 @@ class LowNodeUtilization final : public Strategy {
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
-  std::vector<scheduling::UsageNeed> usage_needs() const override;
-  std::string_view soft_taint() const override {
-    return args_.usage && args_.usage->soft_taint ? api::well_known::kLoadedTaint : std::string_view();
-  }
+  StrategyNeeds needs() const override;
   std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
 
  private:

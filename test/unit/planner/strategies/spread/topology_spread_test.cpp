@@ -367,8 +367,10 @@ TEST(TopologySpread, EndsAtTheTotalLimit) {
 // --- refusals of the strict and of the relaxed pass
 
 /// Refuses the first offers with SchedulerDisagrees and accepts the others.
-class DisagreeingSink final : public NominationSink {
+class DisagreeingSink final : public NominationSink, public PlanSink {
  public:
+  PlanSink& plan() override { return *this; }
+  const PlanSink& plan() const override { return *this; }
   explicit DisagreeingSink(std::size_t disagreements) : disagreements_(disagreements) {}
   NominationResult offer(PodIndex pod, std::string_view) override {
     if (++offers > disagreements_) return NominationResult::kAccepted;
