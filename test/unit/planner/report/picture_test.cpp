@@ -55,13 +55,13 @@ TEST(StripsTest, AreasAreSharesInsideTheBoxWithoutOverlap) {
     const auto strips = layout_treemap(shares, 1.36);
     ASSERT_THAT(strips, SizeIs(shares.size()));
     for (std::size_t i = 0; i < strips.size(); ++i) {
-      const Strip& a = strips[i];
+      const Rect& a = strips[i];
       EXPECT_NEAR(a.w * a.h, shares[i], 1e-9);
       EXPECT_GE(a.x, -1e-9);
       EXPECT_LE(a.x + a.w, 1 + 1e-9);
       EXPECT_LE(a.y + a.h, 1 + 1e-9);
       for (std::size_t k = 0; k < i; ++k) {
-        const Strip& b = strips[k];
+        const Rect& b = strips[k];
         const double wide = std::min(a.x + a.w, b.x + b.w) - std::max(a.x, b.x);
         const double high = std::min(a.y + a.h, b.y + b.h) - std::max(a.y, b.y);
         EXPECT_FALSE(wide > 1e-9 && high > 1e-9);
@@ -73,13 +73,13 @@ TEST(StripsTest, AreasAreSharesInsideTheBoxWithoutOverlap) {
 TEST(StripsTest, OverfullAndHostileSharesFitAllTheSame) {
   const std::vector<double> shares = {0.9, 0.9, std::nan(""), -1, 1e300, 0};
   double area = 0;
-  for (const Strip& strip : layout_treemap(shares, 1)) area += strip.w * strip.h;
+  for (const Rect& strip : layout_treemap(shares, 1)) area += strip.w * strip.h;
   EXPECT_LE(area, 1 + 1e-9);
   EXPECT_TRUE(layout_treemap({}, 1).empty());
 }
 
 TEST(StripsTest, EqualTilesAreNearToSquares) {
-  for (const Strip& strip : layout_treemap(std::vector<double>(16, 1.0 / 16), 1)) EXPECT_NEAR(strip.w, strip.h, 1e-9);
+  for (const Rect& strip : layout_treemap(std::vector<double>(16, 1.0 / 16), 1)) EXPECT_NEAR(strip.w, strip.h, 1e-9);
 }
 
 // --- tiles
