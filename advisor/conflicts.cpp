@@ -7,7 +7,7 @@
 
 #include "api/json/json_access.hpp"
 
-namespace advising {
+namespace advisor {
 namespace {
 
 /// Parses a size as the JVM does: "512m" is 512 MiB.
@@ -112,4 +112,4 @@ std::optional<Autoscaler> autoscaler_of(const api::Json& object) {
   return autoscaler;
 }
 
-}  // namespace advising
+}  // namespace advisor

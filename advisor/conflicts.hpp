@@ -9,7 +9,7 @@
 
 #include "api/json/json.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// JVM heap size set by the command line or environment of a container. For repeated flags the last one wins, as in the
 /// JVM.
@@ -45,4 +45,4 @@ struct Conflict {
   friend bool operator==(const Conflict&, const Conflict&) = default;
 };
 
-}  // namespace advising
+}  // namespace advisor

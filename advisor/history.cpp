@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-namespace advising {
+namespace advisor {
 namespace {
 
 constexpr std::size_t kMaxExamples = 5;
@@ -306,4 +306,4 @@ std::map<ContainerKey, DayUsage> DayFold::finish(Histories& told) {
   return days;
 }
 
-}  // namespace advising
+}  // namespace advisor

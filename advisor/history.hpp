@@ -16,7 +16,7 @@
 #include "advisor/workloads.hpp"
 #include "base/clock.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// Marks an unknown figure. Never 0.
 inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
@@ -239,4 +239,4 @@ class DayFold {
   std::string key_;
 };
 
-}  // namespace advising
+}  // namespace advisor

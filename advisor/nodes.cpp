@@ -12,7 +12,7 @@
 #include "api/json/json_access.hpp"
 #include "api/json/yaml.hpp"
 
-namespace advising {
+namespace advisor {
 namespace {
 
 constexpr double kMebibyte = 1024.0 * 1024;
@@ -251,4 +251,4 @@ std::string kubelet_configuration(const Reservation& reservation) {
   return api::to_yaml(object);
 }
 
-}  // namespace advising
+}  // namespace advisor

@@ -10,7 +10,7 @@
 #include "advisor/history.hpp"
 #include "api/json/json.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// Daily figures of a node: peak of the day unless noted. Units: cores, bytes, share of time.
 enum class NodeMetric {
@@ -90,4 +90,4 @@ NodeAdvice advise_nodes(const std::vector<NodeSpec>& nodes, const NodeDays& days
 /// Returns a KubeletConfiguration with only these settings.
 std::string kubelet_configuration(const Reservation& reservation);
 
-}  // namespace advising
+}  // namespace advisor

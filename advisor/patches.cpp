@@ -10,7 +10,7 @@
 
 #include "api/json/yaml.hpp"
 
-namespace advising {
+namespace advisor {
 namespace {
 
 /// Returns true if the name consists of letters, digits, dashes and dots, like Kubernetes names, so that it cannot
@@ -131,4 +131,4 @@ Patches patches_of(const Inventory& inventory, const std::vector<Advice>& advice
   return std::move(builder).take();
 }
 
-}  // namespace advising
+}  // namespace advisor

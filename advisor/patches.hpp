@@ -7,7 +7,7 @@
 
 #include "advisor/requests.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// File with its path relative to the folder of patches.
 struct PatchFile {
@@ -29,4 +29,4 @@ Patches patches_of(const Inventory& inventory, const std::vector<Advice>& advice
 std::string cpu_quantity(double cores);
 std::string memory_quantity(double bytes);
 
-}  // namespace advising
+}  // namespace advisor

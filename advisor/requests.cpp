@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace advising {
+namespace advisor {
 namespace {
 
 constexpr double kMiB = 1024.0 * 1024;
@@ -390,4 +390,4 @@ std::vector<Advice> advise_requests(const Inventory& inventory, const Histories&
   return all;
 }
 
-}  // namespace advising
+}  // namespace advisor

@@ -12,7 +12,7 @@
 #include "advisor/history.hpp"
 #include "advisor/workloads.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// Rules for CPU. Memory is equal in all profiles: request and limit are the observed maximum plus kMemoryMargin.
 enum class Profile {
@@ -82,4 +82,4 @@ std::vector<Advice> advise_requests(const Inventory& inventory, const Histories&
 /// Returns the advice for one container without conflicts from autoscalers. For tests and comparisons.
 Advice advise_container(const ContainerSpec& spec, const ContainerHistory& history, const Rules& rules);
 
-}  // namespace advising
+}  // namespace advisor

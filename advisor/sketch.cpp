@@ -5,7 +5,7 @@
 #include <limits>
 #include <utility>
 
-namespace advising {
+namespace advisor {
 namespace {
 
 /// A bucket extends from its bound to bound · kGamma. Its middle is within kRelativeError of all its values.
@@ -106,4 +106,4 @@ std::optional<QuantileSketch> QuantileSketch::of(double smallest, double largest
   return sketch;
 }
 
-}  // namespace advising
+}  // namespace advisor

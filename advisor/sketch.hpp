@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace advising {
+namespace advisor {
 
 /// Counts values in buckets whose bounds grow by a constant factor (DDSketch), so that every quantile is within
 /// kRelativeError of the exact one (nearest rank), for any number of values. Values below `smallest` count as 0. Has at
@@ -56,4 +56,4 @@ class QuantileSketch {
   std::uint64_t count_ = 0;
 };
 
-}  // namespace advising
+}  // namespace advisor

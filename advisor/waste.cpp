@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-namespace advising {
+namespace advisor {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
@@ -76,4 +76,4 @@ std::vector<Waste> waste_of(const std::vector<Advice>& advice) {
   return all;
 }
 
-}  // namespace advising
+}  // namespace advisor

@@ -7,7 +7,7 @@
 
 #include "advisor/requests.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// Monthly price of a core and of a GiB of memory, 0 if not given.
 struct Prices {
@@ -40,4 +40,4 @@ double memory_saving(const Advice& advice);
 /// Returns one entry per namespace, sorted, and the sum of the cluster at the end.
 std::vector<Waste> waste_of(const std::vector<Advice>& advice);
 
-}  // namespace advising
+}  // namespace advisor

@@ -6,7 +6,7 @@
 #include "api/json/json_access.hpp"
 #include "api/meta/quantity.hpp"
 
-namespace advising {
+namespace advisor {
 
 namespace inventory {
 
@@ -314,4 +314,4 @@ Inventory InventoryBuilder::finish(std::string_view ns) && {
   return std::move(state.inventory);
 }
 
-}  // namespace advising
+}  // namespace advisor

@@ -19,7 +19,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// "shop", "Deployment", "web". A pod without an owner is a workload of kind Pod.
 struct WorkloadKey {
@@ -129,4 +129,4 @@ std::optional<double> number_of_text(std::string_view text);
 /// Parses a non-negative resource.Quantity as cores or bytes. Returns nullopt if malformed or negative.
 std::optional<double> amount_of_text(std::string_view text);
 
-}  // namespace advising
+}  // namespace advisor

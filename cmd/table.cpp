@@ -46,7 +46,7 @@ std::string Table::render(std::string_view indent) const {
 
 std::string one_line(std::string_view text) {
   constexpr std::size_t kMaxMessage = 32'768;
-  return reporting::plain_text(text, kMaxMessage);
+  return report::plain_text(text, kMaxMessage);
 }
 
 std::string first_names(std::vector<std::string> names, std::size_t most) {

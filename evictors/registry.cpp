@@ -17,13 +17,14 @@ namespace evictors {
 EvictorRegistry EvictorRegistry::builtin() {
   EvictorRegistry registry;
   registry
-      .add(std::make_unique<kubevirt::KubeVirtEvictor>())   // virtual machines
-      .add(std::make_unique<handoff::AnnotationEvictor>())  // pods that announce a protocol
-      .add(std::make_unique<handoff::StatefulHandoff>())    // pods of operators known by their labels
-      .add(std::make_unique<native::EvictionByRequest>())   // pods with evictionResponders, if the API is served
-      .add(std::make_unique<EvictionApi>())                 // all other pods
-      .add(std::make_unique<surge::SurgeEvictor>())         // only if named, because it changes workloads
-      .add(std::make_unique<webhook::WebhookEvictor>());    // only if named, because it needs a service
+      .add(std::make_unique<kubevirt::KubeVirtEvictor>())            // virtual machines
+      .add(std::make_unique<handoff::AnnotationEvictor>())           // pods that announce a protocol
+      .add(std::make_unique<handoff::StatefulHandoff>())             // pods of operators known by their labels
+      .add(std::make_unique<eviction_request::EvictionByRequest>())  // pods with evictionResponders, if the API is
+                                                                     // served
+      .add(std::make_unique<EvictionApi>())                          // all other pods
+      .add(std::make_unique<surge::SurgeEvictor>())                  // only if named, because it changes workloads
+      .add(std::make_unique<webhook::WebhookEvictor>());             // only if named, because it needs a service
   return registry;
 }
 

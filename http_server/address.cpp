@@ -5,16 +5,16 @@
 namespace controllers {
 
 std::string address_problem(const std::string& address) {
-  if (serving::split_address(address)) return {};
+  if (http_server::split_address(address)) return {};
   return fmt::format("\"{}\" is not host:port, such as 0.0.0.0:8081", address);
 }
 
-serving::ServerOptions server_options(const std::string& address) {
-  serving::ServerOptions options;
+http_server::ServerOptions server_options(const std::string& address) {
+  http_server::ServerOptions options;
   options.handler_threads = 2;
   options.max_connections = 64;
   options.max_body_bytes = 1024;
-  const auto split = serving::split_address(address);
+  const auto split = http_server::split_address(address);
   if (!split) return options;
   options.address = split->first == "localhost" ? "127.0.0.1" : split->first;
   options.port = split->second;
@@ -22,7 +22,7 @@ serving::ServerOptions server_options(const std::string& address) {
 }
 
 bool is_loopback(const std::string& address) {
-  const auto split = serving::split_address(address);
+  const auto split = http_server::split_address(address);
   if (!split) return false;
   const std::string& host = split->first;
   return host == "localhost" || host == "::1" || host.starts_with("127.");

@@ -13,7 +13,7 @@ std::string address_problem(const std::string& address);
 
 /// Options for a small server on a valid address: few concurrent clients, request bodies up to 1 KiB. "localhost" means
 /// 127.0.0.1; an empty host means all addresses.
-serving::ServerOptions server_options(const std::string& address);
+http_server::ServerOptions server_options(const std::string& address);
 
 /// Returns true if only processes of the same machine (or pod) can reach the address.
 bool is_loopback(const std::string& address);

@@ -11,7 +11,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-namespace serving {
+namespace http_server {
 namespace {
 
 template <auto Free>
@@ -184,4 +184,4 @@ base::Status check_identity(const ServerIdentity& identity, const std::vector<st
   return base::Done{};
 }
 
-}  // namespace serving
+}  // namespace http_server

@@ -7,7 +7,7 @@
 #include "base/clock.hpp"
 #include "base/result.hpp"
 
-namespace serving {
+namespace http_server {
 
 /// Throw-away certificate authority with one server certificate, in PEM.
 struct ServerIdentity {
@@ -46,4 +46,4 @@ base::Status check_pair(const ServerIdentity& identity, const std::vector<std::s
 /// validity period. The error says what is wrong.
 base::Status check_identity(const ServerIdentity& identity, const std::vector<std::string>& names);
 
-}  // namespace serving
+}  // namespace http_server

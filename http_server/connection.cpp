@@ -15,7 +15,7 @@
 #include <optional>
 #include <thread>
 
-namespace serving {
+namespace http_server {
 namespace {
 
 namespace asio = boost::asio;
@@ -422,4 +422,4 @@ std::shared_ptr<Connection> make_connection(tcp::socket socket, std::shared_ptr<
   return std::make_shared<Session<beast::tcp_stream>>(std::move(socket), nullptr, std::move(shared), std::move(on_end));
 }
 
-}  // namespace serving
+}  // namespace http_server

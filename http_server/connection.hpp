@@ -17,7 +17,7 @@
 #include "base/log.hpp"
 #include "http_server/server.hpp"
 
-namespace serving {
+namespace http_server {
 
 /// State that all connections share with the server.
 struct SharedByConnections {
@@ -93,4 +93,4 @@ std::shared_ptr<Connection> make_connection(boost::asio::ip::tcp::socket socket,
                                             std::shared_ptr<SharedByConnections> shared,
                                             std::function<void(Connection*)> on_end);
 
-}  // namespace serving
+}  // namespace http_server

@@ -14,7 +14,7 @@
 
 #include "http_server/connection.hpp"
 
-namespace serving {
+namespace http_server {
 namespace {
 
 namespace asio = boost::asio;
@@ -269,4 +269,4 @@ std::optional<std::pair<std::string, std::uint16_t>> split_address(std::string_v
   return std::pair{std::string(host), port};
 }
 
-}  // namespace serving
+}  // namespace http_server

@@ -15,7 +15,7 @@
 #include "base/log.hpp"
 #include "base/result.hpp"
 
-namespace serving {
+namespace http_server {
 
 /// One complete HTTP/1.1 request. Header names are lower-case.
 struct Request {
@@ -132,4 +132,4 @@ class Server {
 /// Splits "host:port" ("[::1]:80", ":8080" for all addresses). Port 0 is valid. Returns nullopt if malformed.
 std::optional<std::pair<std::string, std::uint16_t>> split_address(std::string_view text);
 
-}  // namespace serving
+}  // namespace http_server

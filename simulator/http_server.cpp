@@ -23,7 +23,7 @@ constexpr const char* kAdminToken =
     "simulator-admin";  // kubectl prompts for a user name if a kubeconfig has no credentials
 
 /// Returns the user of the request, nullopt for an unknown token.
-std::optional<User> user_of(const HttpServerOptions& options, const serving::Request& request) {
+std::optional<User> user_of(const HttpServerOptions& options, const http_server::Request& request) {
   constexpr std::string_view kBearer = "Bearer ";
   User user = options.anonymous;
   const std::string_view credentials = request.header("authorization");
@@ -38,7 +38,7 @@ std::optional<User> user_of(const HttpServerOptions& options, const serving::Req
   return user;
 }
 
-kube::Request kube_request(const serving::Request& request) {
+kube::Request kube_request(const http_server::Request& request) {
   kube::Request converted;
   converted.method = request.method;
   converted.path = request.path;
@@ -49,8 +49,8 @@ kube::Request kube_request(const serving::Request& request) {
   return converted;
 }
 
-serving::Response http_response(kube::Response&& response) {
-  serving::Response converted;
+http_server::Response http_response(kube::Response&& response) {
+  http_server::Response converted;
   converted.status = response.status;
   converted.content_type = response.content_type.empty() ? "application/json" : response.content_type;
   converted.body = std::move(response.body);
@@ -60,13 +60,13 @@ serving::Response http_response(kube::Response&& response) {
   return converted;
 }
 
-serving::Response dropped_connection() {
-  serving::Response response;
+http_server::Response dropped_connection() {
+  http_server::Response response;
   response.drop = true;
   return response;
 }
 
-bool is_watch(const serving::Request& request) {
+bool is_watch(const http_server::Request& request) {
   return request.method == "GET" && Query::parse(request.query).flag("watch");
 }
 
@@ -79,7 +79,7 @@ std::string framed(const std::string& event) {
 }
 
 /// Copies events until the stream ends or the client disconnects.
-void pump(kube::WatchStream& stream, serving::StreamWriter& writer, bool is_protobuf) {
+void pump(kube::WatchStream& stream, http_server::StreamWriter& writer, bool is_protobuf) {
   while (!writer.closed()) {
     auto line = stream.next(kWatchPoll);
     if (!line) return;
@@ -88,24 +88,26 @@ void pump(kube::WatchStream& stream, serving::StreamWriter& writer, bool is_prot
 }
 
 /// Sends the first `at` bytes of the response, then closes the connection.
-serving::Stream cut(kube::Response response, std::size_t at) {
-  return {response.status, response.content_type, [begin = response.body.substr(0, at)](serving::StreamWriter& writer) {
+http_server::Stream cut(kube::Response response, std::size_t at) {
+  return {response.status, response.content_type,
+          [begin = response.body.substr(0, at)](http_server::StreamWriter& writer) {
             if (begin.empty() || writer.write(begin)) writer.abort();
           }};
 }
 
-serving::Reply serve_watch(ApiServer& server, const kube::Request& request, const User& user) {
+http_server::Reply serve_watch(ApiServer& server, const kube::Request& request, const User& user) {
   ApiServer::WatchAnswer answer = server.watch(request, user);
   if (!answer.stream && answer.refusal.status == 0) return dropped_connection();
   if (!answer.stream) return http_response(std::move(answer.refusal));
   const std::shared_ptr<kube::WatchStream> stream = std::move(answer.stream);
   const bool is_protobuf = answer.is_protobuf;
-  return serving::Stream{200,
-                         is_protobuf ? std::string(api::protobuf::kMediaType) + ";stream=watch" : "application/json",
-                         [stream, is_protobuf](serving::StreamWriter& writer) { pump(*stream, writer, is_protobuf); }};
+  return http_server::Stream{
+      200, is_protobuf ? std::string(api::protobuf::kMediaType) + ";stream=watch" : "application/json",
+      [stream, is_protobuf](http_server::StreamWriter& writer) { pump(*stream, writer, is_protobuf); }};
 }
 
-serving::Reply serve_request(ApiServer& server, const HttpServerOptions& options, const serving::Request& request) {
+http_server::Reply serve_request(ApiServer& server, const HttpServerOptions& options,
+                                 const http_server::Request& request) {
   const auto user = user_of(options, request);
   if (!user) return http_response(to_response({401, "Unauthorized", "Unauthorized", nullptr}));
   const kube::Request converted = kube_request(request);
@@ -121,14 +123,15 @@ serving::Reply serve_request(ApiServer& server, const HttpServerOptions& options
 
 HttpServer::HttpServer(ApiServer& server, HttpServerOptions options, base::Log log)
     : server_(server), options_(std::move(options)) {
-  serving::ServerOptions http;
+  http_server::ServerOptions http;
   http.address = options_.address;
   http.port = options_.port;
   http.handler_threads = options_.handler_threads;
   if (options_.identity)
-    http.certificate = serving::Certificate{options_.identity->certificate, options_.identity->key};
-  http_ = std::make_unique<serving::Server>(
-      std::move(http), [this](const serving::Request& request) { return serve_request(server_, options_, request); },
+    http.certificate = http_server::Certificate{options_.identity->certificate, options_.identity->key};
+  http_ = std::make_unique<http_server::Server>(
+      std::move(http),
+      [this](const http_server::Request& request) { return serve_request(server_, options_, request); },
       std::move(log));
 }
 

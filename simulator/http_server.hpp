@@ -11,7 +11,7 @@
 #include "http_server/certificates.hpp"
 #include "simulator/api/server.hpp"
 
-namespace serving {
+namespace http_server {
 class Server;
 }
 
@@ -19,9 +19,9 @@ namespace simulator {
 
 struct HttpServerOptions {
   std::string address = "127.0.0.1";
-  std::uint16_t port = 0;                             ///< 0 selects a free port
-  std::optional<serving::ServerIdentity> identity{};  ///< plain HTTP if absent
-  std::map<std::string, User> tokens{};               ///< by bearer token; unknown tokens get 401
+  std::uint16_t port = 0;                                 ///< 0 selects a free port
+  std::optional<http_server::ServerIdentity> identity{};  ///< plain HTTP if absent
+  std::map<std::string, User> tokens{};                   ///< by bearer token; unknown tokens get 401
   User anonymous{"kubernetes-admin",
                  {"system:masters"},
                  {}};       ///< user of requests without a token, or with the token of kubeconfig()
@@ -48,7 +48,7 @@ class HttpServer {
  private:
   ApiServer& server_;
   HttpServerOptions options_;
-  std::unique_ptr<serving::Server> http_;
+  std::unique_ptr<http_server::Server> http_;
 };
 
 }  // namespace simulator

@@ -12,7 +12,7 @@
 #include "advisor/parse/times.hpp"
 #include "advisor/workloads.hpp"
 
-namespace advising {
+namespace advisor {
 namespace {
 
 constexpr std::size_t kMaxCells = 64;
@@ -209,4 +209,4 @@ std::string day_csv_row(const ContainerKey& key, Day day, const DayUsage& usage)
                      cell(usage.memory_peak), cell(usage.memory_mean), cell(usage.throttled), usage.oom_kills);
 }
 
-}  // namespace advising
+}  // namespace advisor

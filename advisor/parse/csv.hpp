@@ -9,7 +9,7 @@
 #include "advisor/history.hpp"
 #include "base/result.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// Receivers of parsed rows. Samples come in the order of the file; their texts are valid during the call only.
 struct CsvTargets {
@@ -31,4 +31,4 @@ std::string_view day_csv_header();
 /// thousandths.
 std::string day_csv_row(const ContainerKey& key, Day day, const DayUsage& usage);
 
-}  // namespace advising
+}  // namespace advisor

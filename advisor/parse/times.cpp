@@ -4,7 +4,7 @@
 #include <charconv>
 #include <string>
 
-namespace advising {
+namespace advisor {
 namespace {
 
 constexpr std::size_t kDateLength = std::string_view("2026-11-21").size();
@@ -50,4 +50,4 @@ std::optional<base::TimePoint> parse_history_time(std::string_view text) {
   return base::parse_time(usual);
 }
 
-}  // namespace advising
+}  // namespace advisor

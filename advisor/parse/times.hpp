@@ -7,7 +7,7 @@
 
 #include "base/clock.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// Parses RFC 3339, also with an offset without colon (`date +%FT%T%z`) or a space instead of T (spreadsheets, data
 /// frames), or an epoch_time(). Returns nullopt for a time without an offset, because its time zone is unknown.
@@ -17,4 +17,4 @@ std::optional<base::TimePoint> parse_history_time(std::string_view text);
 /// 1970, which covers 2001 to 2286. Returns nullopt otherwise.
 std::optional<base::TimePoint> epoch_time(std::string_view text);
 
-}  // namespace advising
+}  // namespace advisor

@@ -7,7 +7,7 @@
 
 #include "advisor/parse/times.hpp"
 
-namespace advising {
+namespace advisor {
 namespace {
 
 constexpr std::size_t kMaxWords = 7;     ///< a time and six columns
@@ -137,4 +137,4 @@ base::Result<LogNotes> read_top_log(std::string_view text, std::string_view ns,
   return reader.notes();
 }
 
-}  // namespace advising
+}  // namespace advisor

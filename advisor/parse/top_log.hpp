@@ -12,7 +12,7 @@
 #include "advisor/history.hpp"
 #include "base/result.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// Statistics of a parsed log.
 struct LogNotes {
@@ -30,4 +30,4 @@ struct LogNotes {
 base::Result<LogNotes> read_top_log(std::string_view text, std::string_view ns,
                                     const std::function<void(const Sample&)>& each);
 
-}  // namespace advising
+}  // namespace advisor

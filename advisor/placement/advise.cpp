@@ -8,7 +8,7 @@
 #include "advisor/placement/changes.hpp"
 #include "planner/plan/planner.hpp"
 
-namespace advising {
+namespace advisor {
 namespace {
 
 using scheduling::SnapshotInput;
@@ -133,18 +133,18 @@ PlacementReport advise_placement(const PlacementQuestion& question) { return Adv
 Outcome outcome_of(const SnapshotInput& cluster, const PlacementQuestion& question, std::int32_t* busy) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"Defragmentation", "{}"});
-  const planning::PlanSpec spec(policy);
+  const planner::PlanSpec spec(policy);
   const scheduling::ClusterSnapshot snapshot(cluster);
-  planning::PlanInput input{.spec = spec, .cluster = snapshot, .leaving = {}, .now = question.now};
+  planner::PlanInput input{.spec = spec, .cluster = snapshot, .leaving = {}, .now = question.now};
   input.options.spend_pdbs = false;
   input.options.taint_value = kPolicy;
   if (question.stopwatch) input.options.elapsed = question.stopwatch();
   for (const std::size_t place : blocked_pods(cluster))
     input.cooling.push_back({cluster.pods[place]->meta.ns, cluster.pods[place]->uid()});
-  const planning::Plan plan = planning::plan_cycle(input);
+  const planner::Plan plan = planner::plan_cycle(input);
   Outcome outcome;
   outcome.moves = static_cast<std::int32_t>(plan.moves.size());
-  for (const planning::StrategyResult& each : plan.strategies) {
+  for (const planner::StrategyResult& each : plan.strategies) {
     if (!each.emptying) continue;
     outcome.freed = each.emptying->freed;
     outcome.bound = each.emptying->bound;
@@ -154,4 +154,4 @@ Outcome outcome_of(const SnapshotInput& cluster, const PlacementQuestion& questi
   return outcome;
 }
 
-}  // namespace advising
+}  // namespace advisor

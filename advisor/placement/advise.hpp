@@ -8,7 +8,7 @@
 #include "planner/snapshot/cluster_snapshot.hpp"
 #include "planner/snapshot/measured_usage.hpp"
 
-namespace advising {
+namespace advisor {
 
 struct PlacementQuestion {
   const scheduling::SnapshotInput& cluster;
@@ -34,4 +34,4 @@ Outcome outcome_of(const scheduling::SnapshotInput& cluster, const PlacementQues
 /// Returns utilization alerts with thresholds for the size of this cluster.
 std::vector<Alert> alerts_for(const scheduling::SnapshotInput& cluster);
 
-}  // namespace advising
+}  // namespace advisor

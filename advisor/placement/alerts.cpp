@@ -5,7 +5,7 @@
 
 #include "advisor/placement/advise.hpp"
 
-namespace advising {
+namespace advisor {
 namespace {
 
 /// Usable share of the capacity without the largest node: pods have discrete sizes, so nodes are never completely full.
@@ -54,4 +54,4 @@ std::vector<Alert> alerts_for(const scheduling::SnapshotInput& cluster) {
   return alerts;
 }
 
-}  // namespace advising
+}  // namespace advisor

@@ -6,7 +6,7 @@
 #include <map>
 #include <string_view>
 
-namespace advising {
+namespace advisor {
 namespace {
 
 constexpr std::int64_t kAll = 100;  ///< percent
@@ -43,4 +43,4 @@ std::string why_blocking(const CoveredPods& covered) {
   return least.value >= expected ? fmt::format("minAvailable is {} of {} pods", least.value, expected) : std::string();
 }
 
-}  // namespace advising
+}  // namespace advisor

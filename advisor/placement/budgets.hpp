@@ -6,7 +6,7 @@
 
 #include "planner/snapshot/cluster_snapshot.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// A budget and the pods that it covers, as indices into SnapshotInput::pods.
 struct CoveredPods {
@@ -21,4 +21,4 @@ std::vector<CoveredPods> covered_pods(const scheduling::SnapshotInput& cluster);
 /// or covers no pod.
 std::string why_blocking(const CoveredPods& covered);
 
-}  // namespace advising
+}  // namespace advisor

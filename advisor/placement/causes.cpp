@@ -16,7 +16,7 @@
 #include "planner/scheduling/predicates.hpp"
 #include "planner/snapshot/resources.hpp"
 
-namespace advising {
+namespace advisor {
 namespace {
 
 using scheduling::MeasuredUsage;
@@ -341,4 +341,4 @@ void drop_constraint(Finding& finding) {
   finding.risk = finding.risk == Risk::kLow ? Risk::kMedium : Risk::kHigh;
 }
 
-}  // namespace advising
+}  // namespace advisor

@@ -7,7 +7,7 @@
 #include "planner/snapshot/cluster_snapshot.hpp"
 #include "planner/snapshot/measured_usage.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// A finding with its pods, as indices into SnapshotInput::pods.
 struct FoundCause {
@@ -33,4 +33,4 @@ scheduling::SnapshotInput with_changes(const scheduling::SnapshotInput& cluster,
 /// Changes the texts and risk of the finding to those of dropping the constraint.
 void drop_constraint(Finding& finding);
 
-}  // namespace advising
+}  // namespace advisor

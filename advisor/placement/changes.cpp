@@ -6,7 +6,7 @@
 
 #include "api/meta/well_known.hpp"
 
-namespace advising {
+namespace advisor {
 namespace {
 
 constexpr int kMaxWeight = 100;
@@ -91,4 +91,4 @@ bool is_pinned(const api::Pod& pod) {
   return !pod.node_selector.empty() || (pod.affinity && pod.affinity->required_node_terms);
 }
 
-}  // namespace advising
+}  // namespace advisor

@@ -5,7 +5,7 @@
 #include "advisor/placement/report.hpp"
 #include "api/core/kinds.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// Returns the changed pod. Requires has_effect(cause); causes about budgets or requests change other objects and are
 /// not supported.
@@ -19,4 +19,4 @@ bool has_required_anti_affinity(const api::Pod& pod);
 bool has_hard_spread(const api::Pod& pod, bool over_hosts);
 bool is_pinned(const api::Pod& pod);
 
-}  // namespace advising
+}  // namespace advisor

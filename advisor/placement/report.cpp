@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-namespace advising {
+namespace advisor {
 
 std::string_view to_string(Cause cause) {
   switch (cause) {
@@ -51,4 +51,4 @@ std::int32_t saved_moves(const Finding& finding, const Outcome& now) {
   return finding.then ? now.moves - finding.then->moves : 0;
 }
 
-}  // namespace advising
+}  // namespace advisor

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace advising {
+namespace advisor {
 
 /// What keeps a cluster fragmented or at risk.
 enum class Cause {
@@ -86,4 +86,4 @@ struct PlacementReport {
 std::int32_t gained_nodes(const Finding& finding, const Outcome& now);
 std::int32_t saved_moves(const Finding& finding, const Outcome& now);
 
-}  // namespace advising
+}  // namespace advisor

@@ -7,7 +7,7 @@
 
 #include "advisor/workloads.hpp"
 
-namespace advising {
+namespace advisor {
 namespace {
 
 std::pair<std::string, std::string> owner_of(const api::Pod& pod) {
@@ -41,4 +41,4 @@ std::size_t nodes_of(const scheduling::SnapshotInput& cluster, const std::vector
   return nodes.size();
 }
 
-}  // namespace advising
+}  // namespace advisor

@@ -6,7 +6,7 @@
 
 #include "planner/snapshot/cluster_snapshot.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// Pods of one controller, as indices into SnapshotInput::pods.
 struct PodGroup {
@@ -21,4 +21,4 @@ std::vector<PodGroup> pod_groups(const scheduling::SnapshotInput& cluster);
 
 std::size_t nodes_of(const scheduling::SnapshotInput& cluster, const std::vector<std::size_t>& pods);
 
-}  // namespace advising
+}  // namespace advisor

@@ -13,7 +13,7 @@
 
 #include "base/base64.hpp"
 
-namespace advising {
+namespace advisor {
 namespace {
 
 /// Increment when the meaning of the bytes changes.
@@ -256,4 +256,4 @@ base::Result<RollingHistory> decode_history(std::string_view text, base::TimePoi
   return RollingHistory(std::move(parts));
 }
 
-}  // namespace advising
+}  // namespace advisor

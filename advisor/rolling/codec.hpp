@@ -9,7 +9,7 @@
 #include "advisor/rolling/rolling_history.hpp"
 #include "base/result.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// Maximum size of a text. Encoded histories are shorter; decode_history() rejects longer texts.
 inline constexpr std::size_t kMaxHistoryText = 24 * 1024;
@@ -21,4 +21,4 @@ std::string encode_history(const RollingHistory& history);
 /// days after the day of `now`. The result has the same size limits as an encoded history.
 base::Result<RollingHistory> decode_history(std::string_view text, base::TimePoint now);
 
-}  // namespace advising
+}  // namespace advisor

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-namespace advising {
+namespace advisor {
 namespace {
 
 int sketch_of(Day day) { return day / RollingHistory::kSketchDays; }
@@ -98,4 +98,4 @@ ContainerHistory RollingHistory::history() const {
   return told;
 }
 
-}  // namespace advising
+}  // namespace advisor

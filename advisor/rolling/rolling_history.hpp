@@ -11,7 +11,7 @@
 
 #include "advisor/history.hpp"
 
-namespace advising {
+namespace advisor {
 
 /// Aggregates samples, in the order of days, into kMaxDays closed days, the open day with its sketch, and sketches of
 /// kMaxSketches periods of kSketchDays for percentiles. Bounded to about 8 KB. Not thread-safe.
@@ -55,4 +55,4 @@ class RollingHistory {
   Parts parts_;
 };
 
-}  // namespace advising
+}  // namespace advisor

@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace signing {
+namespace crypto {
 namespace {
 
 using Digest = std::array<unsigned char, EVP_MAX_MD_SIZE>;
@@ -46,4 +46,4 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
   return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-}  // namespace signing
+}  // namespace crypto

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace signing {
+namespace crypto {
 
 /// Returns SHA-256 as 64 lower-case hex digits.
 std::string sha256(std::string_view bytes);
@@ -14,4 +14,4 @@ std::string hmac_sha256(std::string_view key, std::string_view bytes);
 /// Compares in a time that depends on the length only, not on the position of the first difference.
 bool equal_in_constant_time(std::string_view a, std::string_view b);
 
-}  // namespace signing
+}  // namespace crypto

@@ -5,7 +5,7 @@
 
 #include "base/crypto/hash.hpp"
 
-namespace signing {
+namespace crypto {
 namespace {
 
 constexpr std::size_t kIdDigits = 16;
@@ -54,4 +54,4 @@ const Key* KeyRing::find(std::string_view id) const {
   return previous && previous->id() == id ? &*previous : nullptr;
 }
 
-}  // namespace signing
+}  // namespace crypto

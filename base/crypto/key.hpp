@@ -10,7 +10,7 @@
 
 /// Keys that sign what the operator writes, so that it recognizes its own data. Pure:
 /// controllers/evacuation/origin/keys.hpp stores the keys. Key bytes are never logged; logs identify a key by its id.
-namespace signing {
+namespace crypto {
 
 /// Returns the text that is signed: `purpose` and the fields in order, each as "<length in bytes>:<bytes>,". The
 /// encoding is injective: different lists give different texts, whatever the fields contain. `purpose` prevents a
@@ -54,4 +54,4 @@ struct KeyRing {
   friend bool operator==(const KeyRing&, const KeyRing&) = default;
 };
 
-}  // namespace signing
+}  // namespace crypto

@@ -8,7 +8,7 @@
 namespace cmd::advise {
 namespace {
 
-using advising::Day;
+using advisor::Day;
 
 constexpr std::size_t kMaxNames = 5;
 
@@ -21,14 +21,14 @@ class NodeDaysReader {
     for (std::size_t i = 0; i < expressions_.size(); ++i) {
       told_.clear();
       auto told =
-          session_.history().nodes(expressions_[i], advising::start_of(day + 1),
+          session_.history().nodes(expressions_[i], advisor::start_of(day + 1),
                                    [&](std::string_view instance, double value) { take(instance, value, day, i); });
-      if (!told) return told.error().during("Prometheus, " + advising::text_of(day));
+      if (!told) return told.error().during("Prometheus, " + advisor::text_of(day));
     }
     return base::Done{};
   }
 
-  advising::NodeDays finish(std::vector<std::string>& problems) && {
+  advisor::NodeDays finish(std::vector<std::string>& problems) && {
     if (strangers_ > 0)
       problems.push_back(fmt::format("{} values are of nodes that are not in the cluster", strangers_));
     if (!unclear_.empty()) problems.push_back(unclear_text());
@@ -45,7 +45,7 @@ class NodeDaysReader {
       return;
     }
     const bool is_clear = told_.insert(node).second && !std::isnan(value);
-    days_[node][day].values[metric] = is_clear ? value : advising::kUnknown;
+    days_[node][day].values[metric] = is_clear ? value : advisor::kUnknown;
     if (!is_clear) unclear_.insert(node);
   }
 
@@ -65,7 +65,7 @@ class NodeDaysReader {
   PrometheusSession& session_;
   const usage::NodeMatcher& matcher_;
   const std::vector<usage::DailyExpression> expressions_;
-  advising::NodeDays days_;
+  advisor::NodeDays days_;
   std::set<std::string> told_;  ///< nodes that already have a value in the current response
   std::set<std::string> unclear_;
   std::size_t strangers_ = 0;
@@ -73,8 +73,8 @@ class NodeDaysReader {
 
 }  // namespace
 
-base::Result<advising::NodeDays> read_node_days(PrometheusSession& session, const DayWindow& window,
-                                                const usage::NodeMatcher& matcher, std::vector<std::string>& problems) {
+base::Result<advisor::NodeDays> read_node_days(PrometheusSession& session, const DayWindow& window,
+                                               const usage::NodeMatcher& matcher, std::vector<std::string>& problems) {
   NodeDaysReader reader(session, matcher);
   for (Day day = window.from; day < window.to; ++day) {
     if (auto read = reader.read(day); !read) return read.error();

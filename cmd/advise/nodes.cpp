@@ -20,11 +20,11 @@
 namespace cmd::advise {
 namespace {
 
-using advising::Day;
-using reporting::plain_text;
+using advisor::Day;
+using report::plain_text;
 
 struct Nodes {
-  std::vector<advising::NodeSpec> specs;
+  std::vector<advisor::NodeSpec> specs;
   std::vector<usage::NodeNames> names;
 };
 
@@ -36,7 +36,7 @@ base::Result<Nodes> read_nodes(const NodesOptions& options, plugin::Io& io, std:
         if (api::text_at(object, {"kind"}) != "Node") return;
         const auto node = api::decode_node(api::to_json_text(object));
         if (!node || node->meta.name.empty()) return;
-        nodes.specs.push_back(advising::node_spec_of(object));
+        nodes.specs.push_back(advisor::node_spec_of(object));
         nodes.names.push_back(usage::names_of(*node));
       },
       problems);
@@ -46,58 +46,58 @@ base::Result<Nodes> read_nodes(const NodesOptions& options, plugin::Io& io, std:
 }
 
 base::Result<DayWindow> window_of(const NodesOptions& options, const plugin::Io& io) {
-  Day to = advising::day_of(io.clock.now());
+  Day to = advisor::day_of(io.clock.now());
   if (!options.until.empty()) {
     const auto until = base::parse_time(options.until);
     if (!until) return base::invalid("--until: an RFC 3339 time such as 2026-11-21T00:00:00Z is expected");
-    to = std::min(to, advising::day_of(*until));
+    to = std::min(to, advisor::day_of(*until));
   }
   return DayWindow{to - options.days, to};
 }
 
-std::string reservations_text(const std::vector<advising::Reservation>& all) {
+std::string reservations_text(const std::vector<advisor::Reservation>& all) {
   Table table({"NODES", "COUNT", "KUBE-RESERVED", "SYSTEM-RESERVED", "EVICTION-HARD", "RESERVED NOW", "DAYS"});
   std::string without;
-  for (const advising::Reservation& each : all) {
+  for (const advisor::Reservation& each : all) {
     if (!each.why_not.empty()) {
       without += fmt::format("  {}: no advice: {}\n", plain_text(each.group), each.why_not);
       continue;
     }
     const auto amounts = [](double cpu, double memory) {
-      return advising::cpu_quantity(cpu) + ", " + advising::memory_quantity(memory);
+      return advisor::cpu_quantity(cpu) + ", " + advisor::memory_quantity(memory);
     };
     table.add_row({plain_text(each.group), std::to_string(each.nodes),
                    each.is_split ? amounts(each.kube_cpu, each.kube_memory) : "(in system-reserved)",
-                   amounts(each.system_cpu, each.system_memory), advising::memory_quantity(each.eviction_memory),
+                   amounts(each.system_cpu, each.system_memory), advisor::memory_quantity(each.eviction_memory),
                    amounts(each.reserved_cpu, each.reserved_memory), std::to_string(each.days)});
   }
   return (table.empty() ? "" : table.render()) + without;
 }
 
-std::string findings_text(const std::vector<advising::NodeFinding>& all) {
+std::string findings_text(const std::vector<advisor::NodeFinding>& all) {
   if (all.empty()) return "\nNo node is overcommitted in fact, and none is a hot spot.\n";
   Table table({"NODE", "REASON", "ON ITS WORST DAY"});
-  for (const advising::NodeFinding& each : all)
+  for (const advisor::NodeFinding& each : all)
     table.add_row({plain_text(each.node), each.reason, plain_text(each.text)});
   return "\n" + table.render();
 }
 
-api::Json nodes_json(const advising::NodeAdvice& advice, const std::vector<std::string>& problems) {
+api::Json nodes_json(const advisor::NodeAdvice& advice, const std::vector<std::string>& problems) {
   api::Json reservations = api::Json::array();
-  for (const advising::Reservation& each : advice.reservations) {
+  for (const advisor::Reservation& each : advice.reservations) {
     api::Json json = {{"nodes", each.group},
                       {"count", each.nodes},
                       {"days", each.days},
                       {"samples", each.samples},
                       {"noAdvice", each.why_not},
                       {"reservedNow",
-                       {{"cpu", advising::cpu_quantity(each.reserved_cpu)},
-                        {"memory", advising::memory_quantity(each.reserved_memory)}}}};
-    if (each.why_not.empty()) json["kubeletConfiguration"] = advising::kubelet_configuration(each);
+                       {{"cpu", advisor::cpu_quantity(each.reserved_cpu)},
+                        {"memory", advisor::memory_quantity(each.reserved_memory)}}}};
+    if (each.why_not.empty()) json["kubeletConfiguration"] = advisor::kubelet_configuration(each);
     reservations.push_back(std::move(json));
   }
   api::Json findings = api::Json::array();
-  for (const advising::NodeFinding& each : advice.findings)
+  for (const advisor::NodeFinding& each : advice.findings)
     findings.push_back({{"node", each.node},
                         {"reason", each.reason},
                         {"value", each.value},
@@ -107,16 +107,16 @@ api::Json nodes_json(const advising::NodeAdvice& advice, const std::vector<std::
 }
 
 /// Returns one YAML document per node group, with the name of the group in a comment.
-std::string kubelet_text(const advising::NodeAdvice& advice) {
+std::string kubelet_text(const advisor::NodeAdvice& advice) {
   std::string text;
-  for (const advising::Reservation& each : advice.reservations) {
+  for (const advisor::Reservation& each : advice.reservations) {
     text += fmt::format("---\n# nodes: {} ({})\n", plain_text(each.group), each.nodes);
-    text += each.why_not.empty() ? advising::kubelet_configuration(each) : "# no advice: " + each.why_not + "\n";
+    text += each.why_not.empty() ? advisor::kubelet_configuration(each) : "# no advice: " + each.why_not + "\n";
   }
   return text;
 }
 
-void print(const NodesOptions& options, const advising::NodeAdvice& advice, const std::vector<std::string>& problems,
+void print(const NodesOptions& options, const advisor::NodeAdvice& advice, const std::vector<std::string>& problems,
            plugin::Io& io) {
   const bool is_kubelet = options.output == "kubelet";
   if (!is_kubelet && options.output != "table")
@@ -144,7 +144,7 @@ int run_nodes(const NodesOptions& options, plugin::Io& io) {
   const auto days = read_node_days(**session, *window, matcher, problems);
   if (!days) return plugin::fail(io, days.error());
   const double a_day = static_cast<double>(std::chrono::hours(24) / (*session)->settings().step);
-  const auto advice = advising::advise_nodes(nodes->specs, *days, a_day);
+  const auto advice = advisor::advise_nodes(nodes->specs, *days, a_day);
   if (advice.odd_days > 0)
     problems.push_back(
         fmt::format("{} days of nodes have figures that cannot be true: they are not used", advice.odd_days));

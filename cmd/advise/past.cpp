@@ -16,15 +16,15 @@ namespace cmd::advise {
 namespace {
 
 namespace fs = std::filesystem;
-using advising::Day;
+using advisor::Day;
 
 constexpr std::size_t kMaxHistoryBytes = std::size_t{1} << 30;
 
 /// Same order as usage::container_expressions().
-constexpr advising::DayMetric kMetrics[] = {
-    advising::DayMetric::kSamples,    advising::DayMetric::kCpuPeak,     advising::DayMetric::kCpuMean,
-    advising::DayMetric::kCpuP95,     advising::DayMetric::kStartupPeak, advising::DayMetric::kMemoryPeak,
-    advising::DayMetric::kMemoryMean, advising::DayMetric::kThrottled,   advising::DayMetric::kOomKills};
+constexpr advisor::DayMetric kMetrics[] = {
+    advisor::DayMetric::kSamples,    advisor::DayMetric::kCpuPeak,     advisor::DayMetric::kCpuMean,
+    advisor::DayMetric::kCpuP95,     advisor::DayMetric::kStartupPeak, advisor::DayMetric::kMemoryPeak,
+    advisor::DayMetric::kMemoryMean, advisor::DayMetric::kThrottled,   advisor::DayMetric::kOomKills};
 
 /// Cache of usage days in CSV files. A cached day is used only if it was read with the same settings.
 class DayCache {
@@ -33,31 +33,31 @@ class DayCache {
 
   /// Adds the cached day to `histories`. Returns false if it is not cached, was read with other settings, or cannot be
   /// read.
-  bool read(Day day, advising::Histories& histories) const {
+  bool read(Day day, advisor::Histories& histories) const {
     if (folder_.empty()) return false;
     const auto text = read_file(path_of(day), kMaxHistoryBytes);
     if (!text || !text->starts_with(first_line())) return false;
-    advising::Histories told;
-    const auto rows = advising::read_history_csv(
-        *text, {[](const advising::Sample&) {},
-                [&](const advising::ContainerKey& key, Day when, const advising::DayUsage& usage) {
+    advisor::Histories told;
+    const auto rows = advisor::read_history_csv(
+        *text, {[](const advisor::Sample&) {},
+                [&](const advisor::ContainerKey& key, Day when, const advisor::DayUsage& usage) {
                   told.containers[key].days.emplace(when, usage);
                 }});
     if (!rows) return false;
-    advising::add_histories(histories, std::move(told));
+    advisor::add_histories(histories, std::move(told));
     return true;
   }
 
   /// Writes the file atomically.
-  base::Status write(Day day, const std::map<advising::ContainerKey, advising::DayUsage>& usage) const {
+  base::Status write(Day day, const std::map<advisor::ContainerKey, advisor::DayUsage>& usage) const {
     if (folder_.empty()) return base::Done{};
     std::error_code failed;
     fs::create_directories(folder_, failed);
     const std::string path = path_of(day);
     const std::string draft = path + ".part";
     std::ofstream file(draft, std::ios::binary | std::ios::trunc);
-    file << first_line() << advising::day_csv_header();
-    for (const auto& [key, one] : usage) file << advising::day_csv_row(key, day, one);
+    file << first_line() << advisor::day_csv_header();
+    for (const auto& [key, one] : usage) file << advisor::day_csv_row(key, day, one);
     file.close();
     if (!file) return base::invalid(fmt::format("--cache: cannot write {}", draft));
     fs::rename(draft, path, failed);
@@ -65,7 +65,7 @@ class DayCache {
   }
 
  private:
-  std::string path_of(Day day) const { return (fs::path(folder_) / (advising::text_of(day) + ".csv")).string(); }
+  std::string path_of(Day day) const { return (fs::path(folder_) / (advisor::text_of(day) + ".csv")).string(); }
   std::string first_line() const { return "# evacuator advise requests: " + settings_ + "\n"; }
 
   std::string folder_;
@@ -83,7 +83,7 @@ std::string settings_text(const RequestsOptions& options) {
 
 class Reader {
  public:
-  Reader(const RequestsOptions& options, const advising::Inventory& inventory, plugin::Io& io, usage::Connect connect)
+  Reader(const RequestsOptions& options, const advisor::Inventory& inventory, plugin::Io& io, usage::Connect connect)
       : options_(options), inventory_(inventory), io_(io), connect_(std::move(connect)) {}
 
   base::Result<Past> read() {
@@ -102,7 +102,7 @@ class Reader {
     const auto startup = duration_of("--startup", options_.startup, base::Duration(0), std::chrono::hours(1));
     if (!startup) return startup.error();
     startup_ = *startup;
-    past_.rules.profile = advising::parse_profile(options_.profile).value_or(advising::Profile::kStandard);
+    past_.rules.profile = advisor::parse_profile(options_.profile).value_or(advisor::Profile::kStandard);
     past_.rules.percentile = options_.percentile;
     return set_days();
   }
@@ -110,11 +110,11 @@ class Reader {
   /// Sets the days to read. They end at --until if given, else at the newest sample in the files, else at the end of
   /// yesterday. Samples of the day after tomorrow or later come from a wrong clock and do not count as newest.
   base::Status set_days() {
-    Day to = advising::day_of(io_.clock.now());
+    Day to = advisor::day_of(io_.clock.now());
     if (!options_.until.empty()) {
       const auto until = base::parse_time(options_.until);
       if (!until) return base::invalid("--until: an RFC 3339 time such as 2026-11-21T00:00:00Z is expected");
-      to = advising::day_of(*until);
+      to = advisor::day_of(*until);
     } else if (has_files()) {
       std::optional<Day> newest;
       std::size_t later = 0;
@@ -125,7 +125,7 @@ class Reader {
           newest = std::max(newest.value_or(day), day);
         }
       };
-      auto walked = walk_files([&](const advising::Sample& sample) { note(advising::day_of(sample.time)); },
+      auto walked = walk_files([&](const advisor::Sample& sample) { note(advisor::day_of(sample.time)); },
                                [&](const auto&, Day day, const auto&) { note(day); });
       if (!walked) return walked;
       if (newest) to = *newest + 1;
@@ -137,28 +137,28 @@ class Reader {
     return base::Done{};
   }
 
-  using EachSample = std::function<void(const advising::Sample&)>;
-  using EachDay = std::function<void(const advising::ContainerKey&, Day, const advising::DayUsage&)>;
+  using EachSample = std::function<void(const advisor::Sample&)>;
+  using EachDay = std::function<void(const advisor::ContainerKey&, Day, const advisor::DayUsage&)>;
   base::Status walk_files(const EachSample& each_sample, const EachDay& each_day) {
     const std::string& ns = options_.cluster.ns;
-    const EachSample sample = [&](const advising::Sample& one) {
+    const EachSample sample = [&](const advisor::Sample& one) {
       if (ns.empty() || one.ns == ns) each_sample(one);
     };
-    const EachDay day = [&](const advising::ContainerKey& key, Day when, const advising::DayUsage& usage) {
+    const EachDay day = [&](const advisor::ContainerKey& key, Day when, const advisor::DayUsage& usage) {
       if (ns.empty() || key.workload.ns == ns) each_day(key, when, usage);
     };
     notes_.clear();
     for (const std::string& path : options_.top_logs) {
       const auto text = text_of(path);
       if (!text) return text.error();
-      const auto read = advising::read_top_log(**text, ns, sample);
+      const auto read = advisor::read_top_log(**text, ns, sample);
       if (!read) return read.error().during(path);
       note_log(path, *read);
     }
     for (const std::string& path : options_.csv_files) {
       const auto text = text_of(path);
       if (!text) return text.error();
-      const auto rows = advising::read_history_csv(**text, {sample, day});
+      const auto rows = advisor::read_history_csv(**text, {sample, day});
       if (!rows) return rows.error().during(path);
       if (*rows == 0) notes_.push_back(path + ": no rows");
     }
@@ -176,7 +176,7 @@ class Reader {
     return text;
   }
 
-  void note_log(const std::string& path, const advising::LogNotes& read) {
+  void note_log(const std::string& path, const advisor::LogNotes& read) {
     if (read.samples == 0) notes_.push_back(path + ": no samples");
     if (read.unreadable > 0)
       notes_.push_back(fmt::format("{}: {} lines are neither a time nor a sample, the first is line {}", path,
@@ -185,17 +185,17 @@ class Reader {
 
   base::Status read_files() {
     if (!has_files()) return base::Done{};
-    advising::SampleFold fold(inventory_.owners,
-                              {advising::start_of(past_.rules.from), advising::start_of(past_.rules.to), startup_});
-    advising::Histories days;
-    auto walked = walk_files([&](const advising::Sample& sample) { fold.add(sample); },
-                             [&](const advising::ContainerKey& key, Day day, const advising::DayUsage& usage) {
-                               advising::add_told_day(days, key, day, usage);
+    advisor::SampleFold fold(inventory_.owners,
+                             {advisor::start_of(past_.rules.from), advisor::start_of(past_.rules.to), startup_});
+    advisor::Histories days;
+    auto walked = walk_files([&](const advisor::Sample& sample) { fold.add(sample); },
+                             [&](const advisor::ContainerKey& key, Day day, const advisor::DayUsage& usage) {
+                               advisor::add_told_day(days, key, day, usage);
                              });
     if (!walked) return walked;
     past_.problems.insert(past_.problems.end(), notes_.begin(), notes_.end());
-    advising::add_histories(past_.histories, std::move(fold).finish());
-    advising::add_histories(past_.histories, std::move(days));
+    advisor::add_histories(past_.histories, std::move(fold).finish());
+    advisor::add_histories(past_.histories, std::move(days));
     return base::Done{};
   }
 
@@ -208,21 +208,21 @@ class Reader {
     if (!session) return session.error();
     const DayCache cache(options_.cache, settings_text(options_));
     // Only whole days: a partial day would be cached as complete.
-    const Day end = std::min(past_.rules.to, advising::day_of(io_.clock.now()));
+    const Day end = std::min(past_.rules.to, advisor::day_of(io_.clock.now()));
     for (Day day = past_.rules.from; day < end; ++day) {
       auto read = cache.read(day, past_.histories) ? base::Status(base::Done{}) : ask_day(**session, day, cache);
-      if (read && past_.rules.profile == advising::Profile::kPercentile) read = ask_samples(**session, day);
-      if (!read) return read.error().during("Prometheus, " + advising::text_of(day));
+      if (read && past_.rules.profile == advisor::Profile::kPercentile) read = ask_samples(**session, day);
+      if (!read) return read.error().during("Prometheus, " + advisor::text_of(day));
     }
     past_.queries = (*session)->history().queries();
     return base::Done{};
   }
 
   base::Status ask_day(PrometheusSession& session, Day day, const DayCache& cache) {
-    const base::TimePoint end = advising::start_of(day + 1);
+    const base::TimePoint end = advisor::start_of(day + 1);
     const auto shards = session.history().shards(end, usage::DailyHistory::kShardOfValues);
     if (!shards) return shards.error().during("namespaces");
-    advising::DayFold fold(inventory_.owners, session.settings().step);
+    advisor::DayFold fold(inventory_.owners, session.settings().step);
     for (const std::string& shard : *shards) {
       const auto expressions = usage::container_expressions(session.settings(), shard);
       for (std::size_t i = 0; i < expressions.size(); ++i) {
@@ -234,21 +234,21 @@ class Reader {
       }
     }
     const auto usage = fold.finish(past_.histories);
-    advising::Histories found;
+    advisor::Histories found;
     for (const auto& [key, one] : usage) found.containers[key].days.emplace(day, one);
-    advising::add_histories(past_.histories, std::move(found));
+    advisor::add_histories(past_.histories, std::move(found));
     return cache.write(day, usage);
   }
 
   /// Adds the single samples of a day to quantile sketches, for the percentile profile. Samples are not kept.
   base::Status ask_samples(PrometheusSession& session, Day day) {
-    const base::TimePoint end = advising::start_of(day + 1);
+    const base::TimePoint end = advisor::start_of(day + 1);
     const base::Duration step = session.settings().step;
     const auto shards = session.history().shards(end, usage::DailyHistory::kShardOfSeries);
     if (!shards) return shards.error().during("namespaces");
-    const usage::Grid grid{advising::start_of(day) + step, step,
+    const usage::Grid grid{advisor::start_of(day) + step, step,
                            static_cast<std::size_t>(std::chrono::hours(24) / step)};
-    const double width = advising::QuantileSketch::bucket_width();
+    const double width = advisor::QuantileSketch::bucket_width();
     for (const std::string& shard : *shards) {
       auto told = session.history().numbers(
           {"cpu", usage::steady_cpu_buckets(session.settings(), shard, width)}, grid,
@@ -260,19 +260,19 @@ class Reader {
   }
 
   const RequestsOptions& options_;
-  const advising::Inventory& inventory_;
+  const advisor::Inventory& inventory_;
   plugin::Io& io_;
   const usage::Connect connect_;
   base::Duration startup_{};
   std::vector<std::string> notes_;
   std::map<std::string, std::shared_ptr<const std::string>> piped_;
   Past past_;
-  advising::BucketFold buckets_{inventory_.owners, past_.histories};
+  advisor::BucketFold buckets_{inventory_.owners, past_.histories};
 };
 
 }  // namespace
 
-base::Result<Past> read_past(const RequestsOptions& options, const advising::Inventory& inventory, plugin::Io& io,
+base::Result<Past> read_past(const RequestsOptions& options, const advisor::Inventory& inventory, plugin::Io& io,
                              usage::Connect connect) {
   return Reader(options, inventory, io, std::move(connect)).read();
 }

@@ -11,15 +11,15 @@
 namespace cmd::advise {
 
 struct Past {
-  advising::Histories histories;
-  advising::Rules rules;              ///< includes the days that were read
+  advisor::Histories histories;
+  advisor::Rules rules;               ///< includes the days that were read
   std::vector<std::string> problems;  ///< human-readable
   std::size_t queries = 0;            ///< number of Prometheus queries
 };
 
 /// Reads logs, CSV files and Prometheus. Error messages are complete for the user. With --cache, days that were read
 /// before an error remain in the cache.
-base::Result<Past> read_past(const RequestsOptions& options, const advising::Inventory& inventory, plugin::Io& io,
+base::Result<Past> read_past(const RequestsOptions& options, const advisor::Inventory& inventory, plugin::Io& io,
                              usage::Connect connect = usage::connect_http);
 
 }  // namespace cmd::advise

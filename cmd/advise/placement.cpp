@@ -83,11 +83,11 @@ base::Status advise_on(const PlacementOptions& options, plugin::Io& io) {
   if (read->cluster.nodes.empty()) return base::invalid("there is no Node: dump nodes and pods together");
   const auto measured = read_usage(options.usage, read->now);
   if (!measured) return measured.error();
-  const auto report = advising::advise_placement({.cluster = read->cluster,
-                                                  .now = read->now,
-                                                  .measured = *measured ? &**measured : nullptr,
-                                                  .most_plans = static_cast<std::size_t>(options.plans),
-                                                  .stopwatch = started_watch});
+  const auto report = advisor::advise_placement({.cluster = read->cluster,
+                                                 .now = read->now,
+                                                 .measured = *measured ? &**measured : nullptr,
+                                                 .most_plans = static_cast<std::size_t>(options.plans),
+                                                 .stopwatch = started_watch});
   for (const std::string& each : read->warnings) io.err("Warning: " + each + "\n");
   if (const std::string warning = usage_warning(read->cluster, *measured); !warning.empty())
     io.err("Warning: " + warning + "\n");

@@ -11,9 +11,9 @@
 namespace cmd::advise {
 namespace {
 
-using advising::Finding;
-using advising::Outcome;
-using advising::PlacementReport;
+using advisor::Finding;
+using advisor::Outcome;
+using advisor::PlacementReport;
 
 /// Maximum number of rows in the table of effects. The JSON output contains all findings.
 constexpr std::size_t kRows = 30;
@@ -30,7 +30,7 @@ std::string head_of(const PlacementReport& report) {
   const Outcome& now = report.now;
   std::string text = fmt::format("{} nodes, {} of them with pods. As things are, a plan frees {} with {} moves; ",
                                  report.nodes, report.busy, now.freed, now.moves);
-  const std::string reason = now.bound_reason.empty() ? "" : ", because of " + reporting::plain_text(now.bound_reason);
+  const std::string reason = now.bound_reason.empty() ? "" : ", because of " + report::plain_text(now.bound_reason);
   return text + fmt::format("no plan could free more than {}{}. Nothing was touched.\n", now.bound, reason);
 }
 
@@ -47,7 +47,7 @@ std::string effects_table(const PlacementReport& report) {
     ++shown;
     table.add_row({std::string(to_string(each.cause)), subject_of(each), std::to_string(each.pods),
                    each.nodes > 0 ? std::to_string(each.nodes) : "", effect_of(each, report.now),
-                   std::string(to_string(each.risk)), reporting::plain_text(each.why), each.change});
+                   std::string(to_string(each.risk)), report::plain_text(each.why), each.change});
   }
   if (shown == 0) return "\nNothing holds nodes that a change of constraints would free.\n";
   std::string text = "\nWHAT HOLDS NODES\n" + table.render();
@@ -71,7 +71,7 @@ std::string risks_table(const PlacementReport& report) {
 std::string alerts_text(const PlacementReport& report) {
   if (report.alerts.empty()) return {};
   std::string text = "\nALERTS\n";
-  for (const advising::Alert& each : report.alerts)
+  for (const advisor::Alert& each : report.alerts)
     text += fmt::format("{} at {:.0f} %: {}\n  {}\n", each.name, each.percent, each.meaning, each.expression);
   return text;
 }
@@ -91,7 +91,7 @@ api::Json finding_json(const Finding& finding, const Outcome& now) {
                     {"pods", finding.pods},
                     {"nodes", finding.nodes},
                     {"risk", to_string(finding.risk)},
-                    {"grade", finding.grade == advising::Grade::kDropped ? "Dropped" : "Preferred"},
+                    {"grade", finding.grade == advisor::Grade::kDropped ? "Dropped" : "Preferred"},
                     {"why", finding.why},
                     {"change", finding.change}};
   if (!finding.then) return json;
@@ -112,7 +112,7 @@ api::Json placement_json(const PlacementReport& report) {
                     {"now", outcome_json(report.now)}, {"findings", api::Json::array()},
                     {"unplanned", report.unplanned},   {"alerts", api::Json::array()}};
   for (const Finding& each : report.findings) json["findings"].push_back(finding_json(each, report.now));
-  for (const advising::Alert& each : report.alerts)
+  for (const advisor::Alert& each : report.alerts)
     json["alerts"].push_back(
         {{"name", each.name}, {"percent", each.percent}, {"meaning", each.meaning}, {"expression", each.expression}});
   return json;

@@ -41,7 +41,7 @@ const std::vector<WantedKind>& wanted_kinds() {
 }
 
 /// Adds the history that a ResourceAdvice object stores for each container.
-void add_kept(const api::Json& object, base::TimePoint now, advising::Histories& kept,
+void add_kept(const api::Json& object, base::TimePoint now, advisor::Histories& kept,
               std::vector<std::string>& problems) {
   if (api::text_at(object, {"kind"}) != kube::kResourceAdvices.kind) return;
   const auto advice = api::decode_resource_advice(object);
@@ -49,9 +49,9 @@ void add_kept(const api::Json& object, base::TimePoint now, advising::Histories&
   const auto& workload = advice->status.workload;
   for (const api::ContainerAdvice& container : advice->status.containers) {
     if (container.sketch.empty()) continue;
-    const auto history = advising::decode_history(container.sketch, now);
+    const auto history = advisor::decode_history(container.sketch, now);
     if (history) {
-      const advising::WorkloadKey key{advice->meta.ns, workload.kind, workload.name};
+      const advisor::WorkloadKey key{advice->meta.ns, workload.kind, workload.name};
       kept.containers[{key, container.name}] = history->history();
     } else {
       problems.push_back(fmt::format("ResourceAdvice {}/{}, container {}: {}", advice->meta.ns, advice->meta.name,
@@ -61,9 +61,9 @@ void add_kept(const api::Json& object, base::TimePoint now, advising::Histories&
 }
 
 /// Reads the objects that advice depends on. If a kind cannot be read, facts that depend on it are unknown.
-base::Result<advising::Inventory> read_inventory(const RequestsOptions& options, plugin::Io& io,
-                                                 advising::Histories& kept, std::vector<std::string>& problems) {
-  advising::InventoryBuilder builder;
+base::Result<advisor::Inventory> read_inventory(const RequestsOptions& options, plugin::Io& io,
+                                                advisor::Histories& kept, std::vector<std::string>& problems) {
+  advisor::InventoryBuilder builder;
   std::vector<WantedKind> kinds = wanted_kinds();
   if (options.resource_advices) kinds.push_back({kube::kResourceAdvices});
   auto read = read_objects(
@@ -77,7 +77,7 @@ base::Result<advising::Inventory> read_inventory(const RequestsOptions& options,
   return std::move(builder).finish(options.cluster.ns);
 }
 
-void note_strangers(const advising::Histories& histories, std::vector<std::string>& problems) {
+void note_strangers(const advisor::Histories& histories, std::vector<std::string>& problems) {
   const auto count = histories.unknown_pods + histories.ambiguous_pods;
   if (count == 0) return;
   std::string names;
@@ -97,11 +97,11 @@ base::Status write_file(const fs::path& path, const std::string& text) {
   return base::Done{};
 }
 
-base::Status write_patches(const RequestsOptions& options, const advising::Inventory& inventory,
+base::Status write_patches(const RequestsOptions& options, const advisor::Inventory& inventory,
                            const RequestsReport& report, plugin::Io& io) {
   if (options.patches.empty()) return base::Done{};
-  const auto patches = advising::patches_of(inventory, report.advice, options.include_conflicts);
-  for (const advising::PatchFile& file : patches.files) {
+  const auto patches = advisor::patches_of(inventory, report.advice, options.include_conflicts);
+  for (const advisor::PatchFile& file : patches.files) {
     if (auto written = write_file(fs::path(options.patches) / file.path, file.text); !written) return written;
   }
   for (const std::string& left : patches.left_out) io.err("no patch for " + left + "\n");
@@ -117,7 +117,7 @@ std::string nothing_there(const std::string& ns) {
 
 int run_requests(const RequestsOptions& options, plugin::Io& io) {
   RequestsReport report;
-  advising::Histories kept;
+  advisor::Histories kept;
   const auto inventory = read_inventory(options, io, kept, report.problems);
   if (!inventory) return plugin::fail(io, inventory.error());
   if (inventory->workloads.empty()) report.problems.push_back(nothing_there(options.cluster.ns));
@@ -126,14 +126,14 @@ int run_requests(const RequestsOptions& options, plugin::Io& io) {
   std::erase_if(kept.containers, [&](const auto& each) {
     return !options.cluster.ns.empty() && each.first.workload.ns != options.cluster.ns;
   });
-  advising::add_histories(past->histories, std::move(kept));
+  advisor::add_histories(past->histories, std::move(kept));
   report.rules = past->rules;
   report.prices = {options.price_core, options.price_gib};
   report.currency = options.currency;
   report.problems.insert(report.problems.end(), past->problems.begin(), past->problems.end());
   note_strangers(past->histories, report.problems);
-  report.advice = advising::advise_requests(*inventory, past->histories, report.rules);
-  report.waste = advising::waste_of(report.advice);
+  report.advice = advisor::advise_requests(*inventory, past->histories, report.rules);
+  report.waste = advisor::waste_of(report.advice);
   if (options.output == "table") {
     io.out(requests_text(report));
   } else {

@@ -13,8 +13,8 @@
 namespace cmd::advise {
 namespace {
 
-using advising::Advice;
-using reporting::plain_text;
+using advisor::Advice;
+using report::plain_text;
 using Amount = std::optional<double>;
 using Quantity = std::string (*)(double);
 
@@ -30,8 +30,8 @@ std::string workload_text(const Advice& advice) {
 }
 
 std::string saving_text(const Advice& advice) {
-  const double cores = advising::cpu_saving(advice);
-  const double gib = advising::memory_saving(advice) / kGiB;
+  const double cores = advisor::cpu_saving(advice);
+  const double gib = advisor::memory_saving(advice) / kGiB;
   return fmt::format("{:.2f} cores, {:.2f}Gi", cores, gib);
 }
 
@@ -43,10 +43,10 @@ std::string advice_table(const std::vector<Advice>& all) {
     const auto& now = advice.current;
     const auto& then = advice.recommended;
     table.add_row({plain_text(advice.key.workload.ns), workload_text(advice), plain_text(advice.key.container),
-                   change(now.cpu_request, then.cpu_request, advising::cpu_quantity),
-                   change(now.cpu_limit, then.cpu_limit, advising::cpu_quantity),
-                   change(now.memory_request, then.memory_request, advising::memory_quantity),
-                   change(now.memory_limit, then.memory_limit, advising::memory_quantity), saving_text(advice),
+                   change(now.cpu_request, then.cpu_request, advisor::cpu_quantity),
+                   change(now.cpu_limit, then.cpu_limit, advisor::cpu_quantity),
+                   change(now.memory_request, then.memory_request, advisor::memory_quantity),
+                   change(now.memory_limit, then.memory_limit, advisor::memory_quantity), saving_text(advice),
                    std::string(to_string(advice.risk)), fmt::format("{} in {}d", advice.samples, advice.days),
                    std::string(to_string(advice.confidence))});
   }
@@ -57,10 +57,10 @@ std::string notes_text(const std::vector<Advice>& all) {
   std::string text;
   for (const Advice& advice : all) {
     std::vector<std::string> lines;
-    for (const advising::Conflict& conflict : advice.conflicts) lines.push_back("conflict: " + conflict.text);
+    for (const advisor::Conflict& conflict : advice.conflicts) lines.push_back("conflict: " + conflict.text);
     lines.insert(lines.end(), advice.reasons.begin(), advice.reasons.end());
     if (advice.has_advice() && !std::isnan(advice.startup_peak))
-      lines.push_back("start-ups use " + advising::cpu_quantity(advice.startup_peak) + ", which is not in the advice");
+      lines.push_back("start-ups use " + advisor::cpu_quantity(advice.startup_peak) + ", which is not in the advice");
     for (const std::string& line : lines)
       text += fmt::format("  {}/{} {}: {}\n", plain_text(advice.key.workload.ns), workload_text(advice),
                           plain_text(advice.key.container), plain_text(line));
@@ -90,7 +90,7 @@ std::string waste_text(const RequestsReport& report) {
   const std::string unit = report.currency.empty() ? "" : " " + plain_text(report.currency);
   if (report.prices.given()) headers.insert(headers.end(), {"UNUSED A MONTH", "SAVING A MONTH"});
   Table table(headers);
-  for (const advising::Waste& waste : report.waste) {
+  for (const advisor::Waste& waste : report.waste) {
     std::vector<std::string> row = {
         waste.ns.empty() ? "(cluster)" : plain_text(waste.ns),
         fmt::format("{:.2f}", waste.cpu_requested),
@@ -113,21 +113,21 @@ std::string waste_text(const RequestsReport& report) {
 
 api::Json number(double value) { return std::isnan(value) ? api::Json() : api::Json(value); }
 
-api::Json resources_json(const advising::Resources& resources) {
+api::Json resources_json(const advisor::Resources& resources) {
   api::Json json = {{"requests", api::Json::object()}, {"limits", api::Json::object()}};
   const auto put = [&](const char* list, const char* name, const Amount& amount, Quantity quantity) {
     if (amount) json[list][name] = quantity(*amount);
   };
-  put("requests", "cpu", resources.cpu_request, advising::cpu_quantity);
-  put("limits", "cpu", resources.cpu_limit, advising::cpu_quantity);
-  put("requests", "memory", resources.memory_request, advising::memory_quantity);
-  put("limits", "memory", resources.memory_limit, advising::memory_quantity);
+  put("requests", "cpu", resources.cpu_request, advisor::cpu_quantity);
+  put("limits", "cpu", resources.cpu_limit, advisor::cpu_quantity);
+  put("requests", "memory", resources.memory_request, advisor::memory_quantity);
+  put("limits", "memory", resources.memory_limit, advisor::memory_quantity);
   return json;
 }
 
 api::Json advice_json(const Advice& advice) {
   api::Json conflicts = api::Json::array();
-  for (const advising::Conflict& conflict : advice.conflicts)
+  for (const advisor::Conflict& conflict : advice.conflicts)
     conflicts.push_back({{"resource", conflict.resource}, {"with", conflict.with}, {"text", conflict.text}});
   api::Json json = {{"namespace", advice.key.workload.ns},
                     {"kind", advice.key.workload.kind},
@@ -150,7 +150,7 @@ api::Json advice_json(const Advice& advice) {
                       {"oomKills", advice.oom_kills}};
   if (!advice.has_advice()) return json;
   json["recommended"] = resources_json(advice.recommended);
-  json["saving"] = {{"cpuCores", advising::cpu_saving(advice)}, {"memoryBytes", advising::memory_saving(advice)}};
+  json["saving"] = {{"cpuCores", advisor::cpu_saving(advice)}, {"memoryBytes", advisor::memory_saving(advice)}};
   json["risk"] = to_string(advice.risk);
   json["confidence"] = to_string(advice.confidence);
   if (advice.percentile_low)
@@ -158,7 +158,7 @@ api::Json advice_json(const Advice& advice) {
   return json;
 }
 
-api::Json waste_json(const advising::Waste& waste, const RequestsReport& report) {
+api::Json waste_json(const advisor::Waste& waste, const RequestsReport& report) {
   api::Json json = {{"namespace", waste.ns},
                     {"containers", waste.containers},
                     {"withoutAdvice", waste.without_advice},
@@ -186,8 +186,8 @@ api::Json waste_json(const advising::Waste& waste, const RequestsReport& report)
 std::string requests_text(const RequestsReport& report) {
   std::string text = fmt::format(
       "Profile {}{}, {} to {}\n\n", to_string(report.rules.profile),
-      report.rules.profile == advising::Profile::kPercentile ? fmt::format(" (p{:g})", report.rules.percentile) : "",
-      advising::text_of(report.rules.from), advising::text_of(report.rules.to - 1));
+      report.rules.profile == advisor::Profile::kPercentile ? fmt::format(" (p{:g})", report.rules.percentile) : "",
+      advisor::text_of(report.rules.from), advisor::text_of(report.rules.to - 1));
   text += advice_table(report.advice) + notes_text(report.advice) + without_text(report.advice) + waste_text(report);
   for (const std::string& problem : report.problems) text += "Warning: " + plain_text(problem) + "\n";
   return text;
@@ -197,10 +197,10 @@ api::Json requests_json(const RequestsReport& report) {
   api::Json containers = api::Json::array();
   for (const Advice& advice : report.advice) containers.push_back(advice_json(advice));
   api::Json waste = api::Json::array();
-  for (const advising::Waste& each : report.waste) waste.push_back(waste_json(each, report));
+  for (const advisor::Waste& each : report.waste) waste.push_back(waste_json(each, report));
   return {{"profile", to_string(report.rules.profile)},
-          {"from", advising::text_of(report.rules.from)},
-          {"to", advising::text_of(report.rules.to)},
+          {"from", advisor::text_of(report.rules.from)},
+          {"to", advisor::text_of(report.rules.to)},
           {"containers", std::move(containers)},
           {"waste", std::move(waste)},
           {"problems", report.problems}};

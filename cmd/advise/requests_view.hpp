@@ -13,11 +13,11 @@ namespace cmd::advise {
 
 /// Input of the output functions.
 struct RequestsReport {
-  std::vector<advising::Advice> advice;
-  std::vector<advising::Waste> waste;
+  std::vector<advisor::Advice> advice;
+  std::vector<advisor::Waste> waste;
   std::vector<std::string> problems;
-  advising::Rules rules;
-  advising::Prices prices;
+  advisor::Rules rules;
+  advisor::Prices prices;
   std::string currency;
 };
 

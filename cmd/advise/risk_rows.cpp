@@ -12,7 +12,7 @@
 namespace cmd::advise {
 namespace {
 
-using advising::Finding;
+using advisor::Finding;
 using Group = std::vector<const Finding*>;
 
 /// Number of names shown per group.
@@ -20,7 +20,7 @@ constexpr std::size_t kNames = 3;
 
 std::string names_of(const Group& group) {
   std::vector<std::string> names;
-  for (const Finding* each : group) names.push_back(reporting::plain_text(each->name));
+  for (const Finding* each : group) names.push_back(report::plain_text(each->name));
   return first_names(std::move(names), kNames);
 }
 
@@ -34,7 +34,7 @@ const char* noun_of(const Finding& finding, std::size_t count) {
 RiskRow row_of(const Group& group, std::string what) {
   const Finding& first = *group.front();
   RiskRow row{std::string(to_string(first.cause)), std::move(what), 0,
-              reporting::plain_text(first.why),    first.change,    group.size()};
+              report::plain_text(first.why),       first.change,    group.size()};
   for (const Finding* each : group) row.pods += each->pods;
   const bool is_same = std::ranges::all_of(group, [&](const Finding* each) { return each->why == first.why; });
   if (!is_same) row.why = "such as " + row.why;
@@ -44,7 +44,7 @@ RiskRow row_of(const Group& group, std::string what) {
 RiskRow namespace_row(const Group& group) {
   const Finding& first = *group.front();
   if (group.size() == 1) return row_of(group, subject_of(first));
-  const std::string head = first.ns.empty() ? std::string() : reporting::plain_text(first.ns) + ": ";
+  const std::string head = first.ns.empty() ? std::string() : report::plain_text(first.ns) + ": ";
   return row_of(group, fmt::format("{}{} {} ({})", head, group.size(), noun_of(first, group.size()), names_of(group)));
 }
 
@@ -81,12 +81,12 @@ void add_rows(const Group& all, std::vector<RiskRow>& rows) {
 std::string subject_of(const Finding& finding) {
   if (finding.name.empty()) return "(all of them)";
   const std::string name = finding.ns.empty() ? finding.name : finding.ns + "/" + finding.name;
-  return reporting::plain_text(finding.kind + " " + name);
+  return report::plain_text(finding.kind + " " + name);
 }
 
 std::vector<RiskRow> risk_rows(const std::vector<Finding>& findings) {
-  std::vector<advising::Cause> order;
-  std::map<advising::Cause, Group> by_cause;
+  std::vector<advisor::Cause> order;
+  std::map<advisor::Cause, Group> by_cause;
   for (const Finding& each : findings) {
     if (has_effect(each.cause)) continue;
     Group& group = by_cause[each.cause];
@@ -94,7 +94,7 @@ std::vector<RiskRow> risk_rows(const std::vector<Finding>& findings) {
     group.push_back(&each);
   }
   std::vector<RiskRow> rows;
-  for (const advising::Cause cause : order) add_rows(by_cause[cause], rows);
+  for (const advisor::Cause cause : order) add_rows(by_cause[cause], rows);
   return rows;
 }
 

@@ -27,9 +27,9 @@ inline constexpr std::size_t kMaxSingleRisks = 5;
 inline constexpr std::size_t kMaxRiskNamespaces = 8;
 
 /// Returns rows for the findings whose effect is not computed, in the order of the report's causes.
-std::vector<RiskRow> risk_rows(const std::vector<advising::Finding>& findings);
+std::vector<RiskRow> risk_rows(const std::vector<advisor::Finding>& findings);
 
 /// Returns "Deployment shop/web", or "(all of them)" for a finding about a whole cause.
-std::string subject_of(const advising::Finding& finding);
+std::string subject_of(const advisor::Finding& finding);
 
 }  // namespace cmd::advise

@@ -21,21 +21,21 @@
 namespace cmd::plugin {
 namespace {
 
-std::string why_not_looked_at(const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
+std::string why_not_looked_at(const planner::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
                               scheduling::PodIndex pod) {
   const scheduling::NodeIndex at = cluster.node_of(pod);
   if (at == scheduling::kNoNode) return "the pod is on no known node";
-  const std::string why = planning::why_not_looked_at(spec, cluster.node(at));
+  const std::string why = planner::why_not_looked_at(spec, cluster.node(at));
   return why.empty() ? why : fmt::format("node {}: {}", cluster.node(at).meta.name, why);
 }
 
 /// Returns plan input that excludes pods with existing Evacuations, as the operator does. The pod in question is
 /// evaluated as if it had no Evacuation.
-planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
-                               const scheduling::ClusterSnapshot& cluster,
-                               const std::vector<api::Evacuation>& evacuations, const std::string& asked,
-                               base::TimePoint now) {
-  planning::PlanInput input{.spec = spec, .cluster = cluster, .leaving = {}, .now = now};
+planner::PlanInput plan_input(const api::DeschedulerPolicy& policy, const planner::PlanSpec& spec,
+                              const scheduling::ClusterSnapshot& cluster,
+                              const std::vector<api::Evacuation>& evacuations, const std::string& asked,
+                              base::TimePoint now) {
+  planner::PlanInput input{.spec = spec, .cluster = cluster, .leaving = {}, .now = now};
   input.options.spend_pdbs = false;  // like the operator, which nominates a blocked pod and lets it wait for its budget
   if (policy.spec.mode != api::PolicyMode::kManual) input.options.taint_value = api::soft_taint_value(policy.meta.name);
   input.options.placement_hints = policy.status.last_cycle && policy.status.last_cycle->placement_hints;
@@ -45,7 +45,7 @@ planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const plann
     return std::chrono::duration_cast<base::Duration>(std::chrono::steady_clock::now() - begin);
   };
   input.options.executor = base::run_on_all_cores;
-  planning::EvacuatingPods pods(policy.meta.name, policy.spec.mode);
+  planner::EvacuatingPods pods(policy.meta.name, policy.spec.mode);
   for (const api::Evacuation& each : evacuations) {
     const api::PodUid& uid = each.spec.pod_ref.uid;
     if (uid.empty() || (uid.value == asked && !api::is_terminal(each.status.phase))) continue;
@@ -59,7 +59,7 @@ planning::PlanInput plan_input(const api::DeschedulerPolicy& policy, const plann
 
 /// Copies the plan's decision about the pod. Finds it by name, because pods in a manually written dump may have no UID.
 /// Returns false if no strategy named the pod.
-bool take_from_plan(const planning::Plan& plan, const api::ObjectMeta& pod, PolicyOpinion& opinion) {
+bool take_from_plan(const planner::Plan& plan, const api::ObjectMeta& pod, PolicyOpinion& opinion) {
   const auto is_about_it = [&](const auto& row) { return row.pod == pod.name && row.ns == pod.ns; };
   const auto move = std::ranges::find_if(plan.moves, is_about_it);
   if (move != plan.moves.end()) {
@@ -97,9 +97,9 @@ void take_from_rules(const api::DeschedulerPolicySpec& spec, const scheduling::C
 
 /// Describes how utilization strategies classified the pod's node and why they move no pods. Empty if there are no such
 /// strategies.
-std::string words_about_node(const planning::Plan& plan, const std::string& node) {
+std::string words_about_node(const planner::Plan& plan, const std::string& node) {
   std::string words;
-  for (const planning::StrategyResult& result : plan.strategies) {
+  for (const planner::StrategyResult& result : plan.strategies) {
     if (!result.classes) continue;
     const auto row = std::ranges::find(result.classes->nodes, node, &api::ClassifiedNode::node);
     if (row == result.classes->nodes.end()) continue;
@@ -112,7 +112,7 @@ std::string words_about_node(const planning::Plan& plan, const std::string& node
 
 /// What keeps a node from being emptied: the strategy's report has the first nodes only, its refusals name a protected
 /// pod of each.
-std::string keeper_of(const planning::Plan& plan, const planning::StrategyResult& result, const std::string& node) {
+std::string keeper_of(const planner::Plan& plan, const planner::StrategyResult& result, const std::string& node) {
   const auto& held = result.emptying->held;
   const auto row = std::ranges::find(held, node, &strategies::EmptyingReport::Held::node);
   if (row != held.end()) {
@@ -127,9 +127,9 @@ std::string keeper_of(const planning::Plan& plan, const planning::StrategyResult
 }
 
 /// Why strategies that empty nodes leave this one as it is; "": there are none, or they do not report it.
-std::string words_about_emptying(const planning::Plan& plan, const std::string& node) {
+std::string words_about_emptying(const planner::Plan& plan, const std::string& node) {
   std::string words;
-  for (const planning::StrategyResult& result : plan.strategies) {
+  for (const planner::StrategyResult& result : plan.strategies) {
     const std::string why = result.emptying ? keeper_of(plan, result, node) : "";
     if (!why.empty()) words += fmt::format("; {}: its node is not emptied: {}", result.strategy, why);
   }
@@ -144,9 +144,9 @@ std::string nominated_words(const PolicyOpinion& opinion) {
                      opinion.suspended ? "it is suspended" : "mode DryRun");
 }
 
-std::string first_problem(const planning::Plan& plan) {
+std::string first_problem(const planner::Plan& plan) {
   if (!plan.errors.empty()) return plan.errors.front().to_string();
-  for (const planning::StrategyResult& result : plan.strategies) {
+  for (const planner::StrategyResult& result : plan.strategies) {
     if (!result.problem.empty()) return result.strategy + ": " + result.problem;
   }
   return {};
@@ -176,7 +176,7 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
   opinion.suspended = policy.spec.suspend;
   opinion.in_published = std::ranges::find(policy.status.plan, uid, &api::PlannedMove::uid) != policy.status.plan.end();
   if (policy.status.last_cycle) opinion.last_cycle = policy.status.last_cycle->start;
-  const planning::PlanSpec spec(policy.spec);
+  const planner::PlanSpec spec(policy.spec);
   opinion.message = why_not_looked_at(spec, cluster, pod);
   if (!opinion.message.empty()) {
     opinion.verdict = PolicyVerdict::kNotLookedAt;
@@ -184,10 +184,10 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
   }
   strategies::RestartHistory restarts;
   restarts.restore(policy.status.restarts, now);
-  planning::PlanInput input = plan_input(policy, spec, cluster, evacuations, uid, now);
+  planner::PlanInput input = plan_input(policy, spec, cluster, evacuations, uid, now);
   input.restarts = &restarts;
   input.server_minor = server_minor;
-  const planning::Plan plan = planning::plan_cycle(input);
+  const planner::Plan plan = planner::plan_cycle(input);
   if (take_from_plan(plan, cluster.pod(pod).meta, opinion)) return opinion;
   if (const std::string problem = first_problem(plan); !problem.empty()) {
     opinion.verdict = PolicyVerdict::kNotEvaluated;

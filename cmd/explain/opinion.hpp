@@ -44,7 +44,7 @@ struct PolicyOpinion {
 };
 
 /// Evaluates the policy on the snapshot. Takes unfinished and recently finished Evacuations into account like the
-/// operator. `server_minor` has the meaning of planning::PlanInput.
+/// operator. `server_minor` has the meaning of planner::PlanInput.
 PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& cluster,
                          const std::vector<api::Evacuation>& evacuations, scheduling::PodIndex pod, base::TimePoint now,
                          std::optional<int> server_minor = {});

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace extending {
+namespace extender {
 namespace {
 
 /// Returns the usage missing in the newest sample: the share that it does not include yet, and the growth expected
@@ -68,4 +68,4 @@ NodeLoad with_arrivals(const LoadModel& board, const LoadModel::Node& node, std:
   return load;
 }
 
-}  // namespace extending
+}  // namespace extender

@@ -10,7 +10,7 @@
 #include "base/clock.hpp"
 #include "cmd/extender/load_model.hpp"
 
-namespace extending {
+namespace extender {
 
 /// A pod that arrived on a node. Amounts are in thousandths, indexed by resource of the LoadModel.
 struct Arrival {
@@ -35,4 +35,4 @@ bool is_settled(const Arrival& arrival, base::TimePoint time, const LoadModel& b
 /// each sample, so that a rise caused by arrivals does not count as variation.
 NodeLoad with_arrivals(const LoadModel& board, const LoadModel::Node& node, std::span<const Arrival> arrivals);
 
-}  // namespace extending
+}  // namespace extender

@@ -12,7 +12,7 @@
 #include "api/json/yaml.hpp"
 #include "planner/strategies/common_args.hpp"
 
-namespace extending {
+namespace extender {
 namespace {
 
 using api::StrictObject;
@@ -149,4 +149,4 @@ base::Result<ExtenderConfig> parse_extender_config(std::string_view yaml) {
   return config;
 }
 
-}  // namespace extending
+}  // namespace extender

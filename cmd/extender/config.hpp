@@ -14,7 +14,7 @@
 #include "base/result.hpp"
 #include "cmd/extender/scores.hpp"
 
-namespace extending {
+namespace extender {
 
 struct ExtenderConfig {
   std::string address = "127.0.0.1:10280";         ///< plain HTTP on loopback addresses, else HTTPS
@@ -46,4 +46,4 @@ struct ExtenderConfig {
 /// Parses the YAML text strictly; absent fields keep their defaults. Errors contain field paths.
 base::Result<ExtenderConfig> parse_extender_config(std::string_view yaml);
 
-}  // namespace extending
+}  // namespace extender

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace extending {
+namespace extender {
 namespace {
 
 /// Minimum priority of system pods (scheduling.k8s.io: SystemCriticalPriority).
@@ -87,4 +87,4 @@ std::optional<std::size_t> likely_place(const PriorityDecision& decision, const 
   return likely;
 }
 
-}  // namespace extending
+}  // namespace extender

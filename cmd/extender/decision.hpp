@@ -10,7 +10,7 @@
 #include "cmd/extender/extender_args.hpp"
 #include "cmd/extender/load_model.hpp"
 
-namespace extending {
+namespace extender {
 
 /// Target node that an Evacuation requests for a pod.
 struct PodHint {
@@ -48,4 +48,4 @@ PriorityDecision prioritize(const ExtenderConfig& config, const ExtenderArgs& ar
 /// nullopt if no load is known.
 std::optional<std::size_t> likely_place(const PriorityDecision& decision, const std::vector<std::size_t>& siblings);
 
-}  // namespace extending
+}  // namespace extender

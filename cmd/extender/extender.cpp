@@ -38,7 +38,7 @@ namespace {
 
 using base::kv;
 using base::Status;
-using extending::ExtenderConfig;
+using extender::ExtenderConfig;
 
 constexpr const char* kConsumer = "extender";  ///< name of this consumer in the usage collector
 constexpr base::milliseconds kTick{1'000};
@@ -49,7 +49,7 @@ constexpr base::Backoff kReconnect{base::milliseconds(500), base::seconds(10)};
 base::Result<ExtenderConfig> load_extender_config(const std::string& file) {
   const auto text = read_file(file, std::size_t{1} << 20);
   if (!text) return text.error();
-  auto config = extending::parse_extender_config(*text);
+  auto config = extender::parse_extender_config(*text);
   if (!config) return config.error().during(file);
   api::FieldErrors errors;
   for (std::size_t i = 0; i < config->usage_sources.size(); ++i) {
@@ -72,17 +72,18 @@ class ExtenderCertificate {
 
   bool is_plain() const { return config_.cert_file.empty() && controllers::is_loopback(config_.address); }
 
-  base::Result<serving::Certificate> load() const {
+  base::Result<http_server::Certificate> load() const {
     if (config_.cert_file.empty()) {
-      const auto made = serving::make_server_identity({"localhost", "127.0.0.1"}, clock_.now(), "evacuator-extender");
+      const auto made =
+          http_server::make_server_identity({"localhost", "127.0.0.1"}, clock_.now(), "evacuator-extender");
       if (!made) return made.error();
-      return serving::Certificate{made->certificate + made->ca, made->key};
+      return http_server::Certificate{made->certificate + made->ca, made->key};
     }
     auto chain = read_file(config_.cert_file, std::size_t{1} << 20);
     if (!chain) return chain.error();
     auto key = read_file(config_.key_file, std::size_t{1} << 20);
     if (!key) return key.error();
-    serving::Certificate loaded{*std::move(chain), *std::move(key)};
+    http_server::Certificate loaded{*std::move(chain), *std::move(key)};
     if (config_.client_ca_file.empty()) return loaded;
     auto authorities = read_file(config_.client_ca_file, std::size_t{1} << 20);
     if (!authorities) return authorities.error();
@@ -92,7 +93,7 @@ class ExtenderCertificate {
   }
 
   /// Reloads the certificate if its files changed.
-  Status follow(serving::Server& server) {
+  Status follow(http_server::Server& server) {
     if (config_.cert_file.empty()) return base::Done{};
     auto now = load();
     if (!now) return now.error();
@@ -101,12 +102,12 @@ class ExtenderCertificate {
     served_ = *std::move(now);
     return base::Done{};
   }
-  void serves(serving::Certificate certificate) { served_ = std::move(certificate); }
+  void serves(http_server::Certificate certificate) { served_ = std::move(certificate); }
 
  private:
   const ExtenderConfig& config_;
   const base::Clock& clock_;
-  serving::Certificate served_;
+  http_server::Certificate served_;
 };
 
 kube::ReflectorOptions reflector_options(std::uint64_t seed, bool is_core) {
@@ -203,7 +204,7 @@ class ExtenderProcess {
 
   /// Starts the server before waiting for any input. Until usage is known every score is neutral.
   Status serve() {
-    serving::ServerOptions options = extender_server_options(config_);
+    http_server::ServerOptions options = extender_server_options(config_);
     if (!certificate_.is_plain()) {
       auto loaded = certificate_.load();
       if (!loaded) return loaded.error().during("server.certFile");
@@ -211,7 +212,7 @@ class ExtenderProcess {
       certificate_.serves(*std::move(loaded));
     }
     server_.emplace(
-        std::move(options), [this](const serving::Request& request) { return service_->answer(request); }, log_);
+        std::move(options), [this](const http_server::Request& request) { return service_->answer(request); }, log_);
     reviews_.emplace(*client_, steady_, log_);
     health_.emplace(
         config_.health_address,
@@ -284,12 +285,12 @@ class ExtenderProcess {
     const bool is_due = ++ticks_ % kRebuildTicks == 0;
     if (const auto board = keeper_.board(); board && board->measured == measured && !is_due) return publish(*board);
     keeper_.replace(
-        extending::make_load_model(measured, keeper_.resources(), nodes_->store().list(), pods_->store().list()),
+        extender::make_load_model(measured, keeper_.resources(), nodes_->store().list(), pods_->store().list()),
         clock_.now());
     publish(*keeper_.board());
   }
 
-  void publish(const extending::LoadModel& board) {
+  void publish(const extender::LoadModel& board) {
     metrics_.gauge("evacuator_extender_known_nodes", "Nodes with usable usage.")
         .set(static_cast<double>(board.nodes.size()));
     metrics_.gauge("evacuator_extender_placed_pods", "New pods that not all samples of their nodes show.")
@@ -313,7 +314,7 @@ class ExtenderProcess {
   base::SteadyClock steady_;
   base::Metrics metrics_;
   kube::RateLimiter limiter_;
-  extending::LoadPoller keeper_;
+  extender::LoadPoller keeper_;
   ExtenderCertificate certificate_;
   std::unique_ptr<kube::HttpTransport> transport_;
   std::optional<kube::Client> client_;
@@ -328,7 +329,7 @@ class ExtenderProcess {
   std::optional<controllers::AccessReviews> reviews_;
   std::optional<controllers::HealthServer> health_;
   std::optional<controllers::MetricsServer> metrics_server_;
-  std::optional<serving::Server> server_;
+  std::optional<http_server::Server> server_;
   int ticks_ = 0;
 };
 

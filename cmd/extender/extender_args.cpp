@@ -9,7 +9,7 @@
 #include "api/core/codec.hpp"
 #include "api/json/json_access.hpp"
 
-namespace extending {
+namespace extender {
 namespace {
 
 using api::Json;
@@ -127,4 +127,4 @@ std::string priorities_answer(const std::vector<std::string>& nodes, const std::
   return text + "]";
 }
 
-}  // namespace extending
+}  // namespace extender

@@ -15,7 +15,7 @@
 #include "api/json/json.hpp"
 #include "base/result.hpp"
 
-namespace extending {
+namespace extender {
 
 /// Maximum number of nodes in a request. Larger requests are rejected; no cluster has more nodes.
 inline constexpr std::size_t kMaxNodes = 20'000;
@@ -43,4 +43,4 @@ std::string filter_answer(const ExtenderArgs& args, const std::vector<std::strin
 /// Encodes a HostPriorityList. REQUIRES: scores.size() == nodes.size().
 std::string priorities_answer(const std::vector<std::string>& nodes, const std::vector<std::int32_t>& scores);
 
-}  // namespace extending
+}  // namespace extender

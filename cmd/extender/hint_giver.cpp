@@ -12,7 +12,7 @@ HintGiver::HintGiver(kube::Store<api::Evacuation>& evacuations, kube::Store<api:
   placement::add_placement_indexes(evacuations, pods, [this](const api::Pod& pod) { return mark_of(pod); });
 }
 
-std::optional<extending::PodHint> HintGiver::hint_for(const api::Pod& pod) {
+std::optional<extender::PodHint> HintGiver::hint_for(const api::Pod& pod) {
   const api::OwnerReference* owner = pod.meta.controller();
   if (owner == nullptr || pod.meta.uid.empty()) return std::nullopt;
   placement::PodReview review;
@@ -25,9 +25,9 @@ std::optional<extending::PodHint> HintGiver::hint_for(const api::Pod& pod) {
   if (!evacuation) return std::nullopt;
   remember(pod.meta.uid, api::placement_mark(*evacuation));
   const api::PlacementHint& hint = *evacuation->spec.placement;
-  return extending::PodHint{.node = hint.node_name.value,
-                            .is_required = hint.policy == api::PlacementPolicy::kRequired,
-                            .evacuation = evacuation->meta.key().to_string()};
+  return extender::PodHint{.node = hint.node_name.value,
+                           .is_required = hint.policy == api::PlacementPolicy::kRequired,
+                           .evacuation = evacuation->meta.key().to_string()};
 }
 
 /// Returns the mark of the hint assigned to a pod with a node. A pod without a node may have to ask again, so it has no

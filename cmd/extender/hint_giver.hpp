@@ -24,7 +24,7 @@ class HintGiver {
             const base::Clock& clock, const base::Clock& steady);
 
   /// Returns the hint for the pod. Repeated calls return the same hint while it is open.
-  std::optional<extending::PodHint> hint_for(const api::Pod& pod);
+  std::optional<extender::PodHint> hint_for(const api::Pod& pod);
 
  private:
   static constexpr std::size_t kMaxRemembered = 10'000;

@@ -9,7 +9,7 @@
 #include "cmd/extender/arrivals.hpp"
 #include "planner/snapshot/resources.hpp"
 
-namespace extending {
+namespace extender {
 namespace {
 
 using scheduling::kUnknownUsage;
@@ -257,4 +257,4 @@ std::shared_ptr<const LoadModel> make_load_model(std::shared_ptr<const MeasuredU
   return board;
 }
 
-}  // namespace extending
+}  // namespace extender

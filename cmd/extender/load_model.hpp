@@ -11,7 +11,7 @@
 #include "base/clock.hpp"
 #include "planner/snapshot/measured_usage.hpp"
 
-namespace extending {
+namespace extender {
 
 /// Load of a node in percent, indexed by resource of the LoadModel.
 struct NodeLoad {
@@ -70,4 +70,4 @@ std::shared_ptr<const LoadModel> make_load_model(std::shared_ptr<const schedulin
                                                  const std::vector<std::shared_ptr<const api::Node>>& nodes,
                                                  const std::vector<std::shared_ptr<const api::Pod>>& pods);
 
-}  // namespace extending
+}  // namespace extender

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace extending {
+namespace extender {
 namespace {
 
 bool is_bound(const api::Pod* pod) { return pod != nullptr && !pod->node_name.empty() && !pod->is_terminal(); }
@@ -220,4 +220,4 @@ void LoadPoller::tidy(base::TimePoint now) {
   for (const std::string& uid : over) drop(uid);
 }
 
-}  // namespace extending
+}  // namespace extender

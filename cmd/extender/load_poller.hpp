@@ -13,7 +13,7 @@
 #include "cmd/extender/arrivals.hpp"
 #include "cmd/extender/load_model.hpp"
 
-namespace extending {
+namespace extender {
 
 /// Predicts the load of nodes including recently placed pods that samples do not show yet (cmd/extender/arrivals.hpp).
 /// Such a pod is assumed to use as much as other pods of its workload, else the cluster's average share of its
@@ -95,4 +95,4 @@ class LoadPoller {
   base::TimePoint tidied_{};
 };
 
-}  // namespace extending
+}  // namespace extender

@@ -6,7 +6,7 @@
 #include "cmd/extender/extender_args.hpp"
 #include "planner/strategies/load/target_load_packing.hpp"
 
-namespace extending {
+namespace extender {
 namespace {
 
 constexpr std::int32_t kNeutral = kBestScore / 2;
@@ -73,4 +73,4 @@ std::vector<std::int32_t> extender_scores(const std::vector<std::optional<double
   return made;
 }
 
-}  // namespace extending
+}  // namespace extender

@@ -8,7 +8,7 @@
 
 #include "cmd/extender/load_model.hpp"
 
-namespace extending {
+namespace extender {
 
 /// Parameters of Trimaran's LoadVariationRiskBalancing. Risk is half of the sum of mean load and deviation, both as
 /// fractions of the node; the score is 100 × (1 − risk). The deviation is raised to the power of 1/`sensitivity` and
@@ -40,4 +40,4 @@ std::optional<double> score_of(const NodeLoad& load, const LoadModel& board, con
 /// score.
 std::vector<std::int32_t> extender_scores(const std::vector<std::optional<double>>& scores);
 
-}  // namespace extending
+}  // namespace extender

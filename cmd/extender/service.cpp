@@ -9,19 +9,19 @@ namespace cmd {
 namespace {
 
 using base::kv;
-using extending::ExtenderArgs;
+using extender::ExtenderArgs;
 
 const std::vector<double> kSeconds{0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1};
 constexpr std::size_t kMinAllBodies = std::size_t{32} << 20;
 
-serving::Response json(std::string body) {
+http_server::Response json(std::string body) {
   return {.status = 200, .content_type = "application/json", .body = std::move(body)};
 }
 
 }  // namespace
 
-ExtenderService::ExtenderService(const extending::ExtenderConfig& config, extending::LoadPoller& keeper,
-                                 HintFor hint_for, const base::Clock& clock, base::Metrics& metrics, base::Log log)
+ExtenderService::ExtenderService(const extender::ExtenderConfig& config, extender::LoadPoller& keeper, HintFor hint_for,
+                                 const base::Clock& clock, base::Metrics& metrics, base::Log log)
     : config_(config),
       keeper_(keeper),
       hint_for_(std::move(hint_for)),
@@ -29,16 +29,16 @@ ExtenderService::ExtenderService(const extending::ExtenderConfig& config, extend
       metrics_(metrics),
       log_(std::move(log)) {}
 
-serving::Response ExtenderService::answer(const serving::Request& request) {
+http_server::Response ExtenderService::answer(const http_server::Request& request) {
   if (request.path != "/filter" && request.path != "/prioritize")
     return {.status = 404, .body = "there are /filter and /prioritize\n"};
   if (request.method != "POST") return {.status = 405, .body = "only POST\n"};
   return decide(request.path.substr(1), request);
 }
 
-serving::Response ExtenderService::decide(const std::string& verb, const serving::Request& request) {
+http_server::Response ExtenderService::decide(const std::string& verb, const http_server::Request& request) {
   const auto start = std::chrono::steady_clock::now();
-  const auto args = extending::parse_args(request.body);
+  const auto args = extender::parse_args(request.body);
   if (!args) {
     log_.debug("a request could not be read", {kv("verb", verb), kv("error", args.error())});
     count(verb, "invalid");
@@ -54,11 +54,11 @@ serving::Response ExtenderService::decide(const std::string& verb, const serving
   return response;
 }
 
-serving::Response ExtenderService::filter(const ExtenderArgs& args) {
+http_server::Response ExtenderService::filter(const ExtenderArgs& args) {
   const auto board = keeper_.board();
   const auto hinted = hint(args.pod);
   const auto loads = keeper_.loads(args.nodes, args.pod, false, clock_.now());
-  const auto decision = extending::filter(config_, args, board.get(), loads, hinted);
+  const auto decision = extender::filter(config_, args, board.get(), loads, hinted);
   if (decision.all_critical) {
     metrics_
         .counter("evacuator_extender_all_critical_total",
@@ -68,14 +68,14 @@ serving::Response ExtenderService::filter(const ExtenderArgs& args) {
     metrics_.counter("evacuator_extender_filtered_nodes_total", "Candidate nodes that were refused for critical load.")
         .increment(static_cast<double>(decision.critical));
   }
-  return json(extending::filter_answer(args, decision.reasons, decision.is_final));
+  return json(extender::filter_answer(args, decision.reasons, decision.is_final));
 }
 
-serving::Response ExtenderService::prioritize(const ExtenderArgs& args) {
+http_server::Response ExtenderService::prioritize(const ExtenderArgs& args) {
   const auto board = keeper_.board();
   const base::TimePoint now = clock_.now();
   const auto loads = keeper_.loads(args.nodes, args.pod, true, now);
-  const auto decision = extending::prioritize(config_, args, board.get(), loads, hint(args.pod));
+  const auto decision = extender::prioritize(config_, args, board.get(), loads, hint(args.pod));
   if (decision.unknown > 0) {
     metrics_
         .counter("evacuator_extender_neutral_nodes_total",
@@ -84,11 +84,11 @@ serving::Response ExtenderService::prioritize(const ExtenderArgs& args) {
   }
   if (const auto likely = likely_place(decision, keeper_.siblings(args.nodes, args.pod)))
     keeper_.expect(args.pod, args.nodes[*likely], now);
-  return json(extending::priorities_answer(args.nodes, decision.scores));
+  return json(extender::priorities_answer(args.nodes, decision.scores));
 }
 
 /// Returns no hint in spared namespaces, like the placement webhook.
-std::optional<extending::PodHint> ExtenderService::hint(const api::Pod& pod) const {
+std::optional<extender::PodHint> ExtenderService::hint(const api::Pod& pod) const {
   if (!hint_for_ || std::ranges::find(config_.spared_namespaces, pod.meta.ns) != config_.spared_namespaces.end())
     return std::nullopt;
   return hint_for_(pod);
@@ -101,8 +101,8 @@ void ExtenderService::count(const std::string& verb, const char* result) {
       .increment();
 }
 
-serving::ServerOptions extender_server_options(const extending::ExtenderConfig& config) {
-  serving::ServerOptions options = controllers::server_options(config.address);
+http_server::ServerOptions extender_server_options(const extender::ExtenderConfig& config) {
+  http_server::ServerOptions options = controllers::server_options(config.address);
   options.io_threads = 2;  // a large body must not block other requests
   options.handler_threads = 4;
   options.max_connections = 128;

@@ -19,23 +19,23 @@ namespace cmd {
 class ExtenderService {
  public:
   /// Returns the placement hint of an Evacuation for the pod. May be empty.
-  using HintFor = std::function<std::optional<extending::PodHint>(const api::Pod& pod)>;
+  using HintFor = std::function<std::optional<extender::PodHint>(const api::Pod& pod)>;
 
   /// All references must outlive this object.
-  ExtenderService(const extending::ExtenderConfig& config, extending::LoadPoller& keeper, HintFor hint_for,
+  ExtenderService(const extender::ExtenderConfig& config, extender::LoadPoller& keeper, HintFor hint_for,
                   const base::Clock& clock, base::Metrics& metrics, base::Log log);
 
-  serving::Response answer(const serving::Request& request);
+  http_server::Response answer(const http_server::Request& request);
 
  private:
-  serving::Response filter(const extending::ExtenderArgs& args);
-  serving::Response prioritize(const extending::ExtenderArgs& args);
-  std::optional<extending::PodHint> hint(const api::Pod& pod) const;
-  serving::Response decide(const std::string& verb, const serving::Request& request);
+  http_server::Response filter(const extender::ExtenderArgs& args);
+  http_server::Response prioritize(const extender::ExtenderArgs& args);
+  std::optional<extender::PodHint> hint(const api::Pod& pod) const;
+  http_server::Response decide(const std::string& verb, const http_server::Request& request);
   void count(const std::string& verb, const char* result);
 
-  const extending::ExtenderConfig& config_;
-  extending::LoadPoller& keeper_;
+  const extender::ExtenderConfig& config_;
+  extender::LoadPoller& keeper_;
   const HintFor hint_for_;
   const base::Clock& clock_;
   base::Metrics& metrics_;
@@ -44,6 +44,6 @@ class ExtenderService {
 
 /// Server limits: bodies up to the configured size, in total at most four bodies of maximum size, and short timeouts,
 /// because the scheduler waits only 200 ms.
-serving::ServerOptions extender_server_options(const extending::ExtenderConfig& config);
+http_server::ServerOptions extender_server_options(const extender::ExtenderConfig& config);
 
 }  // namespace cmd

@@ -41,7 +41,7 @@ base::Result<std::optional<audit::Head>> parse_anchor(const std::string& text) {
 constexpr std::size_t kMaxKeyBytes = std::size_t{64} << 10;
 
 /// Reads keys from a Secret as printed by kubectl, or from a file with the bytes of one key.
-base::Result<signing::KeyRing> read_keys(const std::string& file) {
+base::Result<crypto::KeyRing> read_keys(const std::string& file) {
   auto text = read_file(file, kMaxKeyBytes);
   if (!text) return text.error();
   const auto documents = api::parse_yaml(*text);
@@ -50,9 +50,9 @@ base::Result<signing::KeyRing> read_keys(const std::string& file) {
     if (!content) return content.error().during("--keys " + file);
     return std::move(content->keys);
   }
-  auto key = signing::Key::from_bytes(*std::move(text));
+  auto key = crypto::Key::from_bytes(*std::move(text));
   if (!key) return key.error().during("--keys " + file);
-  return signing::KeyRing{*std::move(key), {}};
+  return crypto::KeyRing{*std::move(key), {}};
 }
 
 base::Result<audit::VerifyOptions> verify_options(const AuditVerifyOptions& options) {

@@ -44,7 +44,7 @@ std::optional<std::size_t> terminal_columns() {
 
 }  // namespace
 
-reporting::BlockStyle block_style(const kube::Environment& environment, std::optional<std::size_t> terminal_columns) {
+report::BlockStyle block_style(const kube::Environment& environment, std::optional<std::size_t> terminal_columns) {
   const auto columns = terminal_columns ? terminal_columns : number_in(value_of(environment, "COLUMNS"));
   return {.columns = std::clamp(columns.value_or(kUsualColumns), kMinColumns, kMaxColumns),
           .has_unicode = is_utf8(environment),
@@ -52,6 +52,6 @@ reporting::BlockStyle block_style(const kube::Environment& environment, std::opt
               terminal_columns && value_of(environment, "NO_COLOR").empty() && value_of(environment, "TERM") != "dumb"};
 }
 
-reporting::BlockStyle process_block_style() { return block_style(kube::child_environment(), terminal_columns()); }
+report::BlockStyle process_block_style() { return block_style(kube::child_environment(), terminal_columns()); }
 
 }  // namespace cmd

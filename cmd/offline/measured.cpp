@@ -45,7 +45,7 @@ api::UsageSource source_of_file(const std::vector<WantedUsage>& wanted, const st
 /// Reads usage from a file. A node's usage is that of all its pods in the dump, since none of them is newer than the
 /// file.
 base::Result<UsageAnswers> of_file(const std::string& path, const api::DeschedulerPolicySpec& policy,
-                                   const planning::PlanSpec& spec, base::TimePoint now) {
+                                   const planner::PlanSpec& spec, base::TimePoint now) {
   const auto text = read_text_file(path);
   if (!text) return text.error();
   const auto samples = usage::read_usage_file(*text, now);
@@ -105,7 +105,7 @@ usage::NodeMatcher matcher_of(const scheduling::ClusterSnapshot& cluster) {
   return usage::NodeMatcher(names);
 }
 
-base::Result<UsageAnswers> of_sources(const api::DeschedulerPolicySpec& policy, const planning::PlanSpec& spec,
+base::Result<UsageAnswers> of_sources(const api::DeschedulerPolicySpec& policy, const planner::PlanSpec& spec,
                                       const scheduling::ClusterSnapshot& cluster) {
   plugin::ProcessIo process;
   const auto session = plugin::Session::connect({}, process.io());
@@ -168,7 +168,7 @@ std::vector<std::string> strangers(const MeasuredUsage& measured, const scheduli
 std::string text_of_strangers(const std::vector<std::string>& names) {
   constexpr std::size_t kMax = 5;
   if (names.empty()) return {};
-  return "Warning: measured, but not in the dump: " + reporting::plain_text(first_names(names, kMax)) + "\n";
+  return "Warning: measured, but not in the dump: " + report::plain_text(first_names(names, kMax)) + "\n";
 }
 
 Shares shares_of(const MeasuredUsage& measured, std::size_t resource, const Measurement& row,
@@ -197,23 +197,23 @@ std::string table_of(const MeasuredUsage& measured, const std::vector<std::strin
                      const scheduling::ClusterSnapshot& cluster) {
   std::vector<std::string> headers = {"NODE"};
   for (const MeasuredUsage::Resource& each : measured.resources)
-    headers.insert(headers.end(), {reporting::plain_text(each.name) + " REQUESTED", "USED", "FORESEEN"});
+    headers.insert(headers.end(), {report::plain_text(each.name) + " REQUESTED", "USED", "FORESEEN"});
   headers.emplace_back("PROBLEM");
   Table table(headers);
   for (const Measurement& row : measurements_of(measured, cluster)) {
-    std::vector<std::string> cells = {reporting::plain_text(row.name)};
+    std::vector<std::string> cells = {report::plain_text(row.name)};
     for (std::size_t r = 0; r < measured.resources.size(); ++r) {
       const Shares shares = shares_of(measured, r, row, cluster);
       cells.push_back(percent_text(shares.requested, ""));
       cells.push_back(percent_text(shares.used, "?"));
       cells.push_back(percent_text(shares.foreseen, ""));
     }
-    cells.push_back(reporting::plain_text(row.problem()));
+    cells.push_back(report::plain_text(row.problem()));
     table.add_row(std::move(cells));
   }
-  std::string text = fmt::format("\nUSAGE by {}\n", reporting::plain_text(measured.source));
-  if (!measured.problem.empty()) text += "Warning: " + reporting::plain_text(measured.problem) + "\n";
-  for (const std::string& each : complaints) text += "Warning: " + reporting::plain_text(each) + "\n";
+  std::string text = fmt::format("\nUSAGE by {}\n", report::plain_text(measured.source));
+  if (!measured.problem.empty()) text += "Warning: " + report::plain_text(measured.problem) + "\n";
+  for (const std::string& each : complaints) text += "Warning: " + report::plain_text(each) + "\n";
   return text + text_of_strangers(strangers(measured, cluster)) + table.render();
 }
 
@@ -233,7 +233,7 @@ api::Json node_json(const MeasuredUsage& measured, const Measurement& row, const
 }  // namespace
 
 base::Result<UsageAnswers> measured_usage(const std::string& from, const api::DeschedulerPolicySpec& policy,
-                                          const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
+                                          const planner::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
                                           base::TimePoint now) {
   if (from.empty()) return UsageAnswers{};
   return from == "live" ? of_sources(policy, spec, cluster) : of_file(from, policy, spec, now);

@@ -26,7 +26,7 @@ struct UsageAnswers {
 /// "live", which queries each source now for the nodes of `cluster`, including forecasts, like `evacuator usage`; or
 /// empty for none.
 base::Result<UsageAnswers> measured_usage(const std::string& from, const api::DeschedulerPolicySpec& policy,
-                                          const planning::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
+                                          const planner::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
                                           base::TimePoint now);
 
 /// Renders the requested, used and forecast share of each node as one table per source, with problems. Empty if there

@@ -28,11 +28,11 @@ std::optional<ReportKind> kind_of(const std::string& path) {
   return std::nullopt;
 }
 
-std::string render(const reporting::Report& report, ReportKind kind) {
+std::string render(const report::Report& report, ReportKind kind) {
   switch (kind) {
-    case ReportKind::kHtml: return reporting::html_page(report);
-    case ReportKind::kSvg: return reporting::svg_picture(report);
-    case ReportKind::kJson: return api::to_json_text(reporting::encode_report(report)) + "\n";
+    case ReportKind::kHtml: return report::html_page(report);
+    case ReportKind::kSvg: return report::svg_picture(report);
+    case ReportKind::kJson: return api::to_json_text(report::encode_report(report)) + "\n";
   }
   return {};
 }
@@ -65,7 +65,7 @@ base::Status check_report_paths(const std::vector<std::string>& paths) {
   return base::Done{};
 }
 
-base::Status write_reports(const reporting::Report& report, const std::vector<std::string>& paths) {
+base::Status write_reports(const report::Report& report, const std::vector<std::string>& paths) {
   if (const auto checked = check_report_paths(paths); !checked) return checked.error();
   for (const std::string& path : paths) {
     if (const auto written = write_file(path, render(report, *kind_of(path))); !written) return written.error();

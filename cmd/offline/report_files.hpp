@@ -12,6 +12,6 @@ namespace cmd {
 base::Status check_report_paths(const std::vector<std::string>& paths);
 
 /// Writes the report to each path in the format of its extension. Replaces existing files atomically.
-base::Status write_reports(const reporting::Report& report, const std::vector<std::string>& paths);
+base::Status write_reports(const report::Report& report, const std::vector<std::string>& paths);
 
 }  // namespace cmd

@@ -120,12 +120,12 @@ class Namesakes {
 
 void print_finding(const Finding& finding) {
   std::string where = shown_file(finding.file);
-  if (!finding.object.empty()) where += ": " + reporting::plain_text(finding.object);
+  if (!finding.object.empty()) where += ": " + report::plain_text(finding.object);
   if (finding.problems.empty()) {
     print_out("{}: {}\n", where, finding.foreign ? "not checked (no kind of Evacuator's)" : "valid");
     return;
   }
-  for (const std::string& problem : finding.problems) print_out("{}: {}\n", where, reporting::plain_text(problem));
+  for (const std::string& problem : finding.problems) print_out("{}: {}\n", where, report::plain_text(problem));
 }
 
 /// Prints the findings of one file. Names only the first unchecked objects, since a dump may have thousands.
@@ -138,7 +138,7 @@ void print_findings(const std::vector<Finding>& findings) {
   }
   if (foreign > kMaxForeign)
     print_out("{}: {} more: not checked (no kinds of Evacuator's)\n", shown_file(findings.front().file),
-              reporting::plural(foreign - kMaxForeign, "object"));
+              report::plural(foreign - kMaxForeign, "object"));
 }
 
 api::Json as_json(const Finding& finding) {

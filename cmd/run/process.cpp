@@ -139,7 +139,7 @@ void Process::build() {
   make_stand_aside();
   operator_ = std::make_unique<Operator>(operator_dependencies());
   running_ = operator_.get();
-  audit_->sign_heads([this]() -> std::optional<signing::Key> {
+  audit_->sign_heads([this]() -> std::optional<crypto::Key> {
     const auto keys = keys_->keys();
     return keys ? std::optional(keys->current) : std::nullopt;
   });
@@ -158,7 +158,7 @@ void Process::make_certificates() {
           .rules = {.names = webhook_names(config_), .rotate_after = webhook.rotate_after},
           .cert_file = webhook.cert_file,
           .key_file = webhook.key_file},
-      [this](const serving::ServerIdentity& identity) { return servers_->serve_webhooks_as(identity); }, log_);
+      [this](const http_server::ServerIdentity& identity) { return servers_->serve_webhooks_as(identity); }, log_);
 }
 
 void Process::make_stand_aside() {

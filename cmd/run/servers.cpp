@@ -40,7 +40,7 @@ Servers::Servers(Dependencies dependencies)
           },
           deps_.clock, deps_.log) {}
 
-serving::OnEnd Servers::metered(const char* server) const {
+http_server::OnEnd Servers::metered(const char* server) const {
   return controllers::metered_answers(server, deps_.metrics, deps_.steady, deps_.log);
 }
 

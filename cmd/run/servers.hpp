@@ -48,11 +48,13 @@ class Servers {
   void reload_certificate();
   bool serve_webhooks() const { return webhook_server_.has_value(); }
   /// Uses the certificate for new connections to the webhooks. REQUIRES: serve_webhooks().
-  base::Status serve_webhooks_as(const serving::ServerIdentity& identity) { return webhook_server_->serve(identity); }
+  base::Status serve_webhooks_as(const http_server::ServerIdentity& identity) {
+    return webhook_server_->serve(identity);
+  }
 
  private:
   base::Status start_webhooks();
-  serving::OnEnd metered(const char* server) const;
+  http_server::OnEnd metered(const char* server) const;
   controllers::MetricsServerOptions metrics_options() const;
 
   Dependencies deps_;

@@ -8,11 +8,11 @@
 namespace controllers {
 namespace {
 
-using advising::Profile;
+using advisor::Profile;
 
-const std::array kProfiles = {api::WireName<Profile>{Profile::kCore, advising::to_string(Profile::kCore)},
-                              api::WireName<Profile>{Profile::kStandard, advising::to_string(Profile::kStandard)},
-                              api::WireName<Profile>{Profile::kPercentile, advising::to_string(Profile::kPercentile)}};
+const std::array kProfiles = {api::WireName<Profile>{Profile::kCore, advisor::to_string(Profile::kCore)},
+                              api::WireName<Profile>{Profile::kStandard, advisor::to_string(Profile::kStandard)},
+                              api::WireName<Profile>{Profile::kPercentile, advisor::to_string(Profile::kPercentile)}};
 
 /// Only one source exists so far. It is a named value so that adding another does not change the meaning of existing
 /// files.

@@ -16,7 +16,7 @@ namespace controllers {
 /// docs/advise/resource-advice.md. Off by default.
 struct ResourceAdviceConfig {
   bool enabled = false;
-  advising::Profile profile = advising::Profile::kStandard;
+  advisor::Profile profile = advisor::Profile::kStandard;
   double percentile = 95;                             ///< For profile Percentile
   base::Duration interval = base::minutes(10);        ///< Interval between two writes of a workload's status
   base::Duration sample_interval = base::minutes(1);  ///< Interval between two queries of metrics.k8s.io

@@ -11,7 +11,7 @@
 namespace controllers::advice {
 namespace {
 
-using advising::WorkloadKey;
+using advisor::WorkloadKey;
 using api::Json;
 using base::kv;
 using kube::kResourceAdvices;

@@ -59,9 +59,9 @@ class AdvicePoller {
  private:
   void sample(base::TimePoint now);
   void write_due(base::TimePoint now);
-  base::Status write(const advising::WorkloadKey& key, StoredAdvice& kept, base::TimePoint now);
-  base::Status load(const advising::WorkloadKey& key, StoredAdvice& kept, base::TimePoint now, bool& is_there);
-  base::Status create(const advising::WorkloadKey& key, const StoredAdvice& kept);
+  base::Status write(const advisor::WorkloadKey& key, StoredAdvice& kept, base::TimePoint now);
+  base::Status load(const advisor::WorkloadKey& key, StoredAdvice& kept, base::TimePoint now, bool& is_there);
+  base::Status create(const advisor::WorkloadKey& key, const StoredAdvice& kept);
   void tell(const char* what, const std::string& text, std::string& told) const;
   void publish(std::size_t left_out);
 

@@ -8,13 +8,13 @@
 namespace controllers::advice {
 namespace {
 
-using advising::WorkloadKey;
+using advisor::WorkloadKey;
 
 /// A hash that is equal in every process, so that all leaders use the same schedule.
 std::uint64_t spread_of(const WorkloadKey& key) { return base::fnv1a(key.ns + "/" + key.kind + "/" + key.name + "/"); }
 
 bool has_container(const AdvisedWorkload& workload, std::string_view name) {
-  return std::ranges::find(workload.containers, name, &advising::ContainerSpec::name) != workload.containers.end();
+  return std::ranges::find(workload.containers, name, &advisor::ContainerSpec::name) != workload.containers.end();
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ void AdviceStore::sample(const usage::ContainerSample& sample, base::TimePoint n
   const bool is_startup = pod.pod.started && time - *pod.pod.started < settings_.startup;
   auto history = kept->histories.find(sample.container);
   if (history == kept->histories.end())
-    history = kept->histories.emplace(std::string(sample.container), advising::RollingHistory()).first;
+    history = kept->histories.emplace(std::string(sample.container), advisor::RollingHistory()).first;
   history->second.add(time, sample.cpu, sample.memory, is_startup);
   kept->has_news = true;
 }

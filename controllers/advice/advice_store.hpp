@@ -20,7 +20,7 @@ namespace controllers::advice {
 struct StoredAdvice {
   AdvisedWorkload workload;
   /// By container; at most one per container of the workload.
-  std::map<std::string, advising::RollingHistory, std::less<>> histories{};
+  std::map<std::string, advisor::RollingHistory, std::less<>> histories{};
   base::TimePoint due{};                     ///< Time of the next status write, if has_news
   bool has_news = false;                     ///< Whether it has samples that are in no status yet
   bool is_loaded = false;                    ///< Whether the histories include those stored by an earlier leader
@@ -44,16 +44,16 @@ class AdviceStore {
   void sample(const usage::ContainerSample& sample, base::TimePoint now);
 
   /// Returns the workloads whose news is due, the longest overdue first.
-  std::vector<advising::WorkloadKey> due(base::TimePoint now) const;
+  std::vector<advisor::WorkloadKey> due(base::TimePoint now) const;
   /// Returns all workloads with news, due or not.
-  std::vector<advising::WorkloadKey> with_news() const { return due(base::TimePoint::max()); }
+  std::vector<advisor::WorkloadKey> with_news() const { return due(base::TimePoint::max()); }
   /// Returns the time of the next due write, or nullopt if there is no news.
   std::optional<base::TimePoint> next_due() const;
   /// Returns nullptr if the workload is not stored.
-  StoredAdvice* find(const advising::WorkloadKey& key);
+  StoredAdvice* find(const advisor::WorkloadKey& key);
   /// Schedules the next write after a write that succeeded or failed.
-  void written(const advising::WorkloadKey& key, base::TimePoint now, bool has_succeeded);
-  void forget(const advising::WorkloadKey& key) { kept_.erase(key); }
+  void written(const advisor::WorkloadKey& key, base::TimePoint now, bool has_succeeded);
+  void forget(const advisor::WorkloadKey& key) { kept_.erase(key); }
 
   std::size_t size() const { return kept_.size(); }
 
@@ -63,11 +63,11 @@ class AdviceStore {
     base::TimePoint last{};   ///< Time of the newest sample
     std::uint64_t round = 0;  ///< Round of the newest sample
   };
-  base::TimePoint next_turn(const advising::WorkloadKey& key, base::TimePoint now) const;
+  base::TimePoint next_turn(const advisor::WorkloadKey& key, base::TimePoint now) const;
   void leave(base::TimePoint now, std::size_t most);
 
   const Settings settings_;
-  std::map<advising::WorkloadKey, StoredAdvice> kept_;
+  std::map<advisor::WorkloadKey, StoredAdvice> kept_;
   std::unordered_map<std::string, Pod> pods_;
   std::uint64_t round_ = 0;
   std::string key_;

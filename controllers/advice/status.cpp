@@ -13,7 +13,7 @@
 namespace controllers::advice {
 namespace {
 
-using advising::Advice;
+using advisor::Advice;
 using Amount = std::optional<double>;
 using Quantity = std::string (*)(double);
 
@@ -23,21 +23,21 @@ std::string bounded(std::string_view text) { return base::short_text(text, kMaxT
 
 std::string text_of(const Amount& amount, Quantity quantity) { return amount ? quantity(*amount) : std::string(); }
 
-api::AdvisedResources resources_of(const advising::Resources& resources) {
-  return {text_of(resources.cpu_request, advising::cpu_quantity), text_of(resources.cpu_limit, advising::cpu_quantity),
-          text_of(resources.memory_request, advising::memory_quantity),
-          text_of(resources.memory_limit, advising::memory_quantity)};
+api::AdvisedResources resources_of(const advisor::Resources& resources) {
+  return {text_of(resources.cpu_request, advisor::cpu_quantity), text_of(resources.cpu_limit, advisor::cpu_quantity),
+          text_of(resources.memory_request, advisor::memory_quantity),
+          text_of(resources.memory_limit, advisor::memory_quantity)};
 }
 
 std::vector<std::string> notes_of(const Advice& advice) {
   std::vector<std::string> notes;
-  for (const advising::Conflict& conflict : advice.conflicts) notes.push_back(bounded(conflict.text));
+  for (const advisor::Conflict& conflict : advice.conflicts) notes.push_back(bounded(conflict.text));
   for (const std::string& reason : advice.reasons) notes.push_back(bounded(reason));
   if (notes.size() > api::kMaxAdviceNotes) notes.resize(api::kMaxAdviceNotes);
   return notes;
 }
 
-api::ContainerAdvice container_of(const Advice& advice, const advising::RollingHistory& history) {
+api::ContainerAdvice container_of(const Advice& advice, const advisor::RollingHistory& history) {
   api::ContainerAdvice container;
   container.name = advice.key.container;
   container.current = resources_of(advice.current);
@@ -53,13 +53,13 @@ api::ContainerAdvice container_of(const Advice& advice, const advising::RollingH
   if (history.empty()) return container;
   container.first_sample = history.parts().first;
   container.last_sample = history.parts().last;
-  container.sketch = advising::encode_history(history);
+  container.sketch = advisor::encode_history(history);
   return container;
 }
 
 /// Formats "500m → 250m" summed over all containers. Omits the arrow if a container has no advice, and shows "none" if
 /// no container has a current value.
-std::string column(const std::vector<Advice>& all, Amount advising::Resources::*amount, Quantity quantity) {
+std::string column(const std::vector<Advice>& all, Amount advisor::Resources::*amount, Quantity quantity) {
   double now = 0;
   double then = 0;
   bool has_now = false;
@@ -75,7 +75,7 @@ std::string column(const std::vector<Advice>& all, Amount advising::Resources::*
 }
 
 std::string lowest_confidence(const std::vector<Advice>& all) {
-  advising::Level lowest = all.empty() ? advising::Level::kNone : advising::Level::kHigh;
+  advisor::Level lowest = all.empty() ? advisor::Level::kNone : advisor::Level::kHigh;
   for (const Advice& advice : all) lowest = std::min(lowest, advice.confidence);
   return std::string(to_string(lowest));
 }
@@ -101,18 +101,18 @@ api::Condition ready_of(const std::vector<Advice>& all) {
 
 }  // namespace
 
-api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const StoredAdvice& kept,
-                                        advising::Rules rules, base::TimePoint now) {
-  rules.to = advising::day_of(now);
-  rules.from = rules.to - advising::RollingHistory::kMaxDays;
-  static const advising::RollingHistory kNone;
+api::ResourceAdviceStatus advice_status(const advisor::WorkloadKey& key, const StoredAdvice& kept, advisor::Rules rules,
+                                        base::TimePoint now) {
+  rules.to = advisor::day_of(now);
+  rules.from = rules.to - advisor::RollingHistory::kMaxDays;
+  static const advisor::RollingHistory kNone;
   std::size_t left = kMaxSketchBytes;
   api::ResourceAdviceStatus status;
   std::vector<Advice> all;
-  for (const advising::ContainerSpec& spec : kept.workload.containers) {
+  for (const advisor::ContainerSpec& spec : kept.workload.containers) {
     const auto known = kept.histories.find(spec.name);
-    const advising::RollingHistory& history = known == kept.histories.end() ? kNone : known->second;
-    Advice& advice = all.emplace_back(advising::advise_container(spec, history.history(), rules));
+    const advisor::RollingHistory& history = known == kept.histories.end() ? kNone : known->second;
+    Advice& advice = all.emplace_back(advisor::advise_container(spec, history.history(), rules));
     advice.key = {key, spec.name};
     api::ContainerAdvice& container = status.containers.emplace_back(container_of(advice, history));
     if (container.sketch.size() > left) container.sketch.clear();
@@ -123,8 +123,8 @@ api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const 
   status.profile = to_string(rules.profile);
   status.replicas = kept.workload.replicas;
   status.container_count = static_cast<std::int32_t>(all.size());
-  status.cpu_text = column(all, &advising::Resources::cpu_request, advising::cpu_quantity);
-  status.memory_text = column(all, &advising::Resources::memory_request, advising::memory_quantity);
+  status.cpu_text = column(all, &advisor::Resources::cpu_request, advisor::cpu_quantity);
+  status.memory_text = column(all, &advisor::Resources::memory_request, advisor::memory_quantity);
   status.confidence = lowest_confidence(all);
   status.conditions = kept.conditions;
   set_condition(status.conditions, ready_of(all), now);
@@ -137,9 +137,9 @@ std::vector<std::string> load_histories(const api::ResourceAdviceStatus& status,
   if (const api::Condition* ready = find_condition(status.conditions, api::ConditionType::kReady))
     kept.conditions = {*ready};
   for (const api::ContainerAdvice& container : status.containers) {
-    const auto is_it = [&](const advising::ContainerSpec& spec) { return spec.name == container.name; };
+    const auto is_it = [&](const advisor::ContainerSpec& spec) { return spec.name == container.name; };
     if (container.sketch.empty() || std::ranges::none_of(kept.workload.containers, is_it)) continue;
-    const auto earlier = advising::decode_history(container.sketch, now);
+    const auto earlier = advisor::decode_history(container.sketch, now);
     if (earlier) {
       kept.histories[container.name].merge(*earlier);
     } else {

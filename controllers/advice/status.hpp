@@ -17,8 +17,8 @@ inline constexpr std::size_t kMaxSketchBytes = 32 * 1024;
 /// (advisor/requests.hpp). Pure. Texts are cut to the CRD's limits, and the sketches of all containers to
 /// kMaxSketchBytes in total. A sketch that does not fit is omitted, and that container's history starts again with the
 /// next leader.
-api::ResourceAdviceStatus advice_status(const advising::WorkloadKey& key, const StoredAdvice& kept,
-                                        advising::Rules rules, base::TimePoint now);
+api::ResourceAdviceStatus advice_status(const advisor::WorkloadKey& key, const StoredAdvice& kept, advisor::Rules rules,
+                                        base::TimePoint now);
 
 /// Loads the histories that an earlier leader stored in the status. Returns a human-readable problem for each history
 /// that cannot be decoded and starts again. Only the operator may write the status, so a malformed history indicates

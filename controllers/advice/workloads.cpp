@@ -12,8 +12,8 @@
 namespace controllers::advice {
 namespace {
 
-using advising::ControllerName;
-using advising::WorkloadKey;
+using advisor::ControllerName;
+using advisor::WorkloadKey;
 
 struct Owned {
   WorkloadKey key;
@@ -46,8 +46,8 @@ std::optional<Owned> owned_by(const api::Pod& pod, const Cluster& cluster) {
     top = *above;
     return ControllerName{above->kind, above->name};
   };
-  const std::string* hash = pod.meta.labels.find(advising::kTemplateHashLabel);
-  Owned owned{advising::workload_of({pod.meta.ns, pod.meta.name, {owner->kind, owner->name}, hash ? *hash : ""}, find),
+  const std::string* hash = pod.meta.labels.find(advisor::kTemplateHashLabel);
+  Owned owned{advisor::workload_of({pod.meta.ns, pod.meta.name, {owner->kind, owner->name}, hash ? *hash : ""}, find),
               std::move(top)};
   if (!is_advised(owned)) return std::nullopt;
   return owned;
@@ -59,8 +59,8 @@ std::optional<double> amount_in(const api::ResourceList& list, std::string_view 
   return static_cast<double>(at->second.milli()) / 1000;
 }
 
-advising::ContainerSpec spec_of(const api::Container& container, bool is_sidecar) {
-  advising::ContainerSpec spec;
+advisor::ContainerSpec spec_of(const api::Container& container, bool is_sidecar) {
+  advisor::ContainerSpec spec;
   spec.name = container.name;
   spec.resources = {amount_in(container.requests, "cpu"), amount_in(container.limits, "cpu"),
                     amount_in(container.requests, "memory"), amount_in(container.limits, "memory")};
@@ -68,8 +68,8 @@ advising::ContainerSpec spec_of(const api::Container& container, bool is_sidecar
   return spec;
 }
 
-std::vector<advising::ContainerSpec> containers_of(const api::Pod& pod) {
-  std::vector<advising::ContainerSpec> specs;
+std::vector<advisor::ContainerSpec> containers_of(const api::Pod& pod) {
+  std::vector<advisor::ContainerSpec> specs;
   for (const api::Container& each : pod.containers) specs.push_back(spec_of(each, false));
   for (const api::Container& each : pod.init_containers) {
     if (each.restart_always) specs.push_back(spec_of(each, true));
@@ -78,11 +78,11 @@ std::vector<advising::ContainerSpec> containers_of(const api::Pod& pod) {
   return specs;
 }
 
-void count_kills(const api::Pod& pod, std::vector<advising::ContainerSpec>& containers) {
+void count_kills(const api::Pod& pod, std::vector<advisor::ContainerSpec>& containers) {
   constexpr std::string_view kKilled = "OOMKilled";
   for (const api::ContainerStatus& status : pod.container_statuses) {
     const bool killed = status.terminated_reason == kKilled || status.last_terminated_reason == kKilled;
-    const auto at = std::ranges::find(containers, status.name, &advising::ContainerSpec::name);
+    const auto at = std::ranges::find(containers, status.name, &advisor::ContainerSpec::name);
     if (killed && at != containers.end()) ++at->oom_kills;
   }
 }

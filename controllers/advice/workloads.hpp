@@ -30,16 +30,16 @@ struct AdvisedWorkload {
   api::OwnerReference owner;  ///< Reference to the workload, for objects that it owns in its namespace
   int replicas = 0;           ///< Number of pods that are not finished
   /// Containers of the newest pod; at most api::kMaxAdvisedContainers.
-  std::vector<advising::ContainerSpec> containers;
+  std::vector<advisor::ContainerSpec> containers;
 };
 
 struct AdvisedPod {
-  advising::WorkloadKey workload;
+  advisor::WorkloadKey workload;
   std::optional<base::TimePoint> started;
 };
 
 struct Advised {
-  std::map<advising::WorkloadKey, AdvisedWorkload> workloads;
+  std::map<advisor::WorkloadKey, AdvisedWorkload> workloads;
   std::unordered_map<std::string, AdvisedPod> pods;  ///< By pod_key()
   std::size_t left_out = 0;                          ///< Number of workloads beyond `most`
 };
@@ -50,10 +50,10 @@ struct Advised {
 Advised advised_workloads(const Cluster& cluster, std::size_t most);
 
 /// Returns the fair share of advised_workloads() for a set of keys.
-std::set<advising::WorkloadKey> fair_share(const std::set<advising::WorkloadKey>& wanted, std::size_t most);
+std::set<advisor::WorkloadKey> fair_share(const std::set<advisor::WorkloadKey>& wanted, std::size_t most);
 
 std::string pod_key(std::string_view ns, std::string_view pod);
 /// Returns the name of the workload's ResourceAdvice, such as "deployment-web".
-std::string advice_name(const advising::WorkloadKey& key);
+std::string advice_name(const advisor::WorkloadKey& key);
 
 }  // namespace controllers::advice

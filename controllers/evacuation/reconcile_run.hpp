@@ -139,12 +139,12 @@ class Reconciler::ReconcileRun {
   const Dependencies& deps_;
   const api::ObjectKey& key_;
   const base::Log log_;
-  const std::shared_ptr<const signing::KeyRing> keys_;  ///< fixed for the whole reconcile; may be nullptr
-  Observed seen_;                                       ///< input of decide()
-  Freshness freshness_;                                 ///< freshness of seen_
-  std::optional<StoredEvacuation> stored_;              ///< base of the next write
-  bool write_kept_nothing_ = false;                     ///< whether the newest status write left the object unchanged
-  std::optional<UnsavedGrant> unsaved_;                 ///< included in seen_ but not in stored_
+  const std::shared_ptr<const crypto::KeyRing> keys_;  ///< fixed for the whole reconcile; may be nullptr
+  Observed seen_;                                      ///< input of decide()
+  Freshness freshness_;                                ///< freshness of seen_
+  std::optional<StoredEvacuation> stored_;             ///< base of the next write
+  bool write_kept_nothing_ = false;                    ///< whether the newest status write left the object unchanged
+  std::optional<UnsavedGrant> unsaved_;                ///< included in seen_ but not in stored_
   std::vector<kube::Event> unsaved_events_;
   std::optional<api::EvacuationIntent> recorded_intent_;  ///< intent that this reconcile has written to the audit log
   std::string cached_version_;                            ///< resourceVersion of the cached object

@@ -55,7 +55,7 @@ AccessReviews::AccessReviews(kube::Client& client, const base::Clock& clock, bas
 
 Access AccessReviews::may_get(std::string_view path, const std::string& token, std::string_view peer) {
   if (token.empty()) return Access::kUnauthenticated;
-  const std::string key = signing::sha256(std::string(path) + "\n" + token);
+  const std::string key = crypto::sha256(std::string(path) + "\n" + token);
   if (const auto access = remembered_access(key, peer)) return *access;
   const auto reviewed = review(path, token);
   if (!reviewed) {

@@ -6,9 +6,9 @@ namespace controllers {
 namespace {
 
 /// Excludes 503, which failing readiness checks and failing API server calls return.
-bool is_refusal(int status) { return status == serving::kNoAnswer || (status >= 400 && status < 500); }
+bool is_refusal(int status) { return status == http_server::kNoAnswer || (status >= 400 && status < 500); }
 
-std::string code_of(int status) { return status == serving::kNoAnswer ? "none" : std::to_string(status); }
+std::string code_of(int status) { return status == http_server::kNoAnswer ? "none" : std::to_string(status); }
 
 }  // namespace
 
@@ -29,7 +29,8 @@ void AnswerMeter::count(int status, const std::string& peer) {
   refused = {.untold = 0, .told = now};
 }
 
-serving::OnEnd metered_answers(std::string server, base::Metrics& metrics, const base::Clock& steady, base::Log log) {
+http_server::OnEnd metered_answers(std::string server, base::Metrics& metrics, const base::Clock& steady,
+                                   base::Log log) {
   auto meter = std::make_shared<AnswerMeter>(std::move(server), metrics, steady, std::move(log));
   return [meter](int status, const std::string& peer) { meter->count(status, peer); };
 }

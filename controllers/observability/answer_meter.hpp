@@ -22,7 +22,7 @@ class AnswerMeter {
   AnswerMeter(std::string server, base::Metrics& metrics, const base::Clock& steady, base::Log log)
       : server_(std::move(server)), metrics_(metrics), steady_(steady), log_(std::move(log)) {}
 
-  /// Implements serving::OnEnd.
+  /// Implements http_server::OnEnd.
   void count(int status, const std::string& peer);
 
  private:
@@ -40,6 +40,7 @@ class AnswerMeter {
 };
 
 /// Returns a callback for ServerOptions::on_end that owns its meter.
-serving::OnEnd metered_answers(std::string server, base::Metrics& metrics, const base::Clock& steady, base::Log log);
+http_server::OnEnd metered_answers(std::string server, base::Metrics& metrics, const base::Clock& steady,
+                                   base::Log log);
 
 }  // namespace controllers

@@ -10,7 +10,7 @@
 namespace controllers {
 namespace {
 
-serving::Response refusal(Access access) {
+http_server::Response refusal(Access access) {
   switch (access) {
     case Access::kAllowed: break;
     case Access::kUnauthenticated:
@@ -85,7 +85,7 @@ MetricsServer::MetricsServer(MetricsServerOptions options, base::Metrics& metric
 base::Status MetricsServer::start() {
   if (auto problem = address_problem(options_.address); !problem.empty())
     return base::invalid("server.metricsAddress: " + problem);
-  serving::ServerOptions serving_options = server_options(options_.address);
+  http_server::ServerOptions serving_options = server_options(options_.address);
   serving_options.on_end = options_.on_end;
   if (!is_plain_) {
     auto certificate = load();
@@ -93,7 +93,7 @@ base::Status MetricsServer::start() {
     serving_options.certificate = certificate_ = *std::move(certificate);
   }
   server_.emplace(
-      std::move(serving_options), [this](const serving::Request& request) { return answer(request); }, log_);
+      std::move(serving_options), [this](const http_server::Request& request) { return answer(request); }, log_);
   return server_->start();
 }
 
@@ -101,17 +101,17 @@ void MetricsServer::stop() {
   if (server_) server_->stop();
 }
 
-base::Result<serving::Certificate> MetricsServer::load() const {
+base::Result<http_server::Certificate> MetricsServer::load() const {
   if (options_.cert_file.empty()) {
-    auto made = serving::make_server_identity(options_.names, clock_.now(), "evacuator");
+    auto made = http_server::make_server_identity(options_.names, clock_.now(), "evacuator");
     if (!made) return std::move(made).error().during("server: making a certificate");
-    return serving::Certificate{made->certificate + made->ca, made->key};
+    return http_server::Certificate{made->certificate + made->ca, made->key};
   }
   auto chain = kube::read_file(options_.cert_file);
   if (!chain) return std::move(chain).error().during("server.metricsCertFile");
   auto key = kube::read_file(options_.key_file);
   if (!key) return std::move(key).error().during("server.metricsKeyFile");
-  return serving::Certificate{*std::move(chain), *std::move(key)};
+  return http_server::Certificate{*std::move(chain), *std::move(key)};
 }
 
 base::Status MetricsServer::reload() {
@@ -125,7 +125,7 @@ base::Status MetricsServer::reload() {
   return base::Done{};
 }
 
-serving::Response MetricsServer::answer(const serving::Request& request) const {
+http_server::Response MetricsServer::answer(const http_server::Request& request) const {
   if (request.method != "GET" && request.method != "HEAD") return {.status = 405, .body = "only GET\n"};
   if (request.path != "/metrics")
     return {.status = 404, .body = "there is /metrics; health is on server.healthAddress\n"};

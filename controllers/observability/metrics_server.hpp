@@ -21,7 +21,7 @@ struct MetricsServerOptions {
   std::string address;                  ///< host:port
   std::string cert_file{}, key_file{};  ///< PEM; if both are empty, an in-memory certificate for `names` is generated
   std::vector<std::string> names{};     ///< Host names and IP addresses in the generated certificate
-  serving::OnEnd on_end{};              ///< Called after each request; may be empty
+  http_server::OnEnd on_end{};          ///< Called after each request; may be empty
   std::function<void()> refresh{};      ///< Called before each response, by one thread at a time; may be empty
 };
 
@@ -50,8 +50,8 @@ class MetricsServer {
   bool is_plain() const { return is_plain_; }
 
  private:
-  serving::Response answer(const serving::Request& request) const;
-  base::Result<serving::Certificate> load() const;
+  http_server::Response answer(const http_server::Request& request) const;
+  base::Result<http_server::Certificate> load() const;
 
   const MetricsServerOptions options_;
   const bool is_plain_;
@@ -59,9 +59,9 @@ class MetricsServer {
   const MayRead may_read_;
   const base::Clock& clock_;
   const base::Log log_;
-  serving::Certificate certificate_;
+  http_server::Certificate certificate_;
   mutable std::mutex refreshing_;
-  std::optional<serving::Server> server_;  ///< Set by start()
+  std::optional<http_server::Server> server_;  ///< Set by start()
 };
 
 }  // namespace controllers

@@ -131,7 +131,7 @@ audit::Record record_of_configuration(const OperatorConfig& config, const std::s
                    {"limits.cooldown.maximum", base::format_duration(config.cooldown.maximum)},
                    {"limits.cooldown.window", base::format_duration(config.cooldown.window)},
                    {"audit.onFailure", std::string(api::name_of(kOnAuditFailure, config.audit.on_failure))}};
-  if (!file.empty()) record.detail["sha256"] = signing::sha256(text);
+  if (!file.empty()) record.detail["sha256"] = crypto::sha256(text);
   return record;
 }
 

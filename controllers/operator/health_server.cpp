@@ -5,24 +5,24 @@
 namespace controllers {
 namespace {
 
-serving::Response verdict(const base::Status& status) {
+http_server::Response verdict(const base::Status& status) {
   if (status) return {.status = 200, .body = "ok\n"};
   return {.status = 503, .body = status.error().message + "\n"};
 }
 
 }  // namespace
 
-serving::ServerOptions HealthServer::options(const std::string& address, serving::OnEnd on_end) {
-  serving::ServerOptions options = server_options(address);
+http_server::ServerOptions HealthServer::options(const std::string& address, http_server::OnEnd on_end) {
+  http_server::ServerOptions options = server_options(address);
   options.on_end = std::move(on_end);
   return options;
 }
 
-HealthServer::HealthServer(std::string address, HealthChecks checks, base::Log log, serving::OnEnd on_end)
+HealthServer::HealthServer(std::string address, HealthChecks checks, base::Log log, http_server::OnEnd on_end)
     : address_(std::move(address)),
       checks_(std::move(checks)),
       server_(
-          options(address_, std::move(on_end)), [this](const serving::Request& request) { return answer(request); },
+          options(address_, std::move(on_end)), [this](const http_server::Request& request) { return answer(request); },
           std::move(log)) {}
 
 base::Status HealthServer::start() {
@@ -31,7 +31,7 @@ base::Status HealthServer::start() {
   return server_.start();
 }
 
-serving::Response HealthServer::answer(const serving::Request& request) const {
+http_server::Response HealthServer::answer(const http_server::Request& request) const {
   if (request.method != "GET" && request.method != "HEAD") return {.status = 405, .body = "only GET\n"};
   if (request.path == "/healthz" || request.path == "/livez") return verdict(checks_.alive());
   if (request.path == "/readyz") return verdict(checks_.ready());

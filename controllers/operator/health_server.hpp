@@ -21,7 +21,7 @@ struct HealthChecks {
 class HealthServer {
  public:
   /// `address` is host:port. `on_end` is called after each request.
-  HealthServer(std::string address, HealthChecks checks, base::Log log, serving::OnEnd on_end = {});
+  HealthServer(std::string address, HealthChecks checks, base::Log log, http_server::OnEnd on_end = {});
 
   /// Returns kInvalid with the name of the configuration field if the address is invalid.
   base::Status start();
@@ -29,12 +29,12 @@ class HealthServer {
   void stop() { server_.stop(); }
 
  private:
-  static serving::ServerOptions options(const std::string& address, serving::OnEnd on_end);
-  serving::Response answer(const serving::Request& request) const;
+  static http_server::ServerOptions options(const std::string& address, http_server::OnEnd on_end);
+  http_server::Response answer(const http_server::Request& request) const;
 
   std::string address_;
   HealthChecks checks_;
-  serving::Server server_;
+  http_server::Server server_;
 };
 
 }  // namespace controllers

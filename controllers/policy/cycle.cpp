@@ -37,8 +37,8 @@ void add_emptying(const strategies::EmptyingReport& report, api::LastCycle& summ
 
 }  // namespace
 
-planning::PlanOptions cycle_options() {
-  planning::PlanOptions options;
+planner::PlanOptions cycle_options() {
+  planner::PlanOptions options;
   // A blocked pod is nominated, too: its Evacuation waits for the budget where users see it.
   options.spend_pdbs = false;
   options.max_refusals = kMaxAuditedPods;
@@ -46,8 +46,8 @@ planning::PlanOptions cycle_options() {
   return options;
 }
 
-CycleOutcome make_plan(const planning::PlanInput& input, std::string id) {
-  planning::Plan plan = planning::plan_cycle(input);
+CycleOutcome make_plan(const planner::PlanInput& input, std::string id) {
+  planner::Plan plan = planner::plan_cycle(input);
   CycleOutcome outcome;
   outcome.is_judged = plan.errors.empty();
   outcome.taints = std::move(plan.taints);
@@ -62,14 +62,14 @@ CycleOutcome make_plan(const planning::PlanInput& input, std::string id) {
   outcome.summary.nodes = plan.nodes;
   outcome.summary.pods = plan.pods;
   count_moves(outcome);
-  for (const planning::StrategyResult& result : plan.strategies) {
+  for (const planner::StrategyResult& result : plan.strategies) {
     outcome.is_judged = outcome.is_judged && result.problem.empty();
     if (!result.problem.empty()) outcome.problems.push_back(result.strategy + ": " + result.problem);
   }
   for (const api::FieldErrors& list : {plan.errors, plan.warnings}) {
     for (const api::FieldError& error : list) outcome.problems.push_back(error.to_string());
   }
-  for (const planning::StrategyResult& result : plan.strategies) {
+  for (const planner::StrategyResult& result : plan.strategies) {
     if (!result.emptying) continue;
     add_emptying(*result.emptying, outcome.summary);
     const std::string text = emptying_text(result.strategy, *result.emptying);
@@ -85,7 +85,7 @@ CycleOutcome make_plan(const planning::PlanInput& input, std::string id) {
 
 std::vector<api::NodeClasses> node_classes_of(const CycleOutcome& outcome) {
   std::vector<api::NodeClasses> all;
-  for (const planning::StrategyResult& result : outcome.strategies) {
+  for (const planner::StrategyResult& result : outcome.strategies) {
     if (!result.classes || all.size() == api::kMaxPublishedNodeClasses) continue;
     api::NodeClasses& classes = all.emplace_back(*result.classes);
     if (result.nominated > 0) classes.nodes.clear();

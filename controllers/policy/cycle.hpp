@@ -10,11 +10,11 @@
 namespace controllers {
 
 /// Options that every cycle of the operator plans with.
-planning::PlanOptions cycle_options();
+planner::PlanOptions cycle_options();
 
 /// Plans one cycle and words the result for the status. Pure. `id` becomes status.lastCycle.id. Callers set
 /// summary.duration and summary.created.
-CycleOutcome make_plan(const planning::PlanInput& input, std::string id);
+CycleOutcome make_plan(const planner::PlanInput& input, std::string id);
 
 /// Content of status.nodeClasses: counts of each utilization strategy, and its nodes if it nominated no pod.
 std::vector<api::NodeClasses> node_classes_of(const CycleOutcome& outcome);

@@ -163,7 +163,7 @@ base::Result<ObservedPolicy> decode_observed_policy(std::string_view json) {
   if (!stored) return stored.error();
   ObservedPolicy seen{*std::move(stored), nullptr};
   if (seen.spec_problem.empty()) {
-    seen.plan_spec = std::make_shared<const planning::PlanSpec>(seen.spec);
+    seen.plan_spec = std::make_shared<const planner::PlanSpec>(seen.spec);
   } else {
     seen.limits_are_readable = limits_decode(*parsed);
     seen.holds_are_unknown = names_holds(*parsed);

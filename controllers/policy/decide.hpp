@@ -28,7 +28,7 @@ inline constexpr std::string_view kByPolicy = "policy";
 /// user.
 struct ObservedPolicy : api::DeschedulerPolicy {
   /// The spec with the strategies' arguments parsed once for all cycles; nullptr if spec_problem is set.
-  std::shared_ptr<const planning::PlanSpec> plan_spec;
+  std::shared_ptr<const planner::PlanSpec> plan_spec;
   /// With spec_problem: true if spec.limits are as stored, false if they do not decode and are the defaults.
   bool limits_are_readable = true;
   /// With spec_problem: true if the stored spec has blackouts or gates, whose state cannot be determined.
@@ -86,11 +86,11 @@ struct CycleOutcome {
   std::vector<api::BalanceRow> balance{};     ///< balance of the nodes; judge_balance() adds its history
   std::vector<UsageReport> usage{};           ///< by usage source of the policy
   std::vector<ForecastReport> forecasts{};    ///< by usage source of the policy
-  std::vector<planning::NodeTaint> taints{};  ///< soft taints for nodes while the moves are carried out
+  std::vector<planner::NodeTaint> taints{};   ///< soft taints for nodes while the moves are carried out
   std::optional<api::RoundsStatus> rounds{};  ///< of a strategy that works in rounds
   bool is_judged = true;                      ///< false if one or all strategies could not judge
   /// In planning order. Each result owns the next `nominated` entries of the originally planned `moves`.
-  std::vector<planning::StrategyResult> strategies{};
+  std::vector<planner::StrategyResult> strategies{};
   std::int32_t existing = 0;         ///< number of moves whose Evacuation existed already
   std::set<std::string> refusing{};  ///< namespaces in which the server lets nothing be made
 };

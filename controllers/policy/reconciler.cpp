@@ -111,7 +111,7 @@ void PolicyReconciler::forget_earlier(const std::string& name, const std::string
 base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPolicy& seen,
                                                               const api::DeschedulerPolicy& policy,
                                                               const api::DeschedulerPolicyStatus& known) {
-  const planning::PlanSpec& spec = *seen.plan_spec;
+  const planner::PlanSpec& spec = *seen.plan_spec;
   const std::string& name = policy.meta.name;
   GateVerdict gates = gates_of(name);
   if (gates.not_asked_yet) return kube::Requeue::in(kGateRetry);
@@ -142,7 +142,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
 }
 
 base::Result<CycleOutcome> PolicyReconciler::plan_traced(const api::DeschedulerPolicy& policy,
-                                                         const planning::PlanSpec& spec, const Situation& situation,
+                                                         const planner::PlanSpec& spec, const Situation& situation,
                                                          bool may_move) {
   const std::string& name = policy.meta.name;
   std::optional<api::TriggerKind> trigger;
@@ -164,7 +164,7 @@ base::Result<CycleOutcome> PolicyReconciler::plan_traced(const api::DeschedulerP
 }
 
 base::Result<CycleOutcome> PolicyReconciler::run_due_cycle(const api::DeschedulerPolicy& policy,
-                                                           const planning::PlanSpec& spec, const Situation& situation,
+                                                           const planner::PlanSpec& spec, const Situation& situation,
                                                            bool may_move) {
   const std::string& name = policy.meta.name;
   auto planned = plan_traced(policy, spec, situation, may_move);
@@ -198,7 +198,7 @@ void PolicyReconciler::note_cycle(const api::DeschedulerPolicy& policy, const Cy
 
 /// `outcome` is nullptr if no cycle ran.
 api::DeschedulerPolicyStatus PolicyReconciler::status_after(const api::DeschedulerPolicy& policy,
-                                                            const planning::PlanSpec& spec, const Situation& situation,
+                                                            const planner::PlanSpec& spec, const Situation& situation,
                                                             const CycleOutcome* outcome) {
   const std::string& name = policy.meta.name;
   const std::int64_t generation = policy.meta.generation;

@@ -88,14 +88,14 @@ class PolicyReconciler {
   base::Result<kube::Requeue> reconcile_valid(const ObservedPolicy& seen, const api::DeschedulerPolicy& policy,
                                               const api::DeschedulerPolicyStatus& known);
   /// Begins the cycle's trace, and takes what called for it. An error: neither is left.
-  base::Result<CycleOutcome> plan_traced(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+  base::Result<CycleOutcome> plan_traced(const api::DeschedulerPolicy& policy, const planner::PlanSpec& spec,
                                          const Situation& situation, bool may_move);
-  base::Result<CycleOutcome> run_due_cycle(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+  base::Result<CycleOutcome> run_due_cycle(const api::DeschedulerPolicy& policy, const planner::PlanSpec& spec,
                                            const Situation& situation, bool may_move);
   /// Sends the trace. `saved`: result of writing the status.
   void end_trace(const std::string& policy, const CycleOutcome& outcome, const base::Status& saved);
   void note_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) const;
-  api::DeschedulerPolicyStatus status_after(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+  api::DeschedulerPolicyStatus status_after(const api::DeschedulerPolicy& policy, const planner::PlanSpec& spec,
                                             const Situation& situation, const CycleOutcome* outcome);
   kube::Requeue next_look(const api::DeschedulerPolicyStatus& next, const Situation& situation) const;
   GateVerdict gates_of(const std::string& policy) const;

@@ -109,7 +109,7 @@ void end_if_it_does_not_shrink(CycleOutcome& outcome, std::int32_t waves) {
   if (outcome.summary.waves < waves) return;
   std::erase_if(outcome.moves, [](const api::PlannedMove& move) { return move.wave > 0; });
   std::erase_if(outcome.taints,
-                [](const planning::NodeTaint& taint) { return taint.key == api::well_known::kEmptyingTaint; });
+                [](const planner::NodeTaint& taint) { return taint.key == api::well_known::kEmptyingTaint; });
   count_moves(outcome);
   outcome.warnings.push_back(
       fmt::format("the plan goes on no further: it has no fewer waves than the one before ({}), so somebody takes what "

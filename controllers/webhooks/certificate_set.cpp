@@ -12,7 +12,7 @@ namespace controllers::webhooks {
 namespace {
 
 using api::Json;
-using serving::ServerIdentity;
+using http_server::ServerIdentity;
 
 constexpr std::size_t kMaxPem = 64 * 1024;
 constexpr const char* kCommonName = "evacuator-webhook";
@@ -71,18 +71,18 @@ bool is_empty(const ServerIdentity& identity) {
   return identity.ca.empty() && identity.certificate.empty() && identity.key.empty();
 }
 
-base::TimePoint made_at(const serving::Validity& validity) { return validity.not_before + serving::kBackdated; }
+base::TimePoint made_at(const http_server::Validity& validity) { return validity.not_before + http_server::kBackdated; }
 
 /// REQUIRES: why_unusable() returned an empty string.
 base::Duration age_of(const ServerIdentity& identity, base::TimePoint now) {
-  const auto validity = serving::validity_of(identity.certificate);
+  const auto validity = http_server::validity_of(identity.certificate);
   return validity ? now - made_at(*validity) : base::Duration::max();
 }
 
 std::string problem_of(const ServerIdentity& identity, const CertificateRules& rules, base::TimePoint now) {
-  if (const auto checked = serving::check_identity(identity, rules.names); !checked) return checked.error().message;
+  if (const auto checked = http_server::check_identity(identity, rules.names); !checked) return checked.error().message;
   for (const std::string& pem : {identity.certificate, identity.ca}) {
-    const auto validity = serving::validity_of(pem);
+    const auto validity = http_server::validity_of(pem);
     if (!validity) return validity.error().message;
     if (now < validity->not_before) return "it is not valid before " + base::format_time(validity->not_before);
     if (now >= validity->not_after) return "it has expired at " + base::format_time(validity->not_after);
@@ -91,12 +91,12 @@ std::string problem_of(const ServerIdentity& identity, const CertificateRules& r
 }
 
 bool has_expired(const std::string& ca, base::TimePoint now) {
-  const auto validity = serving::validity_of(ca);
+  const auto validity = http_server::validity_of(ca);
   return !validity || now >= validity->not_after;
 }
 
 base::Result<ServerIdentity> make(const CertificateRules& rules, base::TimePoint now) {
-  return serving::make_server_identity(rules.names, now, kCommonName, rules.valid_for);
+  return http_server::make_server_identity(rules.names, now, kCommonName, rules.valid_for);
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ namespace controllers::webhooks {
 /// Certificates of one Secret. Each has its own CA whose key is discarded, so no further certificate can be signed
 /// with it.
 struct CertificateSet {
-  serving::ServerIdentity current;  ///< Served certificate
+  http_server::ServerIdentity current;  ///< Served certificate
   /// Next certificate: its CA is already trusted; it is served once every configuration trusts it.
-  std::optional<serving::ServerIdentity> next{};
+  std::optional<http_server::ServerIdentity> next{};
   std::string previous_ca{};  ///< Still trusted, because another replica may serve its certificate for a while
 
   /// All trusted CAs as PEM, for caBundle.

@@ -28,22 +28,22 @@ const char* name_of(CertificateStep step) {
 }
 
 /// Returns the period in which both certificate and CA are valid.
-std::optional<serving::Validity> validity_of(const serving::ServerIdentity& identity) {
-  const auto leaf = serving::validity_of(identity.certificate);
+std::optional<http_server::Validity> validity_of(const http_server::ServerIdentity& identity) {
+  const auto leaf = http_server::validity_of(identity.certificate);
   if (!leaf) return std::nullopt;
   if (identity.ca.empty()) return *leaf;
-  const auto ca = serving::validity_of(identity.ca);
+  const auto ca = http_server::validity_of(identity.ca);
   if (!ca) return std::nullopt;
-  return serving::Validity{std::max(leaf->not_before, ca->not_before), std::min(leaf->not_after, ca->not_after)};
+  return http_server::Validity{std::max(leaf->not_before, ca->not_before), std::min(leaf->not_after, ca->not_after)};
 }
 
-bool is_valid(const serving::Validity& validity, base::TimePoint now) {
+bool is_valid(const http_server::Validity& validity, base::TimePoint now) {
   return validity.not_before <= now && now < validity.not_after;
 }
 
 /// Checks a pair from files. The names under which it is called are unknown here.
-base::Status check_files(const serving::ServerIdentity& identity, base::TimePoint now) {
-  if (auto pair = serving::check_pair(identity, {}); !pair) return pair;
+base::Status check_files(const http_server::ServerIdentity& identity, base::TimePoint now) {
+  if (auto pair = http_server::check_pair(identity, {}); !pair) return pair;
   const auto validity = validity_of(identity);
   if (validity && is_valid(*validity, now)) return base::Done{};
   if (!validity) return base::invalid("a certificate without validity");
@@ -103,7 +103,7 @@ base::Status Certificates::look_at_files() {
   } else if (!key) {
     done = std::move(key).error().during("webhook.keyFile");
   } else {
-    const serving::ServerIdentity identity{"", *std::move(chain), *std::move(key)};
+    const http_server::ServerIdentity identity{"", *std::move(chain), *std::move(key)};
     done = check_files(identity, clock_.now());
     if (done) done = serve(identity);
     if (!done) done = std::move(done).error().during("webhook.certFile and keyFile");
@@ -153,7 +153,7 @@ base::Result<CertificateSet> Certificates::store(const Json& secret, Certificate
   return set;
 }
 
-base::Status Certificates::serve(const serving::ServerIdentity& identity) {
+base::Status Certificates::serve(const http_server::ServerIdentity& identity) {
   if (identity == served_) return base::Done{};
   if (auto taken = serve_(identity); !taken) return std::move(taken).error().during("serving it");
   served_ = identity;
@@ -199,7 +199,7 @@ Certificates::Trust Certificates::inject(const Configuration& configuration, con
                         fmt::format("{} is not installed: nobody calls the webhook", configuration.to_string())}};
   }
   const bool serves = !served_.certificate.empty();
-  base::Status named = serves ? serving::check_pair(served_, called_names(**found)) : base::Status(base::Done{});
+  base::Status named = serves ? http_server::check_pair(served_, called_names(**found)) : base::Status(base::Done{});
   const auto patch = set != nullptr ? ca_patch(**found, set->trusted()) : std::nullopt;
   Trust trust{serves && named && trusts(**found, served_.ca), !patch || may_write};
   if (patch && may_write) {

@@ -36,7 +36,7 @@ struct CertificateOptions {
 class Certificates {
  public:
   /// Starts serving a certificate. On error, the previous certificate stays in use.
-  using Serve = std::function<base::Status(const serving::ServerIdentity&)>;
+  using Serve = std::function<base::Status(const http_server::ServerIdentity&)>;
 
   /// `serve` receives each new certificate to serve, on the thread of refresh(). The references must outlive this
   /// object. Ages of certificates use `clock`; refresh intervals use `steady`.
@@ -67,7 +67,7 @@ class Certificates {
   base::Status look_at_files();
   FoundSecret read_secret(bool leads, const std::string& trusted_next);
   base::Result<CertificateSet> store(const api::Json& secret, CertificateStep step, const CertificateSet* before);
-  base::Status serve(const serving::ServerIdentity& identity);
+  base::Status serve(const http_server::ServerIdentity& identity);
   struct Configuration {
     kube::ResourceType type;
     std::string name;
@@ -99,12 +99,12 @@ class Certificates {
   std::mutex refreshing_;  ///< Serializes refresh(); guards the fields below up to mutex_
   base::TimePoint next_look_ = base::TimePoint::min();
   bool led_ = false;
-  std::string trusted_next_;        ///< CA of the next certificate, if it was trusted at the last check
-  serving::ServerIdentity served_;  ///< Empty before the first certificate is served
+  std::string trusted_next_;            ///< CA of the next certificate, if it was trusted at the last check
+  http_server::ServerIdentity served_;  ///< Empty before the first certificate is served
 
   mutable std::mutex mutex_;  ///< Guards the fields below
   /// Validity of the served certificate; nullopt if none is served or it cannot be determined.
-  std::optional<serving::Validity> validity_;
+  std::optional<http_server::Validity> validity_;
   bool is_trusted_ = false;  ///< Whether the served certificate is trusted
   std::string problem_;
 };

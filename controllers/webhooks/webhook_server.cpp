@@ -7,8 +7,8 @@ namespace controllers {
 namespace {
 
 /// Limits are generous: the API server waits for one second.
-serving::ServerOptions webhook_options(const std::string& address) {
-  serving::ServerOptions options = server_options(address);
+http_server::ServerOptions webhook_options(const std::string& address) {
+  http_server::ServerOptions options = server_options(address);
   options.io_threads = 2;  // a large body must not delay the others
   options.handler_threads = 4;
   options.max_connections = 256;
@@ -22,7 +22,7 @@ serving::ServerOptions webhook_options(const std::string& address) {
 }  // namespace
 
 WebhookServer::WebhookServer(std::string address, std::vector<std::string> names, std::map<std::string, Answer> answers,
-                             base::Log log, serving::OnEnd on_end, std::string client_ca_file)
+                             base::Log log, http_server::OnEnd on_end, std::string client_ca_file)
     : address_(std::move(address)),
       names_(std::move(names)),
       answers_(std::move(answers)),
@@ -30,8 +30,9 @@ WebhookServer::WebhookServer(std::string address, std::vector<std::string> names
       on_end_(std::move(on_end)),
       client_ca_file_(std::move(client_ca_file)) {}
 
-base::Result<serving::Certificate> WebhookServer::certificate_of(const serving::ServerIdentity& identity) const {
-  serving::Certificate certificate{identity.certificate + identity.ca, identity.key};
+base::Result<http_server::Certificate> WebhookServer::certificate_of(
+    const http_server::ServerIdentity& identity) const {
+  http_server::Certificate certificate{identity.certificate + identity.ca, identity.key};
   if (client_ca_file_.empty()) return certificate;
   auto authorities = kube::read_file(client_ca_file_);
   if (!authorities) return std::move(authorities).error().during("webhook.clientCAFile");
@@ -42,15 +43,15 @@ base::Result<serving::Certificate> WebhookServer::certificate_of(const serving::
 
 base::Status WebhookServer::start(base::TimePoint now) {
   if (auto problem = address_problem(address_); !problem.empty()) return base::invalid("webhook.address: " + problem);
-  const auto first = serving::make_server_identity(names_, now, "evacuator");
+  const auto first = http_server::make_server_identity(names_, now, "evacuator");
   if (!first) return first.error().during("webhook: making a certificate");
   auto certificate = certificate_of(*first);
   if (!certificate) return std::move(certificate).error();
-  serving::ServerOptions options = webhook_options(address_);
+  http_server::ServerOptions options = webhook_options(address_);
   options.certificate = *std::move(certificate);
   options.on_end = on_end_;
   server_.emplace(
-      std::move(options), [this](const serving::Request& request) { return answer(request); }, log_);
+      std::move(options), [this](const http_server::Request& request) { return answer(request); }, log_);
   return server_->start();
 }
 
@@ -58,7 +59,7 @@ void WebhookServer::stop() {
   if (server_) server_->stop();
 }
 
-base::Status WebhookServer::serve(const serving::ServerIdentity& identity) {
+base::Status WebhookServer::serve(const http_server::ServerIdentity& identity) {
   auto certificate = certificate_of(identity);
   if (!certificate) return std::move(certificate).error();
   auto taken = server_->reload(*certificate);
@@ -66,7 +67,7 @@ base::Status WebhookServer::serve(const serving::ServerIdentity& identity) {
   return taken;
 }
 
-serving::Response WebhookServer::answer(const serving::Request& request) const {
+http_server::Response WebhookServer::answer(const http_server::Request& request) const {
   const auto asked = answers_.find(request.path);
   if (asked == answers_.end()) return {.status = 404, .body = "no webhook is served here\n"};
   if (request.method != "POST") return {.status = 405, .body = "only POST\n"};

@@ -34,7 +34,7 @@ class WebhookServer {
   /// called after each request. `client_ca_file` is a PEM file; if not empty, clients must present a certificate from
   /// one of its CAs. The file is read by start() and with each new certificate.
   WebhookServer(std::string address, std::vector<std::string> names, std::map<std::string, Answer> answers,
-                base::Log log, serving::OnEnd on_end = {}, std::string client_ca_file = {});
+                base::Log log, http_server::OnEnd on_end = {}, std::string client_ca_file = {});
 
   /// Returns kInvalid with the name of the configuration field if the address is invalid or the client CAs are
   /// unusable.
@@ -42,19 +42,19 @@ class WebhookServer {
   std::uint16_t port() const { return server_->port(); }
   void stop();
   /// Uses this certificate for new connections. On error, the previous certificate stays in use.
-  base::Status serve(const serving::ServerIdentity& identity);
+  base::Status serve(const http_server::ServerIdentity& identity);
 
  private:
-  serving::Response answer(const serving::Request& request) const;
-  base::Result<serving::Certificate> certificate_of(const serving::ServerIdentity& identity) const;
+  http_server::Response answer(const http_server::Request& request) const;
+  base::Result<http_server::Certificate> certificate_of(const http_server::ServerIdentity& identity) const;
 
   const std::string address_;
   const std::vector<std::string> names_;
   const std::map<std::string, Answer> answers_;
   const base::Log log_;
-  const serving::OnEnd on_end_;
+  const http_server::OnEnd on_end_;
   const std::string client_ca_file_;
-  std::optional<serving::Server> server_;  ///< Set by start()
+  std::optional<http_server::Server> server_;  ///< Set by start()
 };
 
 }  // namespace controllers

@@ -14,7 +14,7 @@
 #include "evictors/timeouts.hpp"
 #include "kube/request.hpp"
 
-namespace evictors::native {
+namespace evictors::eviction_request {
 namespace {
 
 namespace names = api::well_known;
@@ -447,4 +447,4 @@ Verification EvictionByRequest::verify(const EvictorContext& context) const {
   return verification;
 }
 
-}  // namespace evictors::native
+}  // namespace evictors::eviction_request

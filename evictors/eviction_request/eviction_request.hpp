@@ -2,7 +2,7 @@
 
 #include "evictors/evictor.hpp"
 
-namespace evictors::native {
+namespace evictors::eviction_request {
 
 /// Evicts by Kubernetes' native EvictionRequest API (KEP-4563): the pod's own responders make it leave, and the API
 /// server's controller activates one responder after the other. Chosen automatically for pods with
@@ -31,4 +31,4 @@ class EvictionByRequest final : public Evictor, public DocumentReader, public Un
 /// after lost answers and retries.
 std::string eviction_request_name(const api::Evacuation& evacuation);
 
-}  // namespace evictors::native
+}  // namespace evictors::eviction_request

@@ -9,7 +9,7 @@
 #include "api/meta/well_known.hpp"
 #include "kube/resource.hpp"
 
-namespace evictors::native {
+namespace evictors::eviction_request {
 namespace {
 
 using Api = RequestState::Api;
@@ -169,4 +169,4 @@ std::optional<RemoteFailure> failure_of(const RequestState& view, std::string_vi
   return std::nullopt;
 }
 
-}  // namespace evictors::native
+}  // namespace evictors::eviction_request

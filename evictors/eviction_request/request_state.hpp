@@ -8,7 +8,7 @@
 #include "api/eviction_request.hpp"
 #include "evictors/evictor.hpp"
 
-namespace evictors::native {
+namespace evictors::eviction_request {
 
 /// State that the evictor eviction-request reads from its documents. Untrusted input: invalid content reads as absent.
 struct RequestState {
@@ -77,4 +77,4 @@ std::string_view uid_of_ref(std::string_view ref);
 /// Returns why the request cannot succeed any more although the pod still exists. Returns nullopt while it can.
 std::optional<RemoteFailure> failure_of(const RequestState& view, std::string_view followed_uid);
 
-}  // namespace evictors::native
+}  // namespace evictors::eviction_request

@@ -4,7 +4,7 @@
 
 #include "base/fair_share.hpp"
 
-namespace planning {
+namespace planner {
 namespace {
 
 using strategies::NominationResult;
@@ -69,4 +69,4 @@ void CycleTime::divide() {
   shared_at_ = total_;
 }
 
-}  // namespace planning
+}  // namespace planner

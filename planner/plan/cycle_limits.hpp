@@ -13,7 +13,7 @@
 #include "planner/snapshot/cluster_snapshot.hpp"
 #include "planner/strategies/strategy.hpp"
 
-namespace planning {
+namespace planner {
 
 /// Enforces spec.limits.perCycle during planning. A pod is refused if one more move would exceed a limit, in the order
 /// total, node, namespace (upstream-semantics.md#cycle-limits). 0 allows no moves; an absent limit allows all. A pod
@@ -78,4 +78,4 @@ class CycleTime {
   bool is_over_ = false;
 };
 
-}  // namespace planning
+}  // namespace planner

@@ -4,7 +4,7 @@
 #include "api/vocabulary/reasons.hpp"
 #include "planner/strategies/catalog.hpp"
 
-namespace planning {
+namespace planner {
 
 /// Returns true if the pod of an unfinished Evacuation is expected to leave. REQUIRES: the Evacuation is unfinished.
 bool EvacuatingPods::is_leaving(const api::Evacuation& evacuation) const {
@@ -34,4 +34,4 @@ void EvacuatingPods::add(const api::Evacuation& evacuation) {
   }
 }
 
-}  // namespace planning
+}  // namespace planner

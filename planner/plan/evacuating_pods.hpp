@@ -8,7 +8,7 @@
 #include "api/evacuation.hpp"
 #include "planner/plan/planner.hpp"
 
-namespace planning {
+namespace planner {
 
 /// Returns true for an Evacuation of a plan in waves that expired before it began. Its pod was not touched and the
 /// remaining plan is recomputed including it. False for Evacuations that were cancelled or made by another strategy.
@@ -35,4 +35,4 @@ class EvacuatingPods {
   api::PolicyMode mode_;
 };
 
-}  // namespace planning
+}  // namespace planner

@@ -3,7 +3,7 @@
 #include "api/meta/well_known.hpp"
 #include "api/virtual_machine.hpp"
 
-namespace planning {
+namespace planner {
 namespace {
 
 constexpr std::string_view kCreatedByLabel = "kubevirt.io/created-by";
@@ -46,4 +46,4 @@ std::optional<scheduling::Refusal> MigratingPods::refusal(scheduling::PodIndex i
   return scheduling::Refusal{"MigrationInProgress", "its virtual machine migrates"};
 }
 
-}  // namespace planning
+}  // namespace planner

@@ -6,7 +6,7 @@
 #include "planner/scheduling/refusal.hpp"
 #include "planner/snapshot/cached_selector.hpp"
 
-namespace planning {
+namespace planner {
 
 /// Finds pods that their owner is already moving: those with upstream's annotation for eviction in progress, which
 /// KubeVirt keeps while it tries to migrate, and launchers of a virtual machine that has two of them, source and
@@ -27,4 +27,4 @@ class MigratingPods {
   std::optional<std::unordered_set<std::string>> machines_;
 };
 
-}  // namespace planning
+}  // namespace planner

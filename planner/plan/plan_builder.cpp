@@ -10,7 +10,7 @@
 #include "planner/snapshot/autoscaler_marks.hpp"
 #include "planner/strategies/listing.hpp"
 
-namespace planning {
+namespace planner {
 namespace {
 
 using scheduling::NodeIndex;
@@ -528,4 +528,4 @@ std::string PlanBuilder::name_of(NodeIndex node) const {
   return node == scheduling::kNoNode ? "" : cluster_.node(node).meta.name;
 }
 
-}  // namespace planning
+}  // namespace planner

@@ -24,7 +24,7 @@
 #include "planner/scheduling/what_if.hpp"
 #include "planner/strategies/strategy.hpp"
 
-namespace planning {
+namespace planner {
 
 /// Set of pods by namespace and UID. Keeps references to the vector that it is built from.
 class PodSet {
@@ -246,4 +246,4 @@ class PlanBuilder final : public strategies::NominationSink, public strategies::
   std::unordered_map<scheduling::NamespaceIndex, std::size_t> reserved_;  ///< reserved cost of leaving pods
 };
 
-}  // namespace planning
+}  // namespace planner

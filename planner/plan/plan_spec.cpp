@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace planning {
+namespace planner {
 namespace {
 
 scheduling::NodeScoring scoring_of(const api::DeschedulerPolicySpec& spec) {
@@ -26,4 +26,4 @@ PlanSpec::PlanSpec(const api::DeschedulerPolicySpec& spec)
       convergence(spec.convergence),
       strategy_specs(strategies::parse_strategies(spec.strategies)) {}
 
-}  // namespace planning
+}  // namespace planner

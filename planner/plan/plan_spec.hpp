@@ -6,7 +6,7 @@
 #include "planner/scheduling/scoring/resource_scores.hpp"
 #include "planner/strategies/catalog.hpp"
 
-namespace planning {
+namespace planner {
 
 /// The part of a DeschedulerPolicy's spec that planning reads, with the strategies' arguments parsed. Create it once,
 /// when the policy is decoded. Contains no JSON, so planning cycles parse none. Immutable and safe to share between
@@ -29,4 +29,4 @@ struct PlanSpec {
   bool is_upstream() const { return compatibility == api::Compatibility::kUpstream; }
 };
 
-}  // namespace planning
+}  // namespace planner

@@ -9,7 +9,7 @@
 #include "api/core/terms/pod_bounds.hpp"
 #include "planner/scheduling/predicates.hpp"
 
-namespace planning {
+namespace planner {
 
 using scheduling::NodeIndex;
 using scheduling::PodIndex;
@@ -211,4 +211,4 @@ void PlannedPlacement::avoid(std::string_view key, std::span<const NodeIndex> no
   add_soft_taint(cluster_, key, nodes);
 }
 
-}  // namespace planning
+}  // namespace planner

@@ -12,7 +12,7 @@
 #include "planner/scheduling/what_if.hpp"
 #include "planner/strategies/strategy.hpp"
 
-namespace planning {
+namespace planner {
 
 /// Cost of a prediction for the pod, in affinity terms compared with other pods. Typically 1 to 5.
 std::size_t cost_of(const api::Pod& pod);
@@ -68,12 +68,14 @@ class PlannedPlacement final : public strategies::WhatIfPlacement {
  public:
   using ChoiceOf = std::function<TargetChoice(scheduling::PodIndex)>;
   PlannedPlacement(const scheduling::WhatIf& cluster, const TargetPredictor& predictor, const PendingPods& pending,
-                ChoiceOf choice_of)
+                   ChoiceOf choice_of)
       : cluster_(cluster), predictor_(predictor), pending_(pending), choice_of_(std::move(choice_of)) {}
   const scheduling::WhatIf& cluster() const override { return cluster_; }
   std::optional<scheduling::NodeIndex> relocate(scheduling::PodIndex pod, const strategies::Goal& goal) override;
   void restore(scheduling::PodIndex pod) override;
-  std::unique_ptr<strategies::WhatIfPlacement> fork() const override { return std::make_unique<PlannedPlacement>(*this); }
+  std::unique_ptr<strategies::WhatIfPlacement> fork() const override {
+    return std::make_unique<PlannedPlacement>(*this);
+  }
   std::unique_ptr<strategies::WhatIfPlacement> detach() const override {
     return std::make_unique<PlannedPlacement>(cluster_.detached(), predictor_, pending_, choice_of_);
   }
@@ -89,4 +91,4 @@ class PlannedPlacement final : public strategies::WhatIfPlacement {
 /// Adds `nodes` to the soft taint `key` of `cluster`. Returns false if soft taints of this key are not allowed.
 bool add_soft_taint(scheduling::WhatIf& cluster, std::string_view key, std::span<const scheduling::NodeIndex> nodes);
 
-}  // namespace planning
+}  // namespace planner

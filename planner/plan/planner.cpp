@@ -17,7 +17,7 @@
 #include "planner/snapshot/autoscaler_marks.hpp"
 #include "planner/strategies/load/measured_entries.hpp"
 
-namespace planning {
+namespace planner {
 namespace {
 
 using scheduling::NodeIndex;
@@ -284,4 +284,4 @@ Plan plan_cycle(const PlanInput& input) {
   return plan;
 }
 
-}  // namespace planning
+}  // namespace planner

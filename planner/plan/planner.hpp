@@ -19,7 +19,7 @@
 #include "planner/strategies/lifetime/restart_history.hpp"
 #include "planner/strategies/strategy.hpp"
 
-namespace planning {
+namespace planner {
 
 struct PlanOptions {
   /// Refuse a pod whose PodDisruptionBudget would not allow its eviction now, after the moves before it. If false, such
@@ -157,4 +157,4 @@ std::string why_not_looked_at(const PlanSpec& spec, const api::Node& node);
 /// The controller handles mode, suspend and in-flight limits.
 Plan plan_cycle(const PlanInput& input);
 
-}  // namespace planning
+}  // namespace planner

@@ -8,7 +8,7 @@
 
 #include "api/pod_group.hpp"
 
-namespace planning {
+namespace planner {
 namespace {
 
 using scheduling::ClusterSnapshot;
@@ -149,4 +149,4 @@ std::optional<std::vector<PodGroupWhatIf::Move>> PodGroupWhatIf::run(const PodGr
   return moves;
 }
 
-}  // namespace planning
+}  // namespace planner

@@ -19,7 +19,7 @@
 #include "planner/snapshot/cached_selector.hpp"
 #include "planner/snapshot/cluster_snapshot.hpp"
 
-namespace planning {
+namespace planner {
 
 /// PodGroups of a snapshot, computed on first use. Keeps a reference to the snapshot.
 class PodGroups {
@@ -92,4 +92,4 @@ class PodGroupWhatIf {
   Reason refusal_;
 };
 
-}  // namespace planning
+}  // namespace planner

@@ -9,7 +9,7 @@
 
 #include "planner/scheduling/scoring/preferences.hpp"
 
-namespace planning {
+namespace planner {
 namespace {
 
 using scheduling::NodeIndex;
@@ -339,4 +339,4 @@ bool is_replaced_at_once(const scheduling::ClusterSnapshot& cluster, scheduling:
   });
 }
 
-}  // namespace planning
+}  // namespace planner

@@ -11,7 +11,7 @@
 #include "planner/scheduling/what_if.hpp"
 #include "planner/strategies/strategy.hpp"
 
-namespace planning {
+namespace planner {
 
 /// Node on which the scheduler is expected to put a replacement.
 struct Placement {
@@ -85,4 +85,4 @@ bool has_replacement(const scheduling::ClusterSnapshot& cluster, scheduling::Pod
 /// StatefulSet, which waits for the pod's end, and for a volume that only one pod may use.
 bool is_replaced_at_once(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
-}  // namespace planning
+}  // namespace planner

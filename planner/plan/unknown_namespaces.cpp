@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-namespace planning {
+namespace planner {
 namespace {
 
 bool lists_namespaces(const scheduling::ClusterSnapshot& cluster) {
@@ -39,4 +39,4 @@ UnknownNamespaces unknown_namespaces(const PlanSpec& spec, const scheduling::Clu
   return unknown;
 }
 
-}  // namespace planning
+}  // namespace planner

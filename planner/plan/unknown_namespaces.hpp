@@ -4,7 +4,7 @@
 #include "planner/plan/plan_spec.hpp"
 #include "planner/snapshot/cluster_snapshot.hpp"
 
-namespace planning {
+namespace planner {
 
 /// Namespaces that the policy names, in spec.evictability or in arguments of strategies, and that do not exist. The
 /// plan continues.
@@ -16,4 +16,4 @@ struct UnknownNamespaces {
 /// known.
 UnknownNamespaces unknown_namespaces(const PlanSpec& spec, const scheduling::ClusterSnapshot& cluster);
 
-}  // namespace planning
+}  // namespace planner

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-namespace reporting {
+namespace report {
 
 /// Contents of dashboard/dist/viewer.js and viewer.css, embedded in the library byte for byte (CMake generates the
 /// source).
@@ -13,4 +13,4 @@ std::string_view viewer_style();
 std::string_view viewer_script_digest();
 std::string_view viewer_style_digest();
 
-}  // namespace reporting
+}  // namespace report

@@ -11,7 +11,7 @@
 #include "planner/report/report_json.hpp"
 #include "planner/report/summary.hpp"
 
-namespace reporting {
+namespace report {
 namespace {
 
 /// Formats a digest as a Content-Security-Policy source: 'sha256-…'.
@@ -51,4 +51,4 @@ std::string html_page(const Report& report) {
   return page + "</script>\n</body>\n</html>\n";
 }
 
-}  // namespace reporting
+}  // namespace report

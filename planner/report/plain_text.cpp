@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace reporting {
+namespace report {
 namespace {
 
 constexpr char32_t kReplacement = 0xFFFD;
@@ -99,4 +99,4 @@ std::string escape_json_for_html(std::string_view json) {
   return out;
 }
 
-}  // namespace reporting
+}  // namespace report

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace reporting {
+namespace report {
 
 /// Maximum length of one field's text in a report, in bytes.
 inline constexpr std::size_t kMaxText = 1024;
@@ -25,4 +25,4 @@ std::string escape_markup(std::string_view text);
 /// or U+2029.
 std::string escape_json_for_html(std::string_view json);
 
-}  // namespace reporting
+}  // namespace report

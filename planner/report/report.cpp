@@ -7,7 +7,7 @@
 
 #include "planner/report/plain_text.hpp"
 
-namespace reporting {
+namespace report {
 namespace {
 
 using scheduling::ClusterSnapshot;
@@ -59,7 +59,7 @@ class ReportBuilder {
 
   void add_pods() {
     std::set<std::pair<std::string_view, std::string_view>> leaving;
-    for (const planning::PodIdentity& each : input_.leaving) leaving.emplace(each.ns, each.uid.value);
+    for (const planner::PodIdentity& each : input_.leaving) leaving.emplace(each.ns, each.uid.value);
     for (const NodeIndex node : cluster_.nodes()) {
       for (const PodIndex pod : cluster_.pods_on(node)) {
         if (!cluster_.is_active(pod)) continue;
@@ -119,7 +119,7 @@ class ReportBuilder {
 
   /// Takes the plan's values for nodes in scope, which include pods that are already leaving or pending.
   void take_utilization() {
-    for (const planning::NodeUtilization& each : plan_.utilization) {
+    for (const planner::NodeUtilization& each : plan_.utilization) {
       const auto node = cluster_.find_node(each.node);
       if (!node) continue;
       const std::array amounts = {&each.cpu, &each.memory, &each.pods};
@@ -144,7 +144,7 @@ class ReportBuilder {
 
   void add_bounds() {
     std::map<NodeIndex, ReportHold> held;
-    for (const planning::StrategyResult& result : plan_.strategies) {
+    for (const planner::StrategyResult& result : plan_.strategies) {
       if (!result.emptying) continue;
       const strategies::EmptyingReport& emptying = *result.emptying;
       report_.bounds.push_back({plain_text(result.strategy), emptying.busy, emptying.freed, emptying.bound,
@@ -201,7 +201,7 @@ class ReportBuilder {
     for (const api::FieldErrors& list : {plan_.errors, plan_.warnings, plan_.notes}) {
       for (const api::FieldError& error : list) report_.warnings.push_back(plain_text(error.to_string()));
     }
-    for (const planning::StrategyResult& result : plan_.strategies) {
+    for (const planner::StrategyResult& result : plan_.strategies) {
       if (!result.problem.empty()) report_.warnings.push_back(plain_text(result.strategy + ": " + result.problem));
     }
     for (const std::string& warning : input_.warnings) {
@@ -215,7 +215,7 @@ class ReportBuilder {
   };
 
   const ReportInput& input_;
-  const planning::Plan& plan_;
+  const planner::Plan& plan_;
   const ClusterSnapshot& cluster_;
   std::vector<std::size_t> row_of_;  ///< indexed by pod: its row in the report, or kNoRow
   std::vector<Busy> busy_;           ///< indexed by node: number of pods that do not go with the node
@@ -255,4 +255,4 @@ std::vector<std::int32_t> Report::waves() const {
 
 Report make_report(const ReportInput& input) { return ReportBuilder(input).build(); }
 
-}  // namespace reporting
+}  // namespace report

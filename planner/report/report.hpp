@@ -12,7 +12,7 @@
 #include "planner/plan/planner.hpp"
 #include "planner/snapshot/cluster_snapshot.hpp"
 
-namespace reporting {
+namespace report {
 
 using scheduling::kNoNode;
 using scheduling::NodeIndex;
@@ -139,12 +139,12 @@ struct Report {
 struct ReportInput {
   std::string_view policy;
   base::TimePoint now;
-  const planning::Plan& plan;
+  const planner::Plan& plan;
   const scheduling::ClusterSnapshot& cluster;
-  std::span<const planning::PodIdentity> leaving{};  ///< same as PlanInput::leaving
-  std::vector<std::string> warnings{};               ///< in addition to the plan's own warnings
+  std::span<const planner::PodIdentity> leaving{};  ///< same as PlanInput::leaving
+  std::vector<std::string> warnings{};              ///< in addition to the plan's own warnings
 };
 /// Builds the report. All its texts are sanitized by plain_text().
 Report make_report(const ReportInput& input);
 
-}  // namespace reporting
+}  // namespace report

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <unordered_map>
 
-namespace reporting {
+namespace report {
 namespace {
 
 using api::Json;
@@ -118,4 +118,4 @@ Json encode_report(const Report& report) {
           {"held", encode_held(report)}, {"refused", std::move(refused)},   {"warnings", report.warnings}};
 }
 
-}  // namespace reporting
+}  // namespace report

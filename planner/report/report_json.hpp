@@ -3,7 +3,7 @@
 #include "api/json/json.hpp"
 #include "planner/report/report.hpp"
 
-namespace reporting {
+namespace report {
 
 /// Version of the document format. The viewer rejects other versions.
 inline constexpr int kReportFormat = 1;
@@ -12,4 +12,4 @@ inline constexpr int kReportFormat = 1;
 /// of namespaces and owners once each, nodes and pods by position. 30,000 pods take about two megabytes.
 api::Json encode_report(const Report& report);
 
-}  // namespace reporting
+}  // namespace report

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace reporting {
+namespace report {
 namespace {
 
 std::string freed_line(const Report& report) {
@@ -56,4 +56,4 @@ std::vector<std::string> summary_lines(const Report& report) {
           freed_line(report), moves_line(report), share_line(report)};
 }
 
-}  // namespace reporting
+}  // namespace report

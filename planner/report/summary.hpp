@@ -5,7 +5,7 @@
 
 #include "planner/report/report.hpp"
 
-namespace reporting {
+namespace report {
 
 /// Summarizes the report in a few sentences, one per line.
 std::vector<std::string> summary_lines(const Report& report);
@@ -16,4 +16,4 @@ std::string percent(double share);
 /// Formats "1 node", "1,000 nodes".
 std::string plural(std::int64_t count, std::string_view noun);
 
-}  // namespace reporting
+}  // namespace report

@@ -11,7 +11,7 @@
 #include "kube/request.hpp"
 #include "simulator/pod_facts.hpp"
 
-namespace simulator::native {
+namespace simulator::eviction_request {
 namespace {
 
 using api::Json;
@@ -238,4 +238,4 @@ bool Responders::report(const Json& eviction, const std::string& responder, cons
   return answer.status == 200;
 }
 
-}  // namespace simulator::native
+}  // namespace simulator::eviction_request

@@ -16,7 +16,7 @@
 #include "simulator/eviction_request/sync.hpp"
 #include "simulator/journal.hpp"
 
-namespace simulator::native {
+namespace simulator::eviction_request {
 
 /// Serves EvictionRequests and Evictions with the API server's validation, and validates evictionResponders of pods. No
 /// controller acts on them. Call before any traffic.
@@ -79,4 +79,4 @@ class Responders final : public Actor {
   Agenda<api::ObjectKey> agenda_;
 };
 
-}  // namespace simulator::native
+}  // namespace simulator::eviction_request

@@ -11,7 +11,7 @@
 
 /// Behavior of active responders: the default one (imperative) and the scripted ones.
 
-namespace simulator::native {
+namespace simulator::eviction_request {
 namespace {
 
 using api::Json;
@@ -144,4 +144,4 @@ ResponderStep scripted_step(const Json& active, const Json* pod, const Responder
   return step;
 }
 
-}  // namespace simulator::native
+}  // namespace simulator::eviction_request

@@ -11,7 +11,7 @@
 
 /// Validation of EvictionRequests, Evictions and evictionResponders of pods by the API server.
 
-namespace simulator::native {
+namespace simulator::eviction_request {
 namespace {
 
 using api::FieldErrors;
@@ -266,4 +266,4 @@ FieldErrors validate_eviction_responders(const Json& pod) {
   return errors;
 }
 
-}  // namespace simulator::native
+}  // namespace simulator::eviction_request

@@ -14,7 +14,7 @@
 
 /// Algorithm of the evictionrequest-controller.
 
-namespace simulator::native {
+namespace simulator::eviction_request {
 namespace {
 
 using api::Json;
@@ -352,4 +352,4 @@ std::optional<base::TimePoint> next_look(const Json& eviction, const TargetState
   return std::nullopt;
 }
 
-}  // namespace simulator::native
+}  // namespace simulator::eviction_request

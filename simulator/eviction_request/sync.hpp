@@ -14,7 +14,7 @@
 #include "base/clock.hpp"
 #include "simulator/store.hpp"
 
-namespace simulator::native {
+namespace simulator::eviction_request {
 
 struct Options {
   bool draft_names = false;  ///< spec.requesterName and label value requesterresponder, as in the drafts
@@ -102,4 +102,4 @@ ResponderStep imperative_step(const api::Json& active, const api::Json* pod, con
 ResponderStep scripted_step(const api::Json& active, const api::Json* pod, const ResponderScript& script,
                             base::TimePoint now);
 
-}  // namespace simulator::native
+}  // namespace simulator::eviction_request

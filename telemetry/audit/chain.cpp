@@ -15,7 +15,7 @@ std::string detail_of(const Record& record, std::string_view key) {
 
 bool vouches_for(const Record& record, std::string_view torn) {
   return record.action == action::kLogOpened && detail_of(record, kTornBytes) == std::to_string(torn.size()) &&
-         detail_of(record, kTornSha256) == signing::sha256(torn);
+         detail_of(record, kTornSha256) == crypto::sha256(torn);
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ std::string ChainChecker::check(const ParsedLine& line) {
   unexplained_.reset();
   if (!line.intact()) {
     return fmt::format("the record was changed: its content has the hash {}, it claims {}",
-                       signing::sha256(canonical(line.record)), line.hash);
+                       crypto::sha256(canonical(line.record)), line.hash);
   }
   if (std::string complaint = check_link(line); !complaint.empty()) return complaint;
   head_ = line.head();

@@ -158,7 +158,7 @@ base::Result<Opened> FileSink::take_up_tail() {
   first_seq_ = tail->last ? first_seq_of(fd_, options_.path, size_) : 0;
   head_ = tail->last ? tail->last->head() : Head{};
   Opened opened;
-  if (tail->torn) opened.torn = Torn{tail->torn->size(), signing::sha256(*tail->torn)};
+  if (tail->torn) opened.torn = Torn{tail->torn->size(), crypto::sha256(*tail->torn)};
   if (!tail->ends_with_newline) {
     if (auto closed = write_all("\n"); !closed) return closed.error();
   }

@@ -37,7 +37,7 @@ class Recorder {
 Recorder& nowhere();
 
 /// Returns the key that signs heads, nullopt if there is none (yet). Thread-safe.
-using HeadKey = std::function<std::optional<signing::Key>()>;
+using HeadKey = std::function<std::optional<crypto::Key>()>;
 
 struct LogOptions {
   std::string actor{};                           ///< actor of records that have none: "evacuator/<replica>"

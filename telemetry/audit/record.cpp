@@ -150,7 +150,7 @@ Line seal(Record record, const Head& before) {
   record.seq = before.seq + 1;
   record.prev_hash = before.hash;
   std::string text = canonical(record);
-  const std::string hash = signing::sha256(text);
+  const std::string hash = crypto::sha256(text);
   return {with_hash(std::move(text), hash), {record.seq, hash}};
 }
 

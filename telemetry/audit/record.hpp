@@ -92,7 +92,7 @@ Line seal(Record record, const Head& before);
 struct ParsedLine {
   Record record;
   std::string hash;
-  bool intact() const { return signing::sha256(canonical(record)) == hash; }
+  bool intact() const { return crypto::sha256(canonical(record)) == hash; }
   Head head() const { return {record.seq, hash}; }
 };
 /// Parses `line` (without newline) strictly: accepts exactly the output of seal(), so that no changed byte goes

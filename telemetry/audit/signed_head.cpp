@@ -15,14 +15,14 @@ std::string detail_of(const Record& record, const char* key) {
 }
 
 /// Signs `head` in `record`, which directly follows it.
-std::string sign(const Record& record, const Head& head, const signing::Key& key) {
+std::string sign(const Record& record, const Head& head, const crypto::Key& key) {
   return key.sign(kPurpose, {record.object.name, record.actor, std::to_string(head.seq), head.hash,
                              base::format_micro_time(record.time)});
 }
 
-const signing::Key* find_key(const std::vector<signing::KeyRing>& keys, std::string_view id) {
-  for (const signing::KeyRing& ring : keys) {
-    if (const signing::Key* key = ring.find(id)) return key;
+const crypto::Key* find_key(const std::vector<crypto::KeyRing>& keys, std::string_view id) {
+  for (const crypto::KeyRing& ring : keys) {
+    if (const crypto::Key* key = ring.find(id)) return key;
   }
   return nullptr;
 }
@@ -30,7 +30,7 @@ const signing::Key* find_key(const std::vector<signing::KeyRing>& keys, std::str
 }  // namespace
 
 Record signed_head(const Head& head, std::string_view sink, const std::string& actor, base::TimePoint now,
-                   const signing::Key& key) {
+                   const crypto::Key& key) {
   Record record;
   record.time = now;
   record.actor = actor;
@@ -45,12 +45,12 @@ Record signed_head(const Head& head, std::string_view sink, const std::string& a
   return record;
 }
 
-HeadProof prove_head(const Record& record, const std::vector<signing::KeyRing>& keys) {
+HeadProof prove_head(const Record& record, const std::vector<crypto::KeyRing>& keys) {
   if (record.action != action::kHeadSigned) return HeadProof::kNone;
-  const signing::Key* key = find_key(keys, detail_of(record, kKeyId));
+  const crypto::Key* key = find_key(keys, detail_of(record, kKeyId));
   if (key == nullptr) return HeadProof::kUnknownKey;
   const std::string wanted = sign(record, {record.seq - 1, record.prev_hash}, *key);
-  return signing::equal_in_constant_time(wanted, detail_of(record, kSignature)) ? HeadProof::kGood : HeadProof::kForged;
+  return crypto::equal_in_constant_time(wanted, detail_of(record, kSignature)) ? HeadProof::kGood : HeadProof::kForged;
 }
 
 }  // namespace audit

@@ -18,7 +18,7 @@ inline constexpr std::string_view kHeadSigned = "HeadSigned";
 
 /// Returns the record that follows `head` in the chain of `sink` and signs `head`.
 Record signed_head(const Head& head, std::string_view sink, const std::string& actor, base::TimePoint now,
-                   const signing::Key& key);
+                   const crypto::Key& key);
 
 enum class HeadProof {
   kNone,        ///< the record has no signature
@@ -26,6 +26,6 @@ enum class HeadProof {
   kUnknownKey,  ///< signed with a key that is not in `keys`
   kForged,      ///< the preceding records are not the ones that were signed
 };
-HeadProof prove_head(const Record& record, const std::vector<signing::KeyRing>& keys);
+HeadProof prove_head(const Record& record, const std::vector<crypto::KeyRing>& keys);
 
 }  // namespace audit

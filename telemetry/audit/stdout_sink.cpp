@@ -41,7 +41,7 @@ base::Result<Opened> StdoutSink::open() {
   const std::string torn = begun_;
   if (auto closed = write_all("\n"); !closed) return closed.error();
   begun_.clear();
-  return Opened{std::nullopt, Torn{torn.size(), signing::sha256(torn)}};
+  return Opened{std::nullopt, Torn{torn.size(), crypto::sha256(torn)}};
 }
 
 base::Status StdoutSink::append(const Line& line) {

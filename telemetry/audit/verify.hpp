@@ -50,7 +50,7 @@ struct VerifyOptions {
   std::optional<Head> anchor{};  ///< head noted earlier that the chain must contain
   bool from_first = false;       ///< the chain must begin with record 1
   /// Keys that must verify the newest signed head; empty = signatures are not checked.
-  std::vector<signing::KeyRing> keys{};
+  std::vector<crypto::KeyRing> keys{};
 };
 
 struct VerifyReport {

@@ -18,12 +18,11 @@ constexpr double kRandomRange = 72057594037927936.0;  // 16^14
 }  // namespace
 
 std::string trace_id_of(std::string_view subject) {
-  return signing::sha256("evacuator.dev/trace:" + std::string(subject)).substr(0, kTraceDigits);
+  return crypto::sha256("evacuator.dev/trace:" + std::string(subject)).substr(0, kTraceDigits);
 }
 
 std::string span_id_of(std::string_view trace_id, std::string_view name) {
-  return signing::sha256("evacuator.dev/span:" + std::string(trace_id) + ":" + std::string(name))
-      .substr(0, kSpanDigits);
+  return crypto::sha256("evacuator.dev/span:" + std::string(trace_id) + ":" + std::string(name)).substr(0, kSpanDigits);
 }
 
 std::string traceparent_of(std::string_view trace_id, std::string_view span_id) {

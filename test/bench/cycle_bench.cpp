@@ -44,11 +44,11 @@ scheduling::SnapshotInput input_of(const builders::BenchCluster& cluster) {
 void BM_LowNodeUtilizationCycle(benchmark::State& state) {
   const auto cluster = builders::bench_cluster(static_cast<int>(state.range(0)));
   const auto limit = state.range(1) > 0 ? std::optional(static_cast<std::int32_t>(state.range(1))) : std::nullopt;
-  const planning::PlanSpec plan_spec(low_node_utilization(limit));
+  const planner::PlanSpec plan_spec(low_node_utilization(limit));
   std::size_t moves = 0;
   for (auto _ : state) {
     const scheduling::ClusterSnapshot snapshot(input_of(cluster));
-    moves = planning::plan_cycle({.spec = plan_spec, .cluster = snapshot, .leaving = {}, .now = kNow}).moves.size();
+    moves = planner::plan_cycle({.spec = plan_spec, .cluster = snapshot, .leaving = {}, .now = kNow}).moves.size();
   }
   state.counters["moves"] = static_cast<double>(moves);
   state.counters["pods"] = static_cast<double>(cluster.pods.size());

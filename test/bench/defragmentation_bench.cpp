@@ -27,15 +27,15 @@ double status_mib(const std::string& name) {
 /// From here on VmHWM is about what comes.
 void forget_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
-planning::Plan plan_of(const scheduling::ClusterSnapshot& cluster, const char* time_budget) {
+planner::Plan plan_of(const scheduling::ClusterSnapshot& cluster, const char* time_budget) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"Defragmentation", std::string(R"({"timeBudget": ")") + time_budget + R"("})"});
-  const planning::PlanSpec spec(policy);
-  planning::PlanOptions options{.spend_pdbs = false, .taint_value = "bench"};
+  const planner::PlanSpec spec(policy);
+  planner::PlanOptions options{.spend_pdbs = false, .taint_value = "bench"};
   options.elapsed = [begin = seconds()] {
     return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(seconds() - begin));
   };
-  return planning::plan_cycle(
+  return planner::plan_cycle(
       {.spec = spec, .cluster = cluster, .leaving = {}, .now = builders::kNoon, .options = options});
 }
 
@@ -50,7 +50,7 @@ void BM_Defragmentation(benchmark::State& state) {
   const double building = seconds() - began;
   const double held = status_mib("VmRSS") - before;
   double planning = 0;
-  planning::Plan plan;
+  planner::Plan plan;
   forget_peak();
   for (auto _ : state) {
     began = seconds();

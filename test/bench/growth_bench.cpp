@@ -422,14 +422,14 @@ api::DeschedulerPolicySpec all_strategies() {
 
 /// Best of seven.
 double time_with(const TenantList* list, std::size_t n) {
-  static const planning::PlanSpec kSpec(all_strategies());
+  static const planner::PlanSpec kSpec(all_strategies());
   double best = 1e9;
   for (int run = 0; run < 7; ++run) {
     SnapshotInput input = honest();
     const double begin = cpu_ms();
     if (list != nullptr) list->add(n, input);
     const scheduling::ClusterSnapshot snapshot(std::move(input));
-    const auto plan = planning::plan_cycle({.spec = kSpec, .cluster = snapshot, .leaving = {}, .now = builders::kNoon});
+    const auto plan = planner::plan_cycle({.spec = kSpec, .cluster = snapshot, .leaving = {}, .now = builders::kNoon});
     benchmark::DoNotOptimize(plan.moves.size());
     best = std::min(best, cpu_ms() - begin);
   }

@@ -34,7 +34,7 @@ void wait_for(const std::string& what, const std::function<bool()>& holds) {
 }
 
 std::uint16_t free_port() {
-  serving::Server probe({}, [](const serving::Request&) { return serving::Response{}; });
+  http_server::Server probe({}, [](const http_server::Request&) { return http_server::Response{}; });
   if (auto started = probe.start(); !started) throw std::runtime_error(started.error().message);
   return probe.port();
 }

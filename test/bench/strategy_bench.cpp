@@ -117,14 +117,14 @@ void plan_strategy(benchmark::State& state, const BenchedStrategy& benched, cons
   spec.strategies = {{benched.name, benched.args}};
   spec.limits.per_cycle.total = variant.total;
   spec.compatibility = variant.compatibility;
-  const planning::PlanSpec plan_spec(spec);
-  planning::PlanInput input{.spec = plan_spec, .cluster = snapshot, .leaving = {}, .now = kBenchNow};
+  const planner::PlanSpec plan_spec(spec);
+  planner::PlanInput input{.spec = plan_spec, .cluster = snapshot, .leaving = {}, .now = kBenchNow};
   if (!plan_spec.strategy_specs.usage_needs().empty()) input.usage.push_back(usage_as_requested(snapshot));
   std::size_t moves = 0;
   bench::Allocations allocations;
   for (auto _ : state) {
     const bench::AllocationScope scope(allocations);
-    moves = planning::plan_cycle(input).moves.size();
+    moves = planner::plan_cycle(input).moves.size();
   }
   const auto cycles = static_cast<double>(std::max<benchmark::IterationCount>(state.iterations(), 1));
   state.counters["moves"] = static_cast<double>(moves);

@@ -53,12 +53,12 @@ std::string listed(const Names& names) {
 }
 
 Names moved_by(const Case& each, const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster) {
-  const planning::PlanSpec plan_spec(spec);
-  planning::PlanInput input{.spec = plan_spec, .cluster = cluster, .leaving = {}, .now = each.now()};
+  const planner::PlanSpec plan_spec(spec);
+  planner::PlanInput input{.spec = plan_spec, .cluster = cluster, .leaving = {}, .now = each.now()};
   input.usage = usage_of(each);
   input.options.spend_pdbs = false;  // upstream's dry run knows no budgets
   Names moved;
-  for (const api::PlannedMove& move : planning::plan_cycle(input).moves) moved.insert(move.ns + "/" + move.pod);
+  for (const api::PlannedMove& move : planner::plan_cycle(input).moves) moved.insert(move.ns + "/" + move.pod);
   return moved;
 }
 

@@ -97,7 +97,7 @@ Judgement judge_eviction(const Case& each) {
   const scheduling::PodIndex pod = target_of(each, *cluster);
   const bool has_node = !cluster->pod(pod).node_name.empty();
   // The case's node is no object of its own, only a name: any number stands for it.
-  const planning::CycleLimits limits(limits_of(each));
+  const planner::CycleLimits limits(limits_of(each));
   const auto hit = limits.hit(has_node ? 0 : scheduling::kNoNode, cluster->namespace_of(pod));
   const std::string got = hit ? upstream_words(hit->refusal) : each.json.value("apiError", "");
   const std::string expected = each.expect().value("error", "");

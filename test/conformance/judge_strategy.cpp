@@ -42,7 +42,7 @@ class CountingSink final : public strategies::NominationSink {
 
  private:
   const scheduling::ClusterSnapshot& cluster_;
-  planning::CycleLimits limits_;
+  planner::CycleLimits limits_;
   std::vector<std::string> evicted_;
   std::map<std::string, std::int64_t> per_node_;
 };

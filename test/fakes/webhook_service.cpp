@@ -14,11 +14,11 @@ using Lie = WebhookBehaviour::Lie;
 constexpr const char* kApiVersion = "evacuator.dev/webhook/v1";
 constexpr std::string_view kPrefix = "/v1/evacuations/";
 
-serving::Response json_answer(int status, const Json& body) {
+http_server::Response json_answer(int status, const Json& body) {
   return {status, "application/json", body.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
-serving::Response problem(int status, const std::string& message) {
+http_server::Response problem(int status, const std::string& message) {
   return json_answer(status, {{"apiVersion", kApiVersion}, {"message", message}});
 }
 
@@ -63,7 +63,7 @@ void WebhookService::forget_aborted() {
   std::erase_if(works_, [this](const auto& each) { return each.second.forget_at <= clock_.now(); });
 }
 
-serving::Response WebhookService::answer(const serving::Request& request) {
+http_server::Response WebhookService::answer(const http_server::Request& request) {
   const std::scoped_lock lock(mutex_);
   if (behaviour_.lie == Lie::kHtml) return {200, "text/html", "<!DOCTYPE html><html><body>Please log in</body></html>"};
   if (behaviour_.lie == Lie::kServerError) return problem(500, "out of order");
@@ -78,7 +78,7 @@ serving::Response WebhookService::answer(const serving::Request& request) {
   return problem(405, "POST, GET or DELETE");
 }
 
-serving::Response WebhookService::start(const std::string& token, const std::string& body) {
+http_server::Response WebhookService::start(const std::string& token, const std::string& body) {
   const Json json = Json::parse(body, nullptr, false);
   const std::string complaint = complaint_about(json, token);
   if (!complaint.empty() && behaviour_.lie != Lie::kAcceptsNonsense) return problem(400, complaint);
@@ -93,14 +93,14 @@ serving::Response WebhookService::start(const std::string& token, const std::str
   return describe(token, works_[token] = work, 202);
 }
 
-serving::Response WebhookService::status(const std::string& token) {
+http_server::Response WebhookService::status(const std::string& token) {
   const auto known = works_.find(token);
   const bool forgotten = known != works_.end() && behaviour_.lie == Lie::kForgets && known->second.seen_running;
   if (known == works_.end() || forgotten) return problem(404, "no such evacuation");
   return describe(token, known->second, 200);
 }
 
-serving::Response WebhookService::abort(const std::string& token) {
+http_server::Response WebhookService::abort(const std::string& token) {
   const auto known = works_.find(token);
   if (behaviour_.lie == Lie::kIgnoresAbort) return problem(202, "sure");
   if (behaviour_.lie == Lie::kRefusesAbort && known != works_.end()) return problem(409, "too late to stop");
@@ -108,10 +108,10 @@ serving::Response WebhookService::abort(const std::string& token) {
   if (known == works_.end()) return problem(404, "no such evacuation");
   known->second.forget_at = std::min(known->second.forget_at, clock_.now() + behaviour_.aborting);
   forget_aborted();
-  return works_.contains(token) ? problem(202, "undoing") : serving::Response{204, "", ""};
+  return works_.contains(token) ? problem(202, "undoing") : http_server::Response{204, "", ""};
 }
 
-serving::Response WebhookService::describe(const std::string& token, Work& work, int code) {
+http_server::Response WebhookService::describe(const std::string& token, Work& work, int code) {
   const base::Duration age = clock_.now() - work.began;
   const bool done = age >= behaviour_.takes;
   const auto progress = behaviour_.takes.count() == 0 ? 100 : std::min<std::int64_t>(100, 100 * age / behaviour_.takes);

@@ -48,7 +48,7 @@ class WebhookService {
   /// `clock` must outlive it.
   WebhookService(const base::Clock& clock, WebhookBehaviour behaviour);
 
-  serving::Response answer(const serving::Request& request);
+  http_server::Response answer(const http_server::Request& request);
 
   void become(WebhookBehaviour behaviour);
   /// Tokens that are being worked on or done, not those forgotten.
@@ -63,10 +63,10 @@ class WebhookService {
     base::TimePoint forget_at = base::TimePoint::max();
   };
 
-  serving::Response start(const std::string& token, const std::string& body);
-  serving::Response status(const std::string& token);
-  serving::Response abort(const std::string& token);
-  serving::Response describe(const std::string& token, Work& work, int code);
+  http_server::Response start(const std::string& token, const std::string& body);
+  http_server::Response status(const std::string& token);
+  http_server::Response abort(const std::string& token);
+  http_server::Response describe(const std::string& token, Work& work, int code);
   void forget_aborted();
 
   const base::Clock& clock_;

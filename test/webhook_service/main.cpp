@@ -1,5 +1,5 @@
 // The example service behind a socket: webhook_service [port [seconds per move [bearer token]]]. Plain HTTP on
-// loopback; put TLS in front of it, or give serving::ServerOptions a certificate.
+// loopback; put TLS in front of it, or give http_server::ServerOptions a certificate.
 
 #include <fmt/format.h>
 
@@ -31,9 +31,9 @@ int main(int argc, char** argv) {
   behaviour.takes = base::seconds(argc > 2 ? number(argv[2], 10) : 10);
   if (argc > 3) behaviour.bearer = argv[3];
   fakes::WebhookService service(clock, behaviour);
-  serving::ServerOptions options;
+  http_server::ServerOptions options;
   options.port = static_cast<std::uint16_t>(argc > 1 ? number(argv[1], 0) : 0);
-  serving::Server server(options, [&](const serving::Request& request) { return service.answer(request); });
+  http_server::Server server(options, [&](const http_server::Request& request) { return service.answer(request); });
   if (const auto started = server.start(); !started) {
     fmt::print(stderr, "webhook_service: {}\n", started.error().message);
     return 1;

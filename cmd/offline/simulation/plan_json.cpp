@@ -7,7 +7,7 @@
 namespace cmd {
 namespace {
 
-using planning::NodeUtilization;
+using planner::NodeUtilization;
 
 api::Json amount_json(const NodeUtilization::Amount& amount, bool binary) {
   return {{"allocatable", amount.allocatable.to_string(binary)},
@@ -40,7 +40,7 @@ api::Json move_json(const api::PlannedMove& move) {
   return json;
 }
 
-api::Json strategy_json(const planning::StrategyResult& result) {
+api::Json strategy_json(const planner::StrategyResult& result) {
   api::Json json = {{"strategy", result.strategy},
                     {"nominated", result.nominated},
                     {"refused", result.refused},
@@ -75,7 +75,7 @@ api::Json list_of(const Rows& rows, Encode encode) {
 
 }  // namespace
 
-api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& plan, base::TimePoint now) {
+api::Json plan_json(const api::DeschedulerPolicy& policy, const planner::Plan& plan, base::TimePoint now) {
   api::Json report = {
       {"policy", policy.meta.name}, {"now", base::format_time(now)}, {"nodes", plan.nodes}, {"pods", plan.pods}};
   report["moves"] = list_of(plan.moves, move_json);

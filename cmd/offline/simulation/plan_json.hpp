@@ -11,7 +11,7 @@ namespace cmd {
 
 /// Encodes a plan as JSON: policy, now, nodes, pods, and the lists moves, refusals, refused, strategies, balance,
 /// utilization and warnings.
-api::Json plan_json(const api::DeschedulerPolicy& policy, const planning::Plan& plan, base::TimePoint now);
+api::Json plan_json(const api::DeschedulerPolicy& policy, const planner::Plan& plan, base::TimePoint now);
 
 /// Encodes problems of the input: {total, first: [{object, field, message}]}.
 api::Json problems_json(const scheduling::InputProblems& problems);

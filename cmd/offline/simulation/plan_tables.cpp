@@ -14,7 +14,7 @@
 namespace cmd {
 namespace {
 
-using planning::NodeUtilization;
+using planner::NodeUtilization;
 
 double share(api::Quantity used, api::Quantity all) {
   return all.milli() > 0 ? static_cast<double>(used.milli()) / static_cast<double>(all.milli()) : 0;
@@ -37,7 +37,7 @@ std::string pods_of(const NodeUtilization::Amount& pods) {
 
 /// Escapes control characters: names and messages come from the cluster's tenants.
 std::vector<std::string> plain_row(std::vector<std::string> cells) {
-  for (std::string& cell : cells) cell = reporting::plain_text(cell);
+  for (std::string& cell : cells) cell = report::plain_text(cell);
   return cells;
 }
 
@@ -50,7 +50,7 @@ std::string destination_of(const api::PlannedMove& move, const std::set<std::str
 }
 
 /// Renders the moves. `wide` adds the score of moves that have one.
-std::string moves_table(const planning::Plan& plan, const std::set<std::string>& ended, bool wide) {
+std::string moves_table(const planner::Plan& plan, const std::set<std::string>& ended, bool wide) {
   const bool has_scores =
       wide && std::ranges::any_of(plan.moves, [](const api::PlannedMove& move) { return move.score.has_value(); });
   const bool has_waves = std::ranges::any_of(plan.moves, [](const api::PlannedMove& move) { return move.wave > 0; });
@@ -68,13 +68,13 @@ std::string moves_table(const planning::Plan& plan, const std::set<std::string>&
   return table.render();
 }
 
-void print_emptying(const planning::StrategyResult& result) {
+void print_emptying(const planner::StrategyResult& result) {
   if (!result.emptying) return;
   const strategies::EmptyingReport& report = *result.emptying;
   print_out("\nNODES FREED by {}: {} of {} with pods; {} is the most that could be, because of {}\n", result.strategy,
             report.freed, report.busy, report.bound,
-            report.bound_reason.empty() ? "nothing" : reporting::plain_text(report.bound_reason));
-  if (!report.note.empty()) print_out("Note: {}\n", reporting::plain_text(report.note));
+            report.bound_reason.empty() ? "nothing" : report::plain_text(report.bound_reason));
+  if (!report.note.empty()) print_out("Note: {}\n", report::plain_text(report.note));
   if (report.held.empty()) return;
   Table table({"NODE", "HELD BY", "REASON", "MESSAGE"});
   for (const auto& held : report.held)
@@ -86,12 +86,12 @@ void print_emptying(const planning::StrategyResult& result) {
 
 /// Prints how a utilization strategy classified the nodes: the counts and, if it moves nothing, the reason for each
 /// node.
-void print_classes(const planning::StrategyResult& result) {
+void print_classes(const planner::StrategyResult& result) {
   constexpr std::size_t kRows = 50;
   if (!result.classes) return;
   const api::NodeClasses& classes = *result.classes;
   print_out("\nNODES as {} classes them: {}\n", result.strategy, classes.summary());
-  if (!classes.note.empty()) print_out("Note: {}\n", reporting::plain_text(classes.note));
+  if (!classes.note.empty()) print_out("Note: {}\n", report::plain_text(classes.note));
   if (result.nominated > 0) return;
   Table table({"NODE", "CLASS", "CORDONED", "DECIDED BY"});
   const std::size_t shown = std::min(classes.nodes.size(), kRows);
@@ -105,7 +105,7 @@ void print_classes(const planning::StrategyResult& result) {
   if (left_out > 0) print_out("(and {} more)\n", left_out);
 }
 
-std::string balance_table(const planning::Plan& plan) {
+std::string balance_table(const planner::Plan& plan) {
   Table table({"STRATEGY", "RESOURCE", "DEVIATION", "PEAK TO MEAN"});
   for (const api::BalanceRow& row : plan.balance) {
     table.add_row(plain_row({row.strategy, row.resource,
@@ -115,7 +115,7 @@ std::string balance_table(const planning::Plan& plan) {
   return table.render();
 }
 
-std::string refusals_table(const planning::Plan& plan) {
+std::string refusals_table(const planner::Plan& plan) {
   Table table({"NAMESPACE", "POD", "NODE", "STRATEGY", "REASON", "MESSAGE"});
   for (const api::RefusedPod& refusal : plan.refusals) {
     table.add_row(
@@ -124,7 +124,7 @@ std::string refusals_table(const planning::Plan& plan) {
   return table.render();
 }
 
-std::string utilization_table(const planning::Plan& plan) {
+std::string utilization_table(const planner::Plan& plan) {
   constexpr std::size_t kRows = 50;
   Table table({"NODE", "CPU", "", "MEMORY", "PODS"});
   std::size_t left_out = 0;
@@ -136,7 +136,7 @@ std::string utilization_table(const planning::Plan& plan) {
       ++left_out;
       continue;
     }
-    table.add_row({reporting::plain_text(node.node), percent_change(node.cpu),
+    table.add_row({report::plain_text(node.node), percent_change(node.cpu),
                    bar(share(node.cpu.after, node.cpu.allocatable), 20), percent_change(node.memory),
                    pods_of(node.pods)});
   }
@@ -145,7 +145,7 @@ std::string utilization_table(const planning::Plan& plan) {
   return text;
 }
 
-void print_counts(const planning::Plan& plan) {
+void print_counts(const planner::Plan& plan) {
   if (plan.refused.empty()) return;
   std::int64_t total = 0;
   for (const api::ReasonCount& refused : plan.refused) total += refused.count;
@@ -161,7 +161,7 @@ void print_counts(const planning::Plan& plan) {
   }
 }
 
-void print_warning(const std::string& text) { print_out("Warning: {}\n", reporting::plain_text(text)); }
+void print_warning(const std::string& text) { print_out("Warning: {}\n", report::plain_text(text)); }
 
 void print_problems(const scheduling::InputProblems& problems) {
   constexpr std::size_t kRows = 10;
@@ -179,37 +179,37 @@ std::string skipped_line(const Dump& dump) {
   std::string text;
   std::size_t shown = 0;
   for (const auto& [kind, count] : dump.skipped) {
-    if (++shown <= kMax) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, reporting::plain_text(kind));
+    if (++shown <= kMax) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, report::plain_text(kind));
   }
   if (shown > kMax)
-    text += fmt::format(" and {} more", reporting::plural(static_cast<std::int64_t>(shown - kMax), "kind"));
+    text += fmt::format(" and {} more", report::plural(static_cast<std::int64_t>(shown - kMax), "kind"));
   if (dump.skipped_files > 0)
     text += fmt::format("{}{} without Kubernetes objects that are read", text.empty() ? "" : ", ",
-                        reporting::plural(dump.skipped_files, "file"));
+                        report::plural(dump.skipped_files, "file"));
   return fmt::format("(passed over, not needed for planning: {})\n", text);
 }
 
 }  // namespace
 
-void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
+void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planner::Plan& plan,
                   const scheduling::InputProblems& problems, const PlanRemarks& remarks, base::TimePoint now) {
   print_out("Policy {} at {}: {}, {} looked at, {} to move. Nothing was touched.\n",
-            reporting::plain_text(policy.meta.name), base::format_time(now), reporting::plural(plan.nodes, "node"),
-            reporting::plural(plan.pods, "pod"), plan.moves.size());
-  print_out("(now is {})\n", reporting::plain_text(remarks.now_source));
+            report::plain_text(policy.meta.name), base::format_time(now), report::plural(plan.nodes, "node"),
+            report::plural(plan.pods, "pod"), plan.moves.size());
+  print_out("(now is {})\n", report::plain_text(remarks.now_source));
   write_out(skipped_line(dump));
   if (!remarks.caveats.empty()) print_warning(remarks.caveats);
   for (const api::FieldErrors& list : {plan.errors, plan.warnings, plan.notes}) {
     for (const api::FieldError& error : list) print_warning(error.to_string());
   }
-  for (const planning::StrategyResult& result : plan.strategies) {
+  for (const planner::StrategyResult& result : plan.strategies) {
     if (!result.problem.empty()) print_warning(result.strategy + ": " + result.problem);
   }
   print_problems(problems);
   write_out(remarks.picture);
   if (!plan.moves.empty()) print_out("\nMOVES\n{}", moves_table(plan, remarks.ended_pods, remarks.is_wide));
   if (!plan.balance.empty()) print_out("\nBALANCE, before → after\n{}", balance_table(plan));
-  for (const planning::StrategyResult& result : plan.strategies) {
+  for (const planner::StrategyResult& result : plan.strategies) {
     print_emptying(result);
     print_classes(result);
   }

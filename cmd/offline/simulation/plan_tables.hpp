@@ -22,7 +22,7 @@ struct PlanRemarks {
 
 /// Prints a human-readable plan to standard output: skipped objects and problems of the input, moves, balance, freed
 /// nodes, refusals and utilization. Escapes control characters in names and messages from the cluster.
-void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planning::Plan& plan,
+void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planner::Plan& plan,
                   const scheduling::InputProblems& problems, const PlanRemarks& remarks, base::TimePoint now);
 
 }  // namespace cmd

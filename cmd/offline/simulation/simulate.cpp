@@ -29,7 +29,7 @@ namespace cmd {
 namespace {
 
 /// Warns if strategies need measured usage but none is given, or if it is given but unused.
-std::string usage_warning(const SimulateOptions& options, const planning::PlanSpec& spec) {
+std::string usage_warning(const SimulateOptions& options, const planner::PlanSpec& spec) {
   const bool is_needed = !spec.strategy_specs.usage_needs().empty();
   if (options.usage.empty() == !is_needed) return {};
   return is_needed ? "the policy goes by measured usage: give it with --usage FILE or --usage live"
@@ -45,15 +45,15 @@ std::string gain_by_hints(const strategies::EmptyingReport& without, const strat
 
 /// If a strategy frees fewer nodes than its bound without placement hints, plans once more with hints and notes the
 /// gain. This may double the run time.
-void note_gain_by_hints(planning::PlanInput input, planning::Plan& plan) {
-  const auto is_short = [](const planning::StrategyResult& each) {
+void note_gain_by_hints(planner::PlanInput input, planner::Plan& plan) {
+  const auto is_short = [](const planner::StrategyResult& each) {
     return each.emptying && each.problem.empty() && each.emptying->freed < each.emptying->bound;
   };
   if (input.options.placement_hints || std::ranges::none_of(plan.strategies, is_short)) return;
   input.options.placement_hints = true;
-  const planning::Plan hinted = planning::plan_cycle(input);
+  const planner::Plan hinted = planner::plan_cycle(input);
   for (std::size_t i = 0; i < plan.strategies.size() && i < hinted.strategies.size(); ++i) {
-    const planning::StrategyResult& other = hinted.strategies[i];
+    const planner::StrategyResult& other = hinted.strategies[i];
     if (!is_short(plan.strategies[i]) || !other.emptying) continue;
     std::string& note = plan.strategies[i].emptying->note;
     note += (note.empty() ? "" : "; ") +
@@ -94,8 +94,8 @@ base::Result<Question> read_question(const SimulateOptions& options) {
 constexpr std::size_t kMaxNodeRows = 200;
 
 /// Returns the plan options that the operator would use, as far as they are known.
-planning::PlanOptions as_operator(const SimulateOptions& options, const api::DeschedulerPolicy& policy) {
-  planning::PlanOptions as_operator;
+planner::PlanOptions as_operator(const SimulateOptions& options, const api::DeschedulerPolicy& policy) {
+  planner::PlanOptions as_operator;
   as_operator.spend_pdbs = false;
   as_operator.max_node_rows = kMaxNodeRows;
   if (policy.spec.mode != api::PolicyMode::kManual) as_operator.taint_value = api::soft_taint_value(policy.meta.name);
@@ -112,29 +112,29 @@ planning::PlanOptions as_operator(const SimulateOptions& options, const api::Des
 /// Input of the report, in addition to the Question.
 struct Answer {
   const scheduling::ClusterSnapshot& snapshot;
-  planning::EvacuatingPods pods;
+  planner::EvacuatingPods pods;
   UsageAnswers measured;
-  planning::Plan plan;
+  planner::Plan plan;
   std::string caveats;
 };
 
-void make_plan(const SimulateOptions& options, const Question& question, const planning::PlanSpec& spec,
+void make_plan(const SimulateOptions& options, const Question& question, const planner::PlanSpec& spec,
                Answer& answer) {
   const api::DeschedulerPolicy& policy = question.policy;
   strategies::RestartHistory restarts;
   restarts.restore(policy.status.restarts, question.now.time);
-  planning::PlanInput input{.spec = spec,
-                            .cluster = answer.snapshot,
-                            .leaving = answer.pods.leaving,
-                            .now = question.now.time,
-                            .options = as_operator(options, policy),
-                            .cooling = std::move(answer.pods.cooling),
-                            .restarts = &restarts,
-                            .usage = answer.measured.figures,
-                            .server_minor = scheduling::minor_version(options.scheduler_version),
-                            .may_time_out = policy.spec.mode == api::PolicyMode::kAutomatic};
+  planner::PlanInput input{.spec = spec,
+                           .cluster = answer.snapshot,
+                           .leaving = answer.pods.leaving,
+                           .now = question.now.time,
+                           .options = as_operator(options, policy),
+                           .cooling = std::move(answer.pods.cooling),
+                           .restarts = &restarts,
+                           .usage = answer.measured.figures,
+                           .server_minor = scheduling::minor_version(options.scheduler_version),
+                           .may_time_out = policy.spec.mode == api::PolicyMode::kAutomatic};
   if (policy.status.observed_generation == policy.meta.generation) input.rounds = policy.status.rounds;
-  answer.plan = planning::plan_cycle(input);
+  answer.plan = planner::plan_cycle(input);
   note_gain_by_hints(std::move(input), answer.plan);
 }
 
@@ -147,11 +147,11 @@ std::set<std::string> ended_pods(const scheduling::ClusterSnapshot& cluster) {
 }
 
 void print_for_people(const SimulateOptions& options, const Question& question, const Answer& answer,
-                      const reporting::Report& report) {
+                      const report::Report& report) {
   const bool is_wide = options.output == "wide";
   print_tables(question.policy, question.dump, answer.plan, answer.snapshot.problems(),
                {.caveats = answer.caveats,
-                .picture = is_wide ? reporting::block_picture(report, process_block_style()) : "",
+                .picture = is_wide ? report::block_picture(report, process_block_style()) : "",
                 .now_source = question.now.source,
                 .ended_pods = ended_pods(answer.snapshot),
                 .is_wide = is_wide},
@@ -171,12 +171,12 @@ void print_for_programs(const SimulateOptions& options, const Question& question
 }
 
 base::Status report_on(const SimulateOptions& options, const Question& question, const Answer& answer) {
-  const reporting::Report report = reporting::make_report({.policy = question.policy.meta.name,
-                                                           .now = question.now.time,
-                                                           .plan = answer.plan,
-                                                           .cluster = answer.snapshot,
-                                                           .leaving = answer.pods.leaving,
-                                                           .warnings = {answer.caveats}});
+  const report::Report report = report::make_report({.policy = question.policy.meta.name,
+                                                     .now = question.now.time,
+                                                     .plan = answer.plan,
+                                                     .cluster = answer.snapshot,
+                                                     .leaving = answer.pods.leaving,
+                                                     .warnings = {answer.caveats}});
   if (const auto written = write_reports(report, options.reports); !written) return written.error();
   if (options.output == "table" || options.output == "wide") {
     print_for_people(options, question, answer, report);
@@ -193,12 +193,12 @@ base::Status simulate(const SimulateOptions& options) {
   std::string caveats = caveats_of(question->dump);
   const scheduling::ClusterSnapshot snapshot(std::move(question->dump.objects),
                                              scheduling::quantities_of(policy.spec.compatibility));
-  const planning::PlanSpec spec(policy.spec);
+  const planner::PlanSpec spec(policy.spec);
   const auto measured = measured_usage(options.usage, policy.spec, spec, snapshot, question->now.time);
   if (!measured) return measured.error();
   if (const std::string unmeasured = usage_warning(options, spec); !unmeasured.empty())
     caveats += (caveats.empty() ? "" : "; ") + unmeasured;
-  planning::EvacuatingPods pods(policy.meta.name, policy.spec.mode);
+  planner::EvacuatingPods pods(policy.meta.name, policy.spec.mode);
   for (const api::Evacuation& each : question->dump.evacuations) pods.add(each);
   Answer answer{snapshot, std::move(pods), *measured, {}, std::move(caveats)};
   make_plan(options, *question, spec, answer);
@@ -209,7 +209,7 @@ base::Status simulate(const SimulateOptions& options) {
 
 int run_simulate(const SimulateOptions& options) {
   if (const auto done = simulate(options); !done) {
-    print_err("evacuator simulate: {}\n", reporting::plain_text(done.error().message));
+    print_err("evacuator simulate: {}\n", report::plain_text(done.error().message));
     return 1;
   }
   return 0;

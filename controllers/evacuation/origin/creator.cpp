@@ -27,7 +27,7 @@ bool is_texts(const Json& value) {
 
 bool is_extra(const Json& value) { return value.is_object() && std::ranges::all_of(value, is_texts); }
 
-std::string mac_of(const Json& subject, const NewObject& object, const signing::Key& key, std::int64_t time) {
+std::string mac_of(const Json& subject, const NewObject& object, const crypto::Key& key, std::int64_t time) {
   return key.sign(kCreatorPurpose, {object.kind, object.ns, object.name, object.name_prefix, object.spec_hash,
                                     api::to_json_text(subject), std::to_string(time)});
 }
@@ -65,13 +65,13 @@ std::array<std::string, 4> possible_hashes(const api::Evacuation& evacuation) {
   return hashes;
 }
 
-bool is_signed(const api::Evacuation& evacuation, const Record& record, const signing::Key& key) {
+bool is_signed(const api::Evacuation& evacuation, const Record& record, const crypto::Key& key) {
   const bool has_name = record.name_prefix.empty();
   if (!has_name && !evacuation.meta.name.starts_with(record.name_prefix)) return false;
   NewObject object{"Evacuation", evacuation.meta.ns, has_name ? evacuation.meta.name : "", record.name_prefix, ""};
   for (std::string& hash : possible_hashes(evacuation)) {
     object.spec_hash = std::move(hash);
-    if (signing::equal_in_constant_time(record.mac, mac_of(record.subject, object, key, record.time))) return true;
+    if (crypto::equal_in_constant_time(record.mac, mac_of(record.subject, object, key, record.time))) return true;
   }
   return false;
 }
@@ -94,7 +94,7 @@ base::Result<Json> subject_of(const Json& user_info) {
   return subject;
 }
 
-std::string creator_record(const Json& subject, const NewObject& object, const signing::Key& key, base::TimePoint now) {
+std::string creator_record(const Json& subject, const NewObject& object, const crypto::Key& key, base::TimePoint now) {
   NewObject named = object;
   if (!named.name.empty()) named.name_prefix.clear();
   const std::int64_t time = std::chrono::floor<base::seconds>(now).time_since_epoch().count();
@@ -106,12 +106,12 @@ std::string creator_record(const Json& subject, const NewObject& object, const s
   return api::to_json_text(record);
 }
 
-std::optional<Json> proven_creator(const api::Evacuation& evacuation, const signing::KeyRing& keys,
+std::optional<Json> proven_creator(const api::Evacuation& evacuation, const crypto::KeyRing& keys,
                                    OriginMemory* memory) {
   const std::string* text = evacuation.meta.annotations.find(api::well_known::kCreatorAnnotation);
   if (text == nullptr || !evacuation.spec_problem.empty()) return std::nullopt;
   auto record = parse_record(*text);
-  const signing::Key* key = record ? keys.find(record->key_id) : nullptr;
+  const crypto::Key* key = record ? keys.find(record->key_id) : nullptr;
   if (key == nullptr || !is_signed(evacuation, *record, *key)) return std::nullopt;
   const base::Duration apart = evacuation.meta.creation_timestamp - base::TimePoint(base::seconds(record->time));
   if (apart > kOriginWindow || apart < -kOriginWindow) return std::nullopt;

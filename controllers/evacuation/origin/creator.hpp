@@ -37,12 +37,12 @@ struct NewObject {
 };
 
 /// Returns the value of the annotation: JSON of `subject`, the time and a signature.
-std::string creator_record(const api::Json& subject, const NewObject& object, const signing::Key& key,
+std::string creator_record(const api::Json& subject, const NewObject& object, const crypto::Key& key,
                            base::TimePoint now);
 
 /// Returns the subject of a record that the operator signed for this Evacuation with its current spec, within
 /// kOriginWindow of its creation. Returns nullopt if the creator cannot be proven. For `memory` see prove_origin().
-std::optional<api::Json> proven_creator(const api::Evacuation& evacuation, const signing::KeyRing& keys,
+std::optional<api::Json> proven_creator(const api::Evacuation& evacuation, const crypto::KeyRing& keys,
                                         OriginMemory* memory = nullptr);
 
 }  // namespace controllers

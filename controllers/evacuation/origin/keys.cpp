@@ -19,12 +19,12 @@ constexpr std::string_view kCurrent = "current";
 constexpr std::string_view kPrevious = "previous";
 
 /// Decodes data.<name> of a Secret. Returns nullopt if it is missing.
-base::Result<std::optional<signing::Key>> decode_key(const Json& secret, std::string_view name) {
+base::Result<std::optional<crypto::Key>> decode_key(const Json& secret, std::string_view name) {
   const Json* text = api::find_at(secret, {"data", name});
-  if (text == nullptr) return std::optional<signing::Key>();
+  if (text == nullptr) return std::optional<crypto::Key>();
   const auto bytes = text->is_string() ? base::decode_base64(text->get<std::string>()) : std::nullopt;
   if (!bytes) return base::invalid(fmt::format("data.{} is no Base64", name));
-  auto key = signing::Key::from_bytes(*bytes);
+  auto key = crypto::Key::from_bytes(*bytes);
   if (!key) return key.error().during(fmt::format("data.{}", name));
   return std::optional(*std::move(key));
 }
@@ -39,14 +39,14 @@ Json& object_at(Json& parent, const char* name) {
 class KeysInMemory final : public KeySource {
  public:
   KeysInMemory() {
-    if (auto key = signing::Key::random()) keys_ = std::make_shared<const signing::KeyRing>(signing::KeyRing{*key});
+    if (auto key = crypto::Key::random()) keys_ = std::make_shared<const crypto::KeyRing>(crypto::KeyRing{*key});
   }
   void refresh(bool) override {}
-  std::shared_ptr<const signing::KeyRing> keys() const override { return keys_; }
+  std::shared_ptr<const crypto::KeyRing> keys() const override { return keys_; }
   std::string problem() const override { return keys_ ? "" : "no random numbers for a signing key"; }
 
  private:
-  std::shared_ptr<const signing::KeyRing> keys_;
+  std::shared_ptr<const crypto::KeyRing> keys_;
 };
 
 }  // namespace
@@ -121,7 +121,7 @@ base::Status SecretKeys::look(bool leads) {
 /// Another replica may create the Secret first; the next refresh then reads its keys. If the Secret was deleted,
 /// signatures of the known key stay valid.
 base::Status SecretKeys::make() {
-  const auto key = signing::Key::random();
+  const auto key = crypto::Key::random();
   if (!key) return key.error();
   const auto known = keys();
   const SecretContent content{{*key, known ? std::optional(known->current) : std::nullopt}, clock_.now()};
@@ -133,7 +133,7 @@ base::Status SecretKeys::make() {
 
 /// The update is guarded by the resourceVersion that was read.
 base::Status SecretKeys::rotate(const Json& secret, const SecretContent& old) {
-  const auto key = signing::Key::random();
+  const auto key = crypto::Key::random();
   if (!key) return key.error();
   const SecretContent next{{*key, old.keys.current}, clock_.now()};
   const auto written =
@@ -148,7 +148,7 @@ base::Status SecretKeys::rotate(const Json& secret, const SecretContent& old) {
 
 base::Status SecretKeys::take(const SecretContent& content) {
   const std::scoped_lock lock(mutex_);
-  if (!keys_ || *keys_ != content.keys) keys_ = std::make_shared<const signing::KeyRing>(content.keys);
+  if (!keys_ || *keys_ != content.keys) keys_ = std::make_shared<const crypto::KeyRing>(content.keys);
   return base::Done{};
 }
 
@@ -167,7 +167,7 @@ void SecretKeys::conclude(const base::Status& looked, bool leads) {
   log_.error("there are no signing keys: policies evacuate nothing without them", {kv("problem", problem)});
 }
 
-std::shared_ptr<const signing::KeyRing> SecretKeys::keys() const {
+std::shared_ptr<const crypto::KeyRing> SecretKeys::keys() const {
   const std::scoped_lock lock(mutex_);
   return keys_;
 }

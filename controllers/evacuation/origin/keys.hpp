@@ -23,7 +23,7 @@ class KeySource {
   /// otherwise only reads them. May call the API server.
   virtual void refresh(bool leads) = 0;
   /// Returns nullptr if no keys are available (yet). Nothing can then be signed or verified.
-  virtual std::shared_ptr<const signing::KeyRing> keys() const = 0;
+  virtual std::shared_ptr<const crypto::KeyRing> keys() const = 0;
   /// Reason why no keys are available or the last refresh failed. Empty if the keys are up to date.
   virtual std::string problem() const = 0;
 };
@@ -44,7 +44,7 @@ inline constexpr std::string_view kRotatedAtAnnotation = "evacuator.dev/rotated-
 
 /// Decoded contents of the signing Secret.
 struct SecretContent {
-  signing::KeyRing keys;
+  crypto::KeyRing keys;
   std::optional<base::TimePoint> rotated_at;
 };
 /// An error names the part that is invalid.
@@ -63,7 +63,7 @@ class SecretKeys final : public KeySource {
              const base::Clock* steady = nullptr);
 
   void refresh(bool leads) override;
-  std::shared_ptr<const signing::KeyRing> keys() const override;
+  std::shared_ptr<const crypto::KeyRing> keys() const override;
   std::string problem() const override;
 
   /// Interval between two reads of the Secret, which bounds the delay until an external change is noticed; and the
@@ -90,7 +90,7 @@ class SecretKeys final : public KeySource {
   bool led_ = false;
 
   mutable std::mutex mutex_;  ///< guards the members below
-  std::shared_ptr<const signing::KeyRing> keys_;
+  std::shared_ptr<const crypto::KeyRing> keys_;
   std::string problem_;
 };
 

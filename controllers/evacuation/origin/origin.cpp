@@ -58,15 +58,15 @@ std::string_view owning_policy(const api::ObjectMeta& meta) {
 }
 
 std::string mac_of(const api::Evacuation& evacuation, std::string_view hash, std::int32_t priority,
-                   const signing::Key& key, std::string_view time) {
+                   const crypto::Key& key, std::string_view time) {
   return key.sign(kPurpose, {evacuation.meta.ns, evacuation.meta.name, evacuation.spec.pod_ref.uid.value,
                              owning_policy(evacuation.meta), hash, std::to_string(priority),
                              evacuation.meta.annotations.value(api::well_known::kPredictedTargetAnnotation), time});
 }
 
-bool fits(const api::Evacuation& evacuation, std::int32_t priority, const OriginValue& value, const signing::Key& key) {
+bool fits(const api::Evacuation& evacuation, std::int32_t priority, const OriginValue& value, const crypto::Key& key) {
   const auto has = [&](const api::EvacuationSpec& spec) {
-    return signing::equal_in_constant_time(value.mac, mac_of(evacuation, spec_hash(spec), priority, key, value.time));
+    return crypto::equal_in_constant_time(value.mac, mac_of(evacuation, spec_hash(spec), priority, key, value.time));
   };
   if (has(evacuation.spec)) return true;
   if (evacuation.spec.node_name.empty()) return false;
@@ -79,7 +79,7 @@ bool fits(const api::Evacuation& evacuation, std::int32_t priority, const Origin
 /// fills in, and a change of the priority. status.signed_priority records the signed priority; the signature verifies
 /// it. Returns nullopt if the signature belongs to another object.
 std::optional<std::int32_t> signed_priority(const api::Evacuation& evacuation, const OriginValue& value,
-                                            const signing::Key& key) {
+                                            const crypto::Key& key) {
   if (fits(evacuation, evacuation.spec.priority, value, key)) return evacuation.spec.priority;
   const auto& stored = evacuation.status.signed_priority;
   return stored && fits(evacuation, *stored, value, key) ? stored : std::nullopt;
@@ -97,7 +97,7 @@ api::Condition origin_condition(const api::Evacuation& evacuation, bool holds, a
 
 }  // namespace
 
-api::Evacuation with_origin(api::Evacuation evacuation, const signing::Key& key, base::TimePoint now) {
+api::Evacuation with_origin(api::Evacuation evacuation, const crypto::Key& key, base::TimePoint now) {
   const std::string time = std::to_string(std::chrono::floor<base::seconds>(now).time_since_epoch().count());
   evacuation.meta.annotations = evacuation.meta.annotations.with(
       api::well_known::kOriginAnnotation,
@@ -106,13 +106,13 @@ api::Evacuation with_origin(api::Evacuation evacuation, const signing::Key& key,
   return evacuation;
 }
 
-OriginProof prove_origin(const api::Evacuation& evacuation, const signing::KeyRing& keys, OriginMemory* memory) {
+OriginProof prove_origin(const api::Evacuation& evacuation, const crypto::KeyRing& keys, OriginMemory* memory) {
   const std::string* text = evacuation.meta.annotations.find(api::well_known::kOriginAnnotation);
   if (text == nullptr) return OriginProof::kNone;
   const auto value = parse_origin(*text);
   const auto time = value ? time_of(value->time) : std::nullopt;
   if (!time || evacuation.spec.pod_ref.uid.empty()) return OriginProof::kMalformed;
-  const signing::Key* key = keys.find(value->key_id);
+  const crypto::Key* key = keys.find(value->key_id);
   if (key == nullptr) return OriginProof::kUnknownKey;
   const auto priority =
       evacuation.spec_problem.empty() ? signed_priority(evacuation, *value, *key) : std::optional<std::int32_t>();
@@ -168,7 +168,7 @@ bool is_as_proved(const api::Evacuation& evacuation, const OriginMemory::Proved&
 }
 
 /// Verifies the signature behind a stored OriginVerified=True. Removes the condition if there is no key to decide.
-void prove_again(api::Evacuation& evacuation, const signing::KeyRing* keys, OriginMemory& memory) {
+void prove_again(api::Evacuation& evacuation, const crypto::KeyRing* keys, OriginMemory& memory) {
   const auto proved = memory.proved(evacuation.meta.uid);
   if (proved && is_as_proved(evacuation, *proved)) return keep_signed_priority(evacuation, proved->priority);
   const OriginProof proof = keys ? prove_origin(evacuation, *keys, &memory) : OriginProof::kUnknownKey;
@@ -183,7 +183,7 @@ void prove_again(api::Evacuation& evacuation, const signing::KeyRing* keys, Orig
 
 }  // namespace
 
-void settle_origin(api::Evacuation& evacuation, const signing::KeyRing* keys, OriginMemory* memory) {
+void settle_origin(api::Evacuation& evacuation, const crypto::KeyRing* keys, OriginMemory* memory) {
   if (origin_is_open(evacuation)) {
     if (keys == nullptr || prove_origin(evacuation, *keys, memory) != OriginProof::kSigned) return;
     return mark_as_made_here(evacuation);

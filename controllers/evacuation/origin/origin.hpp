@@ -21,7 +21,7 @@ inline constexpr base::seconds kOriginWindow{60};
 inline constexpr base::seconds kMaxClockSkew{30};
 
 /// Adds annotation evacuator.dev/origin. REQUIRES: `evacuation` is complete as it will be sent, and podRef.uid is set.
-api::Evacuation with_origin(api::Evacuation evacuation, const signing::Key& key, base::TimePoint now);
+api::Evacuation with_origin(api::Evacuation evacuation, const crypto::Key& key, base::TimePoint now);
 
 /// What the annotation of an object proves.
 enum class OriginProof {
@@ -33,7 +33,7 @@ enum class OriginProof {
   kOtherTime,    ///< signed more than kOriginWindow before or after the creation
 };
 /// With `memory`, a signature that was first seen on another object yields kOtherObject. nullptr skips that check.
-OriginProof prove_origin(const api::Evacuation& evacuation, const signing::KeyRing& keys,
+OriginProof prove_origin(const api::Evacuation& evacuation, const crypto::KeyRing& keys,
                          OriginMemory* memory = nullptr);
 /// Human-readable text for the message of the condition.
 std::string_view to_string(OriginProof proof);
@@ -46,7 +46,7 @@ std::string_view to_string(OriginProof proof);
 /// * Condition True, but not proven by this process: verifies the signature again, because any writer of a status can
 ///   set the condition. Sets it to False if the signature is invalid; removes it if there are no keys.
 /// `keys` is nullptr while no keys are available. With `memory` nullptr a stored True is trusted.
-void settle_origin(api::Evacuation& evacuation, const signing::KeyRing* keys, OriginMemory* memory = nullptr);
+void settle_origin(api::Evacuation& evacuation, const crypto::KeyRing* keys, OriginMemory* memory = nullptr);
 
 /// Sets OriginVerified=True in memory for an object that the operator created or is about to create. REQUIRES:
 /// origin_is_open().

@@ -67,7 +67,7 @@ std::string hash_anew(const api::EvacuationSpec& spec) {
   static const Json kUsual = api::encode_spec({});
   Json fixed = differing_part(api::encode_spec(spec), kUsual);
   for (const char* mutable_field : {"suspend", "priority", "cancel"}) fixed.erase(mutable_field);
-  return std::string(kForm) + signing::sha256(api::to_json_text(fixed));
+  return std::string(kForm) + crypto::sha256(api::to_json_text(fixed));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ using Moves = std::span<const api::PlannedMove>;
 std::vector<Moves> moves_by_strategy(const CycleOutcome& outcome) {
   std::vector<Moves> parts;
   Moves rest = outcome.moves;
-  for (const planning::StrategyResult& each : outcome.strategies) {
+  for (const planner::StrategyResult& each : outcome.strategies) {
     const auto own = std::min(rest.size(), static_cast<std::size_t>(each.nominated));
     parts.push_back(rest.first(own));
     rest = rest.subspan(own);
@@ -37,7 +37,7 @@ using Comparison = bool (*)(std::string_view strategy, Moves before, Moves now);
 bool compare(Comparison comparison, const api::BalanceRow& row, Moves before, const CycleOutcome& outcome) {
   const std::vector<Moves> parts = moves_by_strategy(outcome);
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    const planning::StrategyResult& strategy = outcome.strategies[i];
+    const planner::StrategyResult& strategy = outcome.strategies[i];
     if (strategy.row == row.strategy) return comparison(strategy.strategy, before, parts[i]);
   }
   return false;
@@ -45,12 +45,12 @@ bool compare(Comparison comparison, const api::BalanceRow& row, Moves before, co
 
 /// For nodes in use always true, because they change by themselves less often than load does.
 bool repeats(const api::BalanceRow& row, Moves before, const CycleOutcome& outcome) {
-  if (row.resource == planning::kNodesInUse) return true;
-  return compare(planning::is_of_counts(row) ? planning::moves_again : planning::relieves_again, row, before, outcome);
+  if (row.resource == planner::kNodesInUse) return true;
+  return compare(planner::is_of_counts(row) ? planner::moves_again : planner::relieves_again, row, before, outcome);
 }
 
 bool has_moves(const api::BalanceRow& row, const CycleOutcome& outcome) {
-  return std::ranges::any_of(outcome.strategies, [&](const planning::StrategyResult& each) {
+  return std::ranges::any_of(outcome.strategies, [&](const planner::StrategyResult& each) {
     return each.row == row.strategy && each.nominated > 0;
   });
 }
@@ -59,7 +59,7 @@ void take_out(const std::set<std::string>& stopped, CycleOutcome& outcome) {
   const std::vector<Moves> parts = moves_by_strategy(outcome);
   std::vector<api::PlannedMove> kept;
   for (std::size_t i = 0; i < parts.size(); ++i) {
-    planning::StrategyResult& strategy = outcome.strategies[i];
+    planner::StrategyResult& strategy = outcome.strategies[i];
     if (!stopped.contains(strategy.row)) {
       kept.insert(kept.end(), parts[i].begin(), parts[i].end());
       continue;
@@ -83,10 +83,10 @@ const api::BalanceRow* find_row(const std::vector<api::BalanceRow>& rows, const 
 std::set<std::string> stopped_strategies(const std::vector<api::BalanceRow>& rows) {
   std::set<std::string> stopped;
   for (const api::BalanceRow& row : rows) {
-    if (!planning::may_balance(row)) stopped.insert(row.strategy);
+    if (!planner::may_balance(row)) stopped.insert(row.strategy);
   }
   for (const api::BalanceRow& row : rows) {
-    if (row.state == planning::kImproving) stopped.erase(row.strategy);
+    if (row.state == planner::kImproving) stopped.erase(row.strategy);
   }
   return stopped;
 }
@@ -100,9 +100,9 @@ std::string describe_counts(const api::BalanceRow& row) {
 }
 
 std::string describe(const api::BalanceRow& row) {
-  if (row.resource == planning::kNodesInUse)
+  if (row.resource == planner::kNodesInUse)
     return fmt::format("{}: {:.1f} % of the nodes are in use", row.strategy, row.before.deviation);
-  if (planning::is_of_counts(row)) return describe_counts(row);
+  if (planner::is_of_counts(row)) return describe_counts(row);
   return fmt::format("{}: {} deviates by {:.1f} points between nodes, the highest is {:.2f} of the mean", row.strategy,
                      row.resource, row.before.deviation, row.before.peak_to_mean);
 }
@@ -118,7 +118,7 @@ std::string joined(const std::vector<api::BalanceRow>& rows,
 
 /// A plan in waves frees its nodes with the last wave. Until then it cannot be judged, as long as it makes progress.
 bool is_in_the_middle(const api::BalanceRow& row, const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
-  return row.resource == planning::kNodesInUse && outcome.summary.waves > 0 &&
+  return row.resource == planner::kNodesInUse && outcome.summary.waves > 0 &&
          outcome.summary.waves < policy.status.last_cycle->waves;
 }
 
@@ -129,16 +129,16 @@ void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome, 
   const bool is_same_spec = before.observed_generation == policy.meta.generation;
   const bool acted = is_same_spec && before.last_cycle && before.last_cycle->created > 0;
   for (api::BalanceRow& row : outcome.balance) {
-    const planning::BalanceCycle cycle{row,
-                                       is_same_spec ? find_row(before.balance, row) : nullptr,
-                                       acted,
-                                       acted && compare(planning::moves_back, row, before.plan, outcome),
-                                       acted && repeats(row, before.plan, outcome),
-                                       has_moves(row, outcome)};
+    const planner::BalanceCycle cycle{row,
+                                      is_same_spec ? find_row(before.balance, row) : nullptr,
+                                      acted,
+                                      acted && compare(planner::moves_back, row, before.plan, outcome),
+                                      acted && repeats(row, before.plan, outcome),
+                                      has_moves(row, outcome)};
     if (continues && cycle.previous != nullptr && is_in_the_middle(row, policy, outcome))
       row = *cycle.previous;
     else
-      row = planning::next_balance_row(cycle, policy.spec.convergence);
+      row = planner::next_balance_row(cycle, policy.spec.convergence);
   }
   if (const auto stopped = stopped_strategies(outcome.balance); !stopped.empty()) take_out(stopped, outcome);
 }
@@ -150,10 +150,10 @@ void set_converged_condition(api::DeschedulerPolicyStatus& status, std::int64_t 
       std::string(to_string(api::ConditionType::kConverged)), api::ConditionStatus::kFalse, "", "", generation, {}};
   if (!stopped.empty()) {
     const auto is_stopped = [&](const api::BalanceRow& row) {
-      return stopped.contains(row.strategy) && !planning::may_balance(row);
+      return stopped.contains(row.strategy) && !planner::may_balance(row);
     };
     const auto first = std::ranges::find_if(status.balance, is_stopped);
-    const bool oscillates = first->state == planning::kOscillating;
+    const bool oscillates = first->state == planner::kOscillating;
     condition.reason = to_string(oscillates ? api::Reason::kOscillating : api::Reason::kNoProgress);
     condition.message = "moving does not help, so it has stopped: " + joined(status.balance, is_stopped);
   } else if (!status.balance.empty() && !moves && status.active == 0) {

@@ -26,7 +26,7 @@ constexpr base::minutes kMaxPlanningTime{3};
 constexpr base::seconds kHeartbeat{1};
 
 /// Pods whose VM, name or workload was evacuated so lately that this policy excludes them.
-void add_cooling(std::vector<planning::PodIdentity>& cooling, const scheduling::ClusterSnapshot& snapshot,
+void add_cooling(std::vector<planner::PodIdentity>& cooling, const scheduling::ClusterSnapshot& snapshot,
                  const CooldownLedger& cooldowns, const std::string& policy, base::TimePoint now) {
   if (cooldowns.empty()) return;
   for (const scheduling::PodIndex index : snapshot.pods()) {
@@ -61,7 +61,7 @@ void CyclePlanner::look_at_hints(const api::DeschedulerPolicy& policy,
   if (deps_.steering.hints_in_force) resting_hints_.look(policy.meta.uid, evacuations, policy.status.plan, now);
 }
 
-base::Result<CycleOutcome> CyclePlanner::plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+base::Result<CycleOutcome> CyclePlanner::plan(const api::DeschedulerPolicy& policy, const planner::PlanSpec& spec,
                                               const CycleTerms& terms) {
   const std::string& name = policy.meta.name;
   const Cycle cycle{policy, spec, terms, deps_.traces.of(name), searches(spec.strategy_specs)};
@@ -89,7 +89,7 @@ CyclePlanner::Collected CyclePlanner::collect(const scheduling::ClusterSnapshot&
   const auto& [policy, spec, terms, trace, searches] = cycle;
   const std::string& name = policy.meta.name;
   const auto evacuations = deps_.caches.evacuations.list();
-  planning::EvacuatingPods pods(name, policy.spec.mode);
+  planner::EvacuatingPods pods(name, policy.spec.mode);
   for (const auto& evacuation : evacuations) pods.add(*evacuation);
   add_cooling(pods.cooling, snapshot, deps_.measured.cooldowns, name, terms.now);
   restarts_.restore(policy.status.restarts, terms.now);  // what an earlier leader saw
@@ -107,7 +107,7 @@ CyclePlanner::Collected CyclePlanner::collect(const scheduling::ClusterSnapshot&
                       .figures = deps_.measured.usage ? deps_.measured.usage(name) : UsageFigures{},
                       .problems = {},
                       .hints_rest = {}};
-  planning::PlanInput& input = collected.input;
+  planner::PlanInput& input = collected.input;
   for (ForbiddenNamespace& each : forbidden_namespaces(evacuations, terms.now)) {
     input.forbidden.push_back(std::move(each.ns));
     collected.problems.push_back(std::move(each.problem));
@@ -125,14 +125,14 @@ CyclePlanner::Collected CyclePlanner::collect(const scheduling::ClusterSnapshot&
   return collected;
 }
 
-void CyclePlanner::add_taints(planning::PlanOptions& options, const Cycle& cycle) const {
+void CyclePlanner::add_taints(planner::PlanOptions& options, const Cycle& cycle) const {
   if (!deps_.taints.may_plan_with(cycle.policy)) return;
   options.taint_value = api::soft_taint_value(cycle.policy.meta.name);
   options.pledged = deps_.taints.pledged(cycle.policy.meta.name, cycle.spec, cycle.terms.now);
 }
 
 /// Heartbeats, cancellation, time limit and threads of the plan.
-void CyclePlanner::add_progress(planning::PlanOptions& options, const Cycle& cycle) const {
+void CyclePlanner::add_progress(planner::PlanOptions& options, const Cycle& cycle) const {
   const base::TimePoint begin = deps_.clocks.steady.now();  // of this plan: a cycle may make two
   options.elapsed = [&steady = deps_.clocks.steady, begin] { return steady.now() - begin; };
   options.is_cancelled = [this, &policy = cycle.policy, progress = deps_.policy_lock.progress()] {

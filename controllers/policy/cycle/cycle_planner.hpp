@@ -67,7 +67,7 @@ class CyclePlanner {
   /// Plans, and places the soft taints that the plan relies on if it may move; if they cannot be written, plans again
   /// without them. Removes the moves of stopped strategies, and of a continued plan without progress. Returns
   /// kCancelled if the plan is obsolete.
-  base::Result<CycleOutcome> plan(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+  base::Result<CycleOutcome> plan(const api::DeschedulerPolicy& policy, const planner::PlanSpec& spec,
                                   const CycleTerms& terms);
   /// Restart history for the next leader, if a strategy counts restarts within a time.
   std::vector<api::RestartRecord> remembered_restarts(const strategies::StrategySpecs& specs) const;
@@ -78,7 +78,7 @@ class CyclePlanner {
   /// Cycle of one policy.
   struct Cycle {
     const api::DeschedulerPolicy& policy;
-    const planning::PlanSpec& spec;
+    const planner::PlanSpec& spec;
     const CycleTerms& terms;
     CycleTrace* trace;  ///< nullptr: it is not traced
     bool searches;      ///< the plan may take long: other policies reconcile meanwhile
@@ -86,7 +86,7 @@ class CyclePlanner {
 
   /// Everything that a plan depends on, and what the status reports of it beside the plan.
   struct Collected {
-    planning::PlanInput input;
+    planner::PlanInput input;
     UsageFigures figures;
     std::vector<std::string> problems;  ///< of namespaces in which the API server forbids evictions
     std::string hints_rest;             ///< why no hints are given although the webhook is in force; empty: they are
@@ -96,8 +96,8 @@ class CyclePlanner {
   /// A search works on a snapshot of its own, put into `own`: other policies update the cached one meanwhile.
   const scheduling::ClusterSnapshot& take_snapshot(const Cycle& cycle, std::optional<scheduling::ClusterSnapshot>& own);
   Collected collect(const scheduling::ClusterSnapshot& snapshot, const Cycle& cycle);
-  void add_taints(planning::PlanOptions& options, const Cycle& cycle) const;
-  void add_progress(planning::PlanOptions& options, const Cycle& cycle) const;
+  void add_taints(planner::PlanOptions& options, const Cycle& cycle) const;
+  void add_progress(planner::PlanOptions& options, const Cycle& cycle) const;
   CycleOutcome make(Collected& collected, const Cycle& cycle) const;
   base::Result<CycleOutcome> judge(CycleOutcome outcome, const Cycle& cycle) const;
   void add_remarks(CycleOutcome& outcome, const std::string& policy) const;

@@ -47,7 +47,7 @@ void EvacuationCreator::create(const api::DeschedulerPolicy& policy, CycleOutcom
 }
 
 /// Creates in the order of the plan, except for the few that run concurrently.
-void EvacuationCreator::create_all(const api::DeschedulerPolicy& policy, const signing::Key& key,
+void EvacuationCreator::create_all(const api::DeschedulerPolicy& policy, const crypto::Key& key,
                                    CycleOutcome& outcome) {
   const auto made_now = static_cast<std::size_t>(std::ranges::count_if(outcome.moves, is_made_now));
   std::atomic<std::size_t> next = 0;
@@ -75,7 +75,7 @@ bool EvacuationCreator::is_refused(const std::string& ns, const CycleOutcome& ou
 
 /// Returns false if further creations are pointless: the server is unavailable or refuses them.
 bool EvacuationCreator::create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
-                                   const api::Evacuation& evacuation, const signing::Key& key, CycleOutcome& outcome) {
+                                   const api::Evacuation& evacuation, const crypto::Key& key, CycleOutcome& outcome) {
   remove_expired(evacuation.meta.key());
   base::TimePoint sent;
   api::Evacuation wanted;
@@ -99,8 +99,7 @@ bool EvacuationCreator::create_one(const api::DeschedulerPolicy& policy, const a
 /// Removes an expired Evacuation with the same name.
 void EvacuationCreator::remove_expired(const api::ObjectKey& key) const {
   const auto old = deps_.evacuations.get(key);
-  if (old && planning::never_began(*old))
-    static_cast<void>(deps_.client.remove(kube::kEvacuations, key, old->meta.uid));
+  if (old && planner::never_began(*old)) static_cast<void>(deps_.client.remove(kube::kEvacuations, key, old->meta.uid));
 }
 
 /// After a 429, waits for the time that the server asks for and returns whether to retry. Other creators continue.

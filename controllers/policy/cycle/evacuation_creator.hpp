@@ -53,10 +53,10 @@ class EvacuationCreator {
   void create(const api::DeschedulerPolicy& policy, CycleOutcome& outcome);
 
  private:
-  void create_all(const api::DeschedulerPolicy& policy, const signing::Key& key, CycleOutcome& outcome);
+  void create_all(const api::DeschedulerPolicy& policy, const crypto::Key& key, CycleOutcome& outcome);
   bool is_refused(const std::string& ns, const CycleOutcome& outcome);
   bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, const api::Evacuation& evacuation,
-                  const signing::Key& key, CycleOutcome& outcome);
+                  const crypto::Key& key, CycleOutcome& outcome);
   void remove_expired(const api::ObjectKey& key) const;
   bool waits_for_turn(const api::DeschedulerPolicy& policy, const base::Error& error, int tries);
   bool note_created(const api::Evacuation& wanted, const base::Result<std::string>& made, base::TimePoint sent,

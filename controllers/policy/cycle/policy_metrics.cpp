@@ -57,7 +57,7 @@ void PolicyMetrics::on_cycle(const api::DeschedulerPolicy& policy, const CycleOu
 /// One series per policy, so that no series outlives a strategy or resource that is removed from the policy.
 void PolicyMetrics::publish_imbalance(const api::DeschedulerPolicy& policy,
                                       const std::vector<api::BalanceRow>& rows) const {
-  const auto is_of_load = [](const api::BalanceRow& row) { return !planning::is_of_counts(row); };
+  const auto is_of_load = [](const api::BalanceRow& row) { return !planner::is_of_counts(row); };
   if (std::ranges::none_of(rows, is_of_load) && std::ranges::none_of(policy.status.balance, is_of_load)) return;
   double worst = std::numeric_limits<double>::quiet_NaN();
   for (const api::BalanceRow& row : rows) {

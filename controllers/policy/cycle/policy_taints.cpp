@@ -23,7 +23,7 @@ bool PolicyTaints::may_plan_with(const api::DeschedulerPolicy& policy) const {
          policy.spec.mode != api::PolicyMode::kManual;
 }
 
-std::vector<api::ObjectKey> PolicyTaints::unfinished(const std::string& policy, const planning::PlanSpec& spec) const {
+std::vector<api::ObjectKey> PolicyTaints::unfinished(const std::string& policy, const planner::PlanSpec& spec) const {
   std::vector<api::ObjectKey> keys;
   for (const auto& each : evacuations_.by_index(kByPolicy, policy)) {
     const bool counts = spec.strategy_specs.asks_for(api::well_known::kLoadedTaint, each->spec.source.strategy);
@@ -32,7 +32,7 @@ std::vector<api::ObjectKey> PolicyTaints::unfinished(const std::string& policy, 
   return keys;
 }
 
-std::vector<std::string> PolicyTaints::pledged(const std::string& policy, const planning::PlanSpec& spec,
+std::vector<std::string> PolicyTaints::pledged(const std::string& policy, const planner::PlanSpec& spec,
                                                base::TimePoint now) const {
   if (!spec.strategy_specs.asks_for(api::well_known::kLoadedTaint)) {
     taints_->forget_pledges(policy);
@@ -53,11 +53,10 @@ bool PolicyTaints::place(const std::string& policy, const CycleOutcome& outcome,
   return taints_->place(policy, outcome.taints, progress) || outcome.taints.empty();
 }
 
-void PolicyTaints::pledge(const std::string& policy, const planning::PlanSpec& spec,
-                          const CycleOutcome& outcome) const {
+void PolicyTaints::pledge(const std::string& policy, const planner::PlanSpec& spec, const CycleOutcome& outcome) const {
   if (taints_ == nullptr) return;
   TaintPledge pledge{.nodes = {}, .evacuations = {}, .made = clock_.now()};
-  for (const planning::NodeTaint& taint : outcome.taints) {
+  for (const planner::NodeTaint& taint : outcome.taints) {
     if (taint.key == api::well_known::kLoadedTaint && taint.is_asked) pledge.nodes.push_back(taint.node);
   }
   for (const api::PlannedMove& move : outcome.moves) {
@@ -76,7 +75,7 @@ void PolicyTaints::drop(const std::string& policy) const {
 }
 
 void PolicyTaints::tell(std::vector<api::Condition>& conditions, const api::DeschedulerPolicy& policy,
-                        const planning::PlanSpec& spec, base::TimePoint now) const {
+                        const planner::PlanSpec& spec, base::TimePoint now) const {
   if (taints_ == nullptr) return;
   const std::string& name = policy.meta.name;
   set_soft_taints_condition(conditions, spec.strategy_specs.soft_taints(), taints_->problem(name),

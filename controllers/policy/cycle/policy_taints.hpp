@@ -24,13 +24,12 @@ class PolicyTaints {
   /// Whether plans of the policy may rely on its taints being written.
   bool may_plan_with(const api::DeschedulerPolicy& policy) const;
   /// Nodes whose soft taint must stay for replacements of the policy's earlier moves. REQUIRES: may_plan_with().
-  std::vector<std::string> pledged(const std::string& policy, const planning::PlanSpec& spec,
-                                   base::TimePoint now) const;
+  std::vector<std::string> pledged(const std::string& policy, const planner::PlanSpec& spec, base::TimePoint now) const;
   /// Places the taints that the outcome requests. Returns false if the outcome relies on taints that cannot be written.
   /// Changes nothing if the outcome was not judged.
   bool place(const std::string& policy, const CycleOutcome& outcome, const std::function<void()>& progress) const;
   /// Records that the moves about to be created rely on the placed taints.
-  void pledge(const std::string& policy, const planning::PlanSpec& spec, const CycleOutcome& outcome) const;
+  void pledge(const std::string& policy, const planner::PlanSpec& spec, const CycleOutcome& outcome) const;
 
   /// Removes the taints that keep nodes empty, when no Evacuation needs them any more.
   void stop_emptying(const std::string& policy) const;
@@ -38,10 +37,10 @@ class PolicyTaints {
 
   /// Sets condition SoftTaints.
   void tell(std::vector<api::Condition>& conditions, const api::DeschedulerPolicy& policy,
-            const planning::PlanSpec& spec, base::TimePoint now) const;
+            const planner::PlanSpec& spec, base::TimePoint now) const;
 
  private:
-  std::vector<api::ObjectKey> unfinished(const std::string& policy, const planning::PlanSpec& spec) const;
+  std::vector<api::ObjectKey> unfinished(const std::string& policy, const planner::PlanSpec& spec) const;
 
   SoftTaints* taints_;
   const kube::Store<api::Evacuation>& evacuations_;

@@ -22,7 +22,7 @@ std::optional<base::TimePoint> Situation::changes(const api::DeschedulerPolicySt
   return earliest;
 }
 
-Situation SituationObserver::observe(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec,
+Situation SituationObserver::observe(const api::DeschedulerPolicy& policy, const planner::PlanSpec& spec,
                                      GateVerdict gates) const {
   Situation seen;
   seen.now = clock_.now();

@@ -47,7 +47,7 @@ class SituationObserver {
   SituationObserver(const base::Clock& clock, const PolicyCaches& caches, const PolicySteering& steering)
       : clock_(clock), caches_(caches), steering_(steering) {}
 
-  Situation observe(const api::DeschedulerPolicy& policy, const planning::PlanSpec& spec, GateVerdict gates) const;
+  Situation observe(const api::DeschedulerPolicy& policy, const planner::PlanSpec& spec, GateVerdict gates) const;
   std::vector<std::string> stale_caches() const;
 
  private:

@@ -28,9 +28,9 @@ Json entries_of(const Json& node) {
 
 void TaintClaims::know(const std::string& policy) { by_value_.try_emplace(api::soft_taint_value(policy)); }
 
-void TaintClaims::claim(const std::string& policy, const std::vector<planning::NodeTaint>& taints) {
+void TaintClaims::claim(const std::string& policy, const std::vector<planner::NodeTaint>& taints) {
   std::set<Key> wanted;
-  for (const planning::NodeTaint& taint : taints) wanted.emplace(taint.node, taint.key);
+  for (const planner::NodeTaint& taint : taints) wanted.emplace(taint.node, taint.key);
   forget_dropped(api::soft_taint_value(policy));
   by_value_[api::soft_taint_value(policy)] = std::move(wanted);
 }

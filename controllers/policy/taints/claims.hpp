@@ -30,7 +30,7 @@ class TaintClaims {
   /// Registers a policy: its taints on nodes are kept until it claims. Keeps an existing claim.
   void know(const std::string& policy);
   /// Replaces the policy's claim by `taints`, which may be empty.
-  void claim(const std::string& policy, const std::vector<planning::NodeTaint>& taints);
+  void claim(const std::string& policy, const std::vector<planner::NodeTaint>& taints);
   /// Removes the policy; it wants no taints any more.
   void drop(const std::string& policy);
   /// Removes `key` from the policy's claim until it claims again, including taints placed by an earlier process.

@@ -33,7 +33,7 @@ void SoftTaints::know(const std::string& policy) {
   claims_.know(policy);
 }
 
-bool SoftTaints::place(const std::string& policy, const std::vector<planning::NodeTaint>& taints,
+bool SoftTaints::place(const std::string& policy, const std::vector<planner::NodeTaint>& taints,
                        const std::function<void()>& progress) {
   {
     const std::lock_guard lock(mutex_);
@@ -41,7 +41,7 @@ bool SoftTaints::place(const std::string& policy, const std::vector<planning::No
     missed_.erase(policy);
   }
   std::set<std::string_view> wanted;
-  for (const planning::NodeTaint& taint : taints) wanted.insert(taint.node);
+  for (const planner::NodeTaint& taint : taints) wanted.insert(taint.node);
   std::size_t written = 0;
   for (const std::string& node : due()) {
     const bool is_too_much = written++ >= kMaxAtOnce;
@@ -69,7 +69,7 @@ std::vector<std::string> SoftTaints::pledged(const std::string& policy, const st
   const std::lock_guard lock(mutex_);
   if (claims_.is_only_known(policy)) pledges_.add(policy, {bearers, unfinished, now});
   const std::vector<std::string> nodes = pledges_.nodes_of(policy, look, now);
-  std::vector<planning::NodeTaint>& taints = pledged_[policy];
+  std::vector<planner::NodeTaint>& taints = pledged_[policy];
   taints.clear();
   for (const std::string& node : nodes)
     taints.push_back({node, std::string(api::well_known::kLoadedTaint), api::soft_taint_value(policy)});

@@ -54,7 +54,7 @@ class SoftTaints {
   /// Sets the taints wanted by the newest cycle and writes them, as far as possible, before it returns. Returns false
   /// if one of `taints` cannot be written; the policy must then plan without taints, see problem(), and drop() has been
   /// called.
-  bool place(const std::string& policy, const std::vector<planning::NodeTaint>& taints,
+  bool place(const std::string& policy, const std::vector<planner::NodeTaint>& taints,
              const std::function<void()>& progress);
   /// Records that moves of the policy's newest plan depend on its kLoadedTaint taints.
   void pledge(const std::string& policy, TaintPledge pledge);
@@ -99,7 +99,7 @@ class SoftTaints {
   mutable std::mutex mutex_;  ///< guards all members below
   TaintClaims claims_;
   TaintPledges pledges_;
-  std::map<std::string, std::vector<planning::NodeTaint>> pledged_;  ///< last result of pledged(), by policy
+  std::map<std::string, std::vector<planner::NodeTaint>> pledged_;  ///< last result of pledged(), by policy
   std::map<std::string, int> missed_;  ///< number of consecutive cycles without a judgement, by policy
   struct Failure {
     base::TimePoint until;

@@ -53,7 +53,7 @@ std::string hash_of(const AdmissionReview& review) {
 
 }  // namespace
 
-base::Result<CreatorChange> record_new(const AdmissionReview& review, const signing::Key& key, base::TimePoint now) {
+base::Result<CreatorChange> record_new(const AdmissionReview& review, const crypto::Key& key, base::TimePoint now) {
   const auto subject = subject_of(review.user);
   if (!subject) return subject.error();
   const auto& type = review.resource == kube::kEvacuations.plural ? kube::kEvacuations : kube::kPolicies;

@@ -20,7 +20,7 @@ struct CreatorChange {
 };
 /// For a new object: sets the signed record of the requester (controllers/evacuation/origin/creator.hpp). Returns
 /// kInvalid if the requester cannot be determined.
-base::Result<CreatorChange> record_new(const webhooks::AdmissionReview& review, const signing::Key& key,
+base::Result<CreatorChange> record_new(const webhooks::AdmissionReview& review, const crypto::Key& key,
                                        base::TimePoint now);
 /// For an update: restores the previous value.
 CreatorChange keep_record(const webhooks::AdmissionReview& review);

@@ -5,7 +5,7 @@
 
 #include "planner/strategies/load/move_cost.hpp"
 
-namespace planning {
+namespace planner {
 namespace {
 
 using scheduling::NodeIndex;
@@ -141,4 +141,4 @@ std::vector<api::BalanceRow> BalanceMeter::rows(std::string_view strategy) const
   return rows;
 }
 
-}  // namespace planning
+}  // namespace planner

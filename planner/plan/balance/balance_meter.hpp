@@ -9,7 +9,7 @@
 #include "planner/strategies/load/load_table.hpp"
 #include "planner/strategies/strategy.hpp"
 
-namespace planning {
+namespace planner {
 
 /// Measures the effect of the moves of one balance strategy: how uneven its nodes are before and after them, and
 /// whether each move is worth its disruption. Nodes without known load are ignored.
@@ -69,4 +69,4 @@ class BalanceMeter {
   mutable std::vector<double> emptying_;  ///< indexed by node: cached emptying_cost(), 0 if not computed
 };
 
-}  // namespace planning
+}  // namespace planner

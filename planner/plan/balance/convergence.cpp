@@ -7,7 +7,7 @@
 
 #include "planner/strategies/strategy.hpp"
 
-namespace planning {
+namespace planner {
 namespace {
 
 constexpr double kMinGain = 0.5;        ///< percentage points
@@ -152,4 +152,4 @@ bool moves_again(std::string_view strategy, std::span<const api::PlannedMove> be
   return comes_again(strategy, before, now, workload_of);
 }
 
-}  // namespace planning
+}  // namespace planner

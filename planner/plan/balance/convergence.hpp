@@ -9,7 +9,7 @@
 #include "api/descheduler_policy.hpp"
 #include "api/policy/convergence.hpp"
 
-namespace planning {
+namespace planner {
 
 inline constexpr std::string_view kImproving = "Improving";
 inline constexpr std::string_view kConverged = "Converged";
@@ -69,4 +69,4 @@ bool relieves_again(std::string_view strategy, std::span<const api::PlannedMove>
 bool moves_again(std::string_view strategy, std::span<const api::PlannedMove> before,
                  std::span<const api::PlannedMove> now);
 
-}  // namespace planning
+}  // namespace planner

@@ -5,7 +5,7 @@
 
 #include "planner/plan/balance/balance_meter.hpp"
 
-namespace planning {
+namespace planner {
 namespace {
 
 using scheduling::NodeIndex;
@@ -128,4 +128,4 @@ api::RoundsStatus after_half(api::RoundsStatus rounds, const RoundsSeen& seen, c
   return rounds;
 }
 
-}  // namespace planning
+}  // namespace planner

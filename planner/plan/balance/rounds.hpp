@@ -12,7 +12,7 @@
 #include "planner/snapshot/cluster_snapshot.hpp"
 #include "planner/strategies/strategy.hpp"
 
-namespace planning {
+namespace planner {
 
 inline constexpr std::string_view kLeveling = "Leveling";
 inline constexpr std::string_view kPacking = "Packing";
@@ -47,4 +47,4 @@ api::RoundsStatus after_half(api::RoundsStatus rounds, const RoundsSeen& seen, c
 /// Returns true if the strategy runs in this cycle.
 inline bool is_asked(const api::RoundsStatus& rounds) { return rounds.phase != kStopped && !rounds.waiting; }
 
-}  // namespace planning
+}  // namespace planner

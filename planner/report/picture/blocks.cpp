@@ -13,7 +13,7 @@
 #include "planner/report/plain_text.hpp"
 #include "planner/report/summary.hpp"
 
-namespace reporting {
+namespace report {
 namespace {
 
 /// Parts of a bar, in drawing order, as shares of the node's allocatable.
@@ -277,4 +277,4 @@ class BlockPicture {
 
 std::string block_picture(const Report& report, const BlockStyle& style) { return BlockPicture(report, style).draw(); }
 
-}  // namespace reporting
+}  // namespace report

@@ -5,7 +5,7 @@
 
 #include "planner/report/report.hpp"
 
-namespace reporting {
+namespace report {
 
 /// Capabilities of the terminal.
 struct BlockStyle {
@@ -21,4 +21,4 @@ inline constexpr std::size_t kMaxBlockRows = 40;
 /// resource. No line is longer than `columns`. Below 60 columns lines may be cut.
 std::string block_picture(const Report& report, const BlockStyle& style);
 
-}  // namespace reporting
+}  // namespace report

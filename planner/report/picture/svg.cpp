@@ -11,7 +11,7 @@
 #include "planner/report/picture/tiles.hpp"
 #include "planner/report/summary.hpp"
 
-namespace reporting {
+namespace report {
 namespace {
 
 constexpr double kWidth = 1200, kMargin = 24, kGutter = 28;
@@ -278,4 +278,4 @@ class SvgPicture {
 
 std::string svg_picture(const Report& report) { return SvgPicture(report).draw(); }
 
-}  // namespace reporting
+}  // namespace report

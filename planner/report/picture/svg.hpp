@@ -4,7 +4,7 @@
 
 #include "planner/report/report.hpp"
 
-namespace reporting {
+namespace report {
 
 /// Draws the report as one SVG picture: summary, cluster before and after the plan, histograms, held nodes. Follows the
 /// reader's preference for a light or dark scheme. Each pod has a tooltip; above kMaxTooltips pods the tiles of a node
@@ -13,4 +13,4 @@ std::string svg_picture(const Report& report);
 
 inline constexpr std::size_t kMaxTooltips = 3000;
 
-}  // namespace reporting
+}  // namespace report

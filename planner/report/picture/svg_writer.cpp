@@ -7,7 +7,7 @@
 
 #include "planner/report/plain_text.hpp"
 
-namespace reporting {
+namespace report {
 namespace {
 
 /// Formats with one decimal, omitting ".0".
@@ -80,4 +80,4 @@ std::string SvgWriter::finish(double width, double height, std::string_view titl
       number(width), number(height), escape_markup(title), escape_markup(description), style, body_);
 }
 
-}  // namespace reporting
+}  // namespace report

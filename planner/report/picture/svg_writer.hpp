@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-namespace reporting {
+namespace report {
 
 /// Alignment of text relative to its x coordinate.
 enum class Anchor { kStart, kMiddle, kEnd };
@@ -33,4 +33,4 @@ class SvgWriter {
 /// Returns the text clipped to about `pixels` at this font size.
 std::string clip_to(std::string_view text, double pixels, double font_size);
 
-}  // namespace reporting
+}  // namespace report

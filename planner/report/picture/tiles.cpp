@@ -5,7 +5,7 @@
 #include <string_view>
 #include <tuple>
 
-namespace reporting {
+namespace report {
 namespace {
 
 double part(std::int64_t amount, std::int64_t all) {
@@ -99,4 +99,4 @@ std::vector<std::vector<Tile>> tiles_of(const Report& report, Resource resource,
   return tiles;
 }
 
-}  // namespace reporting
+}  // namespace report

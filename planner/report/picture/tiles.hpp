@@ -5,7 +5,7 @@
 #include "planner/report/picture/treemap.hpp"
 #include "planner/report/report.hpp"
 
-namespace reporting {
+namespace report {
 
 /// What the plan does with a pod, as shown in pictures.
 enum class TileKind {
@@ -38,4 +38,4 @@ std::vector<std::vector<Tile>> tiles_of(const Report& report, Resource resource,
 double share_of(const ReportPod& pod, const ReportNode& node, Resource resource);
 double share_of(const ReportNode& node, Resource resource, bool is_after);
 
-}  // namespace reporting
+}  // namespace report

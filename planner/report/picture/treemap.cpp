@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace reporting {
+namespace report {
 namespace {
 
 std::vector<double> areas_of(std::span<const double> shares) {
@@ -73,4 +73,4 @@ std::vector<Rect> layout_treemap(std::span<const double> shares, double aspect) 
   return strips;
 }
 
-}  // namespace reporting
+}  // namespace report

@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-namespace reporting {
+namespace report {
 
 /// A rectangle in a box, in fractions of the box's width and height. y counts from the bottom.
 struct Rect {
@@ -21,4 +21,4 @@ inline constexpr double kMinShare = 0.003;
 /// height.
 std::vector<Rect> layout_treemap(std::span<const double> shares, double aspect);
 
-}  // namespace reporting
+}  // namespace report

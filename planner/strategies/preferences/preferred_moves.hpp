@@ -47,7 +47,7 @@ class PreferredMoves {
   std::vector<PodIndex> pods_;
   std::function<bool(PodIndex)> asks_;
   SearchBudget& budget_;
-  std::vector<char> answers_;       ///< by pod: 0 not asked, 1 no, 2 yes
+  std::vector<char> answers_;      ///< by pod: 0 not asked, 1 no, 2 yes
   std::vector<bool> is_in_scope_;  ///< by node
 };
 

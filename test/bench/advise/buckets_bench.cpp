@@ -47,7 +47,7 @@ std::string answer_of(const Value& value) {
   return text + "]}}";
 }
 const std::string& buckets() {
-  static const std::string text = answer_of([](double cores) { return advising::QuantileSketch::index_of(cores); });
+  static const std::string text = answer_of([](double cores) { return advisor::QuantileSketch::index_of(cores); });
   return text;
 }
 const std::string& values() {
@@ -60,8 +60,8 @@ api::UsageQuery by_series() {
   query.node_label = kLabel;
   return query;
 }
-advising::Owners owners() {
-  advising::Owners all;
+advisor::Owners owners() {
+  advisor::Owners all;
   for (int s = 0; s < kSeries; s += 8) all.add_workload({"shop", "Deployment", fmt::format("app-{:05}", s / 8)}, 8);
   return all;
 }
@@ -91,9 +91,9 @@ void BM_Advise_Bare(benchmark::State& state) {
 BENCHMARK(BM_Advise_Bare)->Unit(benchmark::kMillisecond);
 
 void BM_Advise_Buckets(benchmark::State& state) {
-  const advising::Owners all = owners();
-  advising::Histories histories;
-  advising::BucketFold fold(all, histories);
+  const advisor::Owners all = owners();
+  advisor::Histories histories;
+  advisor::BucketFold fold(all, histories);
   run(state, buckets(), [&](std::string& text) {
     const auto read = usage::read_numbers(text, by_series());
     if (!read || read->series.size() != kSeries) return state.SkipWithError("not read");
@@ -108,17 +108,17 @@ void BM_Advise_Buckets(benchmark::State& state) {
 BENCHMARK(BM_Advise_Buckets)->Unit(benchmark::kMillisecond);
 
 void BM_Advise_Values(benchmark::State& state) {
-  const advising::Owners all = owners();
+  const advisor::Owners all = owners();
   const usage::Grid grid{base::TimePoint(base::seconds(kDayStart + 300)), base::minutes(5), kPoints};
   run(state, values(), [&](std::string& text) {
     usage::GridSeries series;
     if (!usage::read_matrix(text, by_series(), grid, series)) return state.SkipWithError("not read");
-    advising::SampleFold fold(all, {grid.start, grid.start + std::chrono::hours(24), {}});
+    advisor::SampleFold fold(all, {grid.start, grid.start + std::chrono::hours(24), {}});
     for (const auto& [joined, points] : series) {
       const std::string_view name = std::string_view(joined).substr(5);
       for (std::size_t i = 0; i < points.size(); ++i)
         fold.add({grid.start + static_cast<std::int64_t>(i) * grid.step, "shop", name.substr(0, name.size() - 4), "app",
-                  points[i], advising::kUnknown});
+                  points[i], advisor::kUnknown});
     }
     benchmark::DoNotOptimize(std::move(fold).finish());
   });

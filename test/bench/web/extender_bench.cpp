@@ -33,7 +33,7 @@ struct World {
     }
     measured->pods = scheduling::SharedVector(std::move(rows));
     measured->pod_amounts = scheduling::SharedVector(std::move(amounts));
-    keeper.replace(extending::make_load_model(measured, keeper.resources(), nodes, pods), clock.now());
+    keeper.replace(extender::make_load_model(measured, keeper.resources(), nodes, pods), clock.now());
     for (int i = 0; i < kNewPods; ++i) place_new(i, i % count);
   }
 
@@ -72,15 +72,15 @@ struct World {
   base::Metrics metrics;
   std::vector<std::shared_ptr<const api::Node>> nodes;
   std::vector<std::shared_ptr<const api::Pod>> pods;
-  extending::ExtenderConfig config = [] {
-    extending::ExtenderConfig made;
+  extender::ExtenderConfig config = [] {
+    extender::ExtenderConfig made;
     made.address = "127.0.0.1:0";
     made.rules.emplace_back();
-    made.rules.push_back({.kind = extending::ScoreRule::Kind::kTargetLoadPacking, .target = {{"cpu", 60}}});
+    made.rules.push_back({.kind = extender::ScoreRule::Kind::kTargetLoadPacking, .target = {{"cpu", 60}}});
     made.max_body_bytes = std::int64_t{64} << 20;
     return made;
   }();
-  extending::LoadPoller keeper{config.resources()};
+  extender::LoadPoller keeper{config.resources()};
   cmd::ExtenderService service{config, keeper, {}, clock, metrics, {}};
 };
 
@@ -133,8 +133,8 @@ void BM_Extender(benchmark::State& state) {
   const int count = static_cast<int>(state.range(0));
   const bool is_whole = state.range(1) == 1;
   World world(count);
-  serving::Server server(cmd::extender_server_options(world.config),
-                         [&](const serving::Request& request) { return world.service.answer(request); });
+  http_server::Server server(cmd::extender_server_options(world.config),
+                             [&](const http_server::Request& request) { return world.service.answer(request); });
   if (!server.start()) return state.SkipWithError("the server does not start");
   bench::KeptConnection client(server.port());
   for (auto _ : state) {

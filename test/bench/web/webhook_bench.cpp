@@ -130,7 +130,7 @@ void BM_PlacementWebhook(benchmark::State& state) {
                                     {{"/place-pod", [&](std::string_view body) { return world.webhook.answer(body); }}},
                                     {});
   if (!server.start(world.clock.now())) return state.SkipWithError("the server does not start");
-  const auto identity = serving::make_server_identity({"127.0.0.1"}, world.clock.now());
+  const auto identity = http_server::make_server_identity({"127.0.0.1"}, world.clock.now());
   if (!server.serve(*identity)) return state.SkipWithError("the certificate does not serve");
   for (auto _ : state) {
     const auto times = played(server.port(), identity->ca, load, "/place-pod");
@@ -211,7 +211,7 @@ void BM_AdmissionWebhook(benchmark::State& state) {
                                       }}},
                                     {});
   if (!server.start(clock.now())) return state.SkipWithError("the server does not start");
-  const auto identity = serving::make_server_identity({"127.0.0.1"}, clock.now());
+  const auto identity = http_server::make_server_identity({"127.0.0.1"}, clock.now());
   if (!server.serve(*identity)) return state.SkipWithError("the certificate is not taken");
   const ReviewOf body = [&](int number, bool) {
     return is_policy ? object_review(policy_object(number), "deschedulerpolicies", number)

@@ -38,7 +38,7 @@ class Service {
   simulator::ApiServer& server() { return server_; }
 
   base::Status start(const base::Clock& clock, const std::string& folder) {
-    auto identity = serving::make_server_identity({"127.0.0.1", "localhost"}, clock.now());
+    auto identity = http_server::make_server_identity({"127.0.0.1", "localhost"}, clock.now());
     if (!identity) return identity.error();
     options_.identity = *std::move(identity);
     options_.tokens = {

@@ -15,7 +15,7 @@
 /// The queries of `advise` against a real Prometheus (Debian's package) with a past that is known.
 namespace advise_test {
 
-using namespace advising;
+using namespace advisor;
 
 constexpr int kDays = 4;
 constexpr double kMiB = 1024.0 * 1024;

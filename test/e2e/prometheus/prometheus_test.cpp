@@ -182,7 +182,7 @@ TEST_F(RealPrometheus, HistoryComesInParts) {
 
 /// TLS, a client certificate and a password, as --web.config.file wants them.
 TEST_F(RealPrometheus, IsAskedOverMutualTls) {
-  const auto identity = serving::make_server_identity({"localhost"}, base::SystemClock().now());
+  const auto identity = http_server::make_server_identity({"localhost"}, base::SystemClock().now());
   ASSERT_TRUE(identity);
   e2e::write_file(folder_ / "server.crt", identity->certificate);
   e2e::write_file(folder_ / "server.key", identity->key);

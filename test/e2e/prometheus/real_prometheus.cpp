@@ -31,7 +31,7 @@ void backfill(const Folder& folder, const std::string& open_metrics) {
 Exporter::Exporter(std::string text) : Exporter(std::function<std::string()>()) { say(std::move(text)); }
 
 Exporter::Exporter(std::function<std::string()> measure)
-    : measure_(std::move(measure)), server_({}, [this](const serving::Request&) { return answer(); }) {
+    : measure_(std::move(measure)), server_({}, [this](const http_server::Request&) { return answer(); }) {
   if (auto started = server_.start(); !started) throw Failure("the exporter: " + started.error().message);
 }
 
@@ -40,13 +40,13 @@ void Exporter::say(std::string text) {
   text_ = std::move(text);
 }
 
-serving::Response Exporter::answer() const {
+http_server::Response Exporter::answer() const {
   if (measure_) return measured();
   const std::scoped_lock lock(mutex_);
   return {text_.empty() ? 500 : 200, "text/plain; version=0.0.4", text_};
 }
 
-serving::Response Exporter::measured() const {
+http_server::Response Exporter::measured() const {
   try {
     return {200, "text/plain; version=0.0.4", measure_()};
   } catch (const std::exception& failed) {

@@ -26,13 +26,13 @@ class Exporter {
   void say(std::string text);
 
  private:
-  serving::Response answer() const;
-  serving::Response measured() const;
+  http_server::Response answer() const;
+  http_server::Response measured() const;
 
   const std::function<std::string()> measure_;
   mutable std::mutex mutex_;
   std::string text_;
-  serving::Server server_;
+  http_server::Server server_;
 };
 
 /// A folder that goes with the test.

@@ -57,11 +57,11 @@ base::Status run(const std::string& kubeconfig, const std::string& version) {
   if (!transport) return complain(transport.error());
   kube::Client client(**transport, nullptr);
   fake_kubevirt::ClientPort port(client);
-  auto identity = serving::make_server_identity({"127.0.0.1", "localhost"}, clock.now());
+  auto identity = http_server::make_server_identity({"127.0.0.1", "localhost"}, clock.now());
   if (!identity) return complain(identity.error());
-  serving::ServerOptions options;
-  options.certificate = serving::Certificate{identity->certificate, identity->key};
-  serving::Server server(options, fake_kubevirt::virt_api(port));
+  http_server::ServerOptions options;
+  options.certificate = http_server::Certificate{identity->certificate, identity->key};
+  http_server::Server server(options, fake_kubevirt::virt_api(port));
   if (auto started = server.start(); !started) return complain(started.error());
   if (auto installed = fake_kubevirt::install(client, version, server.port(), identity->ca); !installed)
     return complain(installed.error());

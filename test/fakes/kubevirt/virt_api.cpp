@@ -20,7 +20,7 @@ struct Refusal {
   std::string message;
 };
 
-serving::Response json_reply(int status, const Json& body) {
+http_server::Response json_reply(int status, const Json& body) {
   return {status, "application/json", body.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
@@ -56,7 +56,7 @@ std::optional<Refusal> review_vmim(const simulator::kubevirt::Port& port, const 
   return refusal ? std::optional(Refusal{refusal->code, refusal->reason, refusal->message}) : std::nullopt;
 }
 
-serving::Response review(simulator::kubevirt::Port& port, const serving::Request& request) {
+http_server::Response review(simulator::kubevirt::Port& port, const http_server::Request& request) {
   const Json asked = Json::parse(request.body, nullptr, false);
   if (!asked.is_object()) return {400, "text/plain", "no AdmissionReview"};
   if (request.path == kMigrationPath) return json_reply(200, admission_answer(asked, review_vmim(port, asked)));
@@ -78,13 +78,13 @@ Json discovery() {
           {"resources", Json::array({resource})}};
 }
 
-serving::Response answer_of(const simulator::kubevirt::VirtApiAnswer& answer) {
+http_server::Response answer_of(const simulator::kubevirt::VirtApiAnswer& answer) {
   if (answer.code < 300 || answer.reason.empty()) return {answer.code, "text/plain", answer.message};
   const simulator::Failure failure{answer.code, answer.reason, answer.message, nullptr};
   return json_reply(answer.code, simulator::status_object(failure));
 }
 
-serving::Response subresource(simulator::kubevirt::Port& port, const serving::Request& request) {
+http_server::Response subresource(simulator::kubevirt::Port& port, const http_server::Request& request) {
   kube::Request as_kubernetes;
   as_kubernetes.method = request.method;
   as_kubernetes.path = request.path;
@@ -98,8 +98,8 @@ serving::Response subresource(simulator::kubevirt::Port& port, const serving::Re
 
 }  // namespace
 
-serving::Handler virt_api(simulator::kubevirt::Port& port) {
-  return [&port](const serving::Request& request) -> serving::Reply {
+http_server::Handler virt_api(simulator::kubevirt::Port& port) {
+  return [&port](const http_server::Request& request) -> http_server::Reply {
     if (request.path == kLauncherPath || request.path == kHotplugPath || request.path == kMigrationPath)
       return review(port, request);
     if (request.path == "/apis/subresources.kubevirt.io/v1") return json_reply(200, discovery());

@@ -6,7 +6,7 @@
 namespace fake_kubevirt {
 
 /// virt-api over HTTPS: the three webhooks and the aggregated group subresources.kubevirt.io.
-serving::Handler virt_api(simulator::kubevirt::Port& port);
+http_server::Handler virt_api(simulator::kubevirt::Port& port);
 
 inline constexpr const char* kLauncherPath = "/launcher-eviction-validate";
 inline constexpr const char* kHotplugPath = "/hotplug-pod-eviction-validate";

@@ -9,14 +9,14 @@
 #include "advisor/parse/top_log.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const advising::WorkloadKey web{"shop", "Pod", "web"};
-  advising::Owners owners;
+  static const advisor::WorkloadKey web{"shop", "Pod", "web"};
+  advisor::Owners owners;
   owners.add_workload(web, 1);
   constexpr base::Duration kEver = std::chrono::hours(24 * 365 * 200);
-  advising::SampleFold fold(owners, {base::TimePoint(-kEver), base::TimePoint(kEver), base::minutes(5)});
+  advisor::SampleFold fold(owners, {base::TimePoint(-kEver), base::TimePoint(kEver), base::minutes(5)});
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::size_t count = 0;
-  const auto notes = advising::read_top_log(text, size % 2 == 0 ? "" : "shop", [&](const advising::Sample& sample) {
+  const auto notes = advisor::read_top_log(text, size % 2 == 0 ? "" : "shop", [&](const advisor::Sample& sample) {
     ++count;
     if (sample.ns.empty() || sample.pod.empty() || sample.container.empty()) std::abort();
     if (std::isnan(sample.cpu) && std::isnan(sample.memory)) std::abort();

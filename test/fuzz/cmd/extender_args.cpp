@@ -18,34 +18,34 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-extending::ExtenderConfig config() {
-  extending::ExtenderConfig made;
+extender::ExtenderConfig config() {
+  extender::ExtenderConfig made;
   made.rules.emplace_back();
   return made;
 }
 
 /// Every other node has a load; the last of these is critical.
-std::vector<std::optional<extending::NodeLoad>> some_loads(std::size_t count) {
-  std::vector<std::optional<extending::NodeLoad>> loads(count);
+std::vector<std::optional<extender::NodeLoad>> some_loads(std::size_t count) {
+  std::vector<std::optional<extender::NodeLoad>> loads(count);
   for (std::size_t i = 0; i < count; i += 2) loads[i] = {.mean = {i % 3 == 0 ? 99.0 : 40.0}, .deviation = {5.0}};
   return loads;
 }
 
-void check(const extending::ExtenderArgs& args) {
+void check(const extender::ExtenderArgs& args) {
   const auto rules = config();
-  extending::LoadModel board;
+  extender::LoadModel board;
   board.resources = {"cpu"};
   board.columns = {0};
   const auto loads = some_loads(args.nodes.size());
-  const auto filtered = extending::filter(rules, args, &board, loads, {});
-  const Json answer = Json::parse(extending::filter_answer(args, filtered.reasons));
+  const auto filtered = extender::filter(rules, args, &board, loads, {});
+  const Json answer = Json::parse(extender::filter_answer(args, filtered.reasons));
   const Json& passing = args.has_objects ? answer["Nodes"]["items"] : answer["NodeNames"];
   require(passing.size() + answer["FailedNodes"].size() == args.nodes.size());
   require(args.nodes.empty() || !passing.empty());
-  const auto scored = extending::prioritize(rules, args, &board, loads, extending::PodHint{"a", false, "x/y"});
-  const Json list = Json::parse(extending::priorities_answer(args.nodes, scored.scores));
-  for (const Json& each : list) require(each["Score"] >= 0 && each["Score"] <= extending::kBestScore);
-  extending::LoadPoller keeper({"cpu", "memory"});
+  const auto scored = extender::prioritize(rules, args, &board, loads, extender::PodHint{"a", false, "x/y"});
+  const Json list = Json::parse(extender::priorities_answer(args.nodes, scored.scores));
+  for (const Json& each : list) require(each["Score"] >= 0 && each["Score"] <= extender::kBestScore);
+  extender::LoadPoller keeper({"cpu", "memory"});
   for (const std::string& node : args.nodes) keeper.expect(args.pod, node, base::TimePoint());
   require(keeper.placed() <= 1);
 }
@@ -53,9 +53,9 @@ void check(const extending::ExtenderArgs& args) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto args = extending::parse_args({reinterpret_cast<const char*>(data), size});
+  const auto args = extender::parse_args({reinterpret_cast<const char*>(data), size});
   if (!args) return 0;
-  require(args->nodes.size() <= extending::kMaxNodes);
+  require(args->nodes.size() <= extender::kMaxNodes);
   require(std::set<std::string>(args->nodes.begin(), args->nodes.end()).size() == args->nodes.size());
   require(!args->has_objects || args->objects.size() == args->nodes.size());
   check(*args);

@@ -24,8 +24,8 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-const signing::KeyRing& keys() {
-  static const signing::KeyRing kKeys{*signing::Key::from_bytes(std::string(signing::Key::kBytes, 'k'))};
+const crypto::KeyRing& keys() {
+  static const crypto::KeyRing kKeys{*crypto::Key::from_bytes(std::string(crypto::Key::kBytes, 'k'))};
   return kKeys;
 }
 

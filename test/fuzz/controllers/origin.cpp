@@ -15,14 +15,14 @@ namespace {
 using controllers::OriginProof;
 using controllers::prove_origin;
 
-signing::Key key_of(char byte) { return *signing::Key::from_bytes(std::string(signing::Key::kBytes, byte)); }
+crypto::Key key_of(char byte) { return *crypto::Key::from_bytes(std::string(crypto::Key::kBytes, byte)); }
 
 void require(bool holds) {
   if (!holds) std::abort();
 }
 
 /// `text` may be its own signature only if it is the one that we would write.
-void check_claim(const api::Evacuation& evacuation, const signing::Key& key) {
+void check_claim(const api::Evacuation& evacuation, const crypto::Key& key) {
   if (prove_origin(evacuation, {key}) != OriginProof::kSigned) return;
   api::Evacuation changed = evacuation;
   changed.meta.name += "x";
@@ -30,7 +30,7 @@ void check_claim(const api::Evacuation& evacuation, const signing::Key& key) {
   require(prove_origin(evacuation, {key_of('x')}) == OriginProof::kUnknownKey);
 }
 
-void check_signature(const api::Evacuation& evacuation, const signing::Key& key) {
+void check_signature(const api::Evacuation& evacuation, const crypto::Key& key) {
   constexpr std::int64_t kLatest = 253'402'300'799;  // the year 9999
   const auto created = evacuation.meta.creation_timestamp.time_since_epoch();
   const bool is_signable = evacuation.spec_problem.empty() && !evacuation.spec.pod_ref.uid.empty();
@@ -47,7 +47,7 @@ void check_signature(const api::Evacuation& evacuation, const signing::Key& key)
   require(prove_origin(elsewhere, {key}) == OriginProof::kOtherObject);
 }
 
-void check_settled(api::Evacuation evacuation, const signing::KeyRing& keys) {
+void check_settled(api::Evacuation evacuation, const crypto::KeyRing& keys) {
   controllers::settle_origin(evacuation, &keys);
   const auto once = evacuation.status.conditions;
   controllers::settle_origin(evacuation, &keys);
@@ -60,7 +60,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto json = api::parse_json({reinterpret_cast<const char*>(data), size});
   const auto evacuation = json ? api::decode_evacuation(*json) : base::Result<api::Evacuation>(base::invalid("none"));
   if (!evacuation) return 0;
-  const signing::Key key = key_of('k');
+  const crypto::Key key = key_of('k');
   check_claim(*evacuation, key);
   check_signature(*evacuation, key);
   check_settled(*evacuation, {key});

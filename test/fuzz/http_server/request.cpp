@@ -30,7 +30,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-void check(const serving::Request& request) {
+void check(const http_server::Request& request) {
   require(!request.method.empty() && request.body.size() <= kMaxBody);
   require(request.path.find_first_of("? \r\n") == std::string::npos);
   require(request.query.find_first_of(" \r\n") == std::string::npos);
@@ -86,24 +86,25 @@ void serve(std::string_view first, std::string_view second) {
   asio::io_context io;
   asio::thread_pool handlers(1);
   std::atomic<std::size_t> handled = 0;
-  auto shared = std::make_shared<serving::SharedByConnections>();
+  auto shared = std::make_shared<http_server::SharedByConnections>();
   shared->options.max_header_bytes = 1024;
   shared->options.max_body_bytes = kMaxBody;
   shared->options.max_all_body_bytes = kMaxBody;
   shared->handlers = &handlers;
   shared->close_slow_bodies = [](std::size_t) { return false; };
-  shared->handler = [&](const serving::Request& request) {
+  shared->handler = [&](const http_server::Request& request) {
     check(request);
     ++handled;
-    return serving::Response{.status = 200, .body = "ok\n"};
+    return http_server::Response{.status = 200, .body = "ok\n"};
   };
   Client client(io, first, second);
   Peer accepted(io);
   asio::local::connect_pair(client.socket(), accepted);
   std::optional work(asio::make_work_guard(io));
   // The last one to hold the connection may be the handlers' thread.
-  const auto ended = [&](serving::Connection*) { asio::post(io, [&] { work.reset(); }); };
-  serving::make_connection(asio::ip::tcp::socket(io, asio::ip::tcp::v4(), accepted.release()), nullptr, shared, ended)
+  const auto ended = [&](http_server::Connection*) { asio::post(io, [&] { work.reset(); }); };
+  http_server::make_connection(asio::ip::tcp::socket(io, asio::ip::tcp::v4(), accepted.release()), nullptr, shared,
+                               ended)
       ->start();
   client.start();
   io.run();

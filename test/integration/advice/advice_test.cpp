@@ -305,7 +305,7 @@ TEST_F(KeptAdvice, IsWrittenAtTheEndOfAProcess) {
   const std::string name = "deployment-web";
   ASSERT_TRUE(advice(name));
   const auto samples = [&] {
-    return advising::decode_history(advice(name)->status.containers.at(0).sketch, clock.now())->parts().samples;
+    return advisor::decode_history(advice(name)->status.containers.at(0).sketch, clock.now())->parts().samples;
   };
   EXPECT_EQ(samples(), 10U);
   auto two = keeper();

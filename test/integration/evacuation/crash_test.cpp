@@ -39,8 +39,8 @@ class Play final : public Rig {
       : annotations_(std::move(annotations)), by_operator_(by_operator) {
     if (!native) return;
     responders = api::Json::array({{{"name", "acme.io/db"}, {"priority", 10000}}});
-    simulator::native::serve(*server);
-    simulator::native::run(*cluster, *server);
+    simulator::eviction_request::serve(*server);
+    simulator::eviction_request::run(*cluster, *server);
   }
   void TestBody() override {}
 

@@ -74,8 +74,8 @@ TEST_P(ForeignNotFound, ForTheEvictionIsAskedAgain) {
 TEST_P(ForeignNotFound, ForTheEvictionRequestApiDoesNotLeadToAPlainEviction) {
   responds = true;
   responders = api::Json::array({{{"name", "acme.io/db"}, {"priority", 10000}}});
-  simulator::native::serve(*server, {});
-  simulator::native::run(*cluster, *server, {}, {});
+  simulator::eviction_request::serve(*server, {});
+  simulator::eviction_request::run(*cluster, *server, {}, {});
   begin();
   interpose("/apis/lifecycle.k8s.io/v1alpha1", "GET");
   const std::string name = evacuate(pod_);

@@ -20,7 +20,7 @@ using Phase = api::EvacuationPhase;
 using testing::HasSubstr;
 
 const std::string kScript = "simulator.evacuator.dev/responders";
-const std::string kDefaultResponder(simulator::native::kImperativeResponder);
+const std::string kDefaultResponder(simulator::eviction_request::kImperativeResponder);
 const simulator::User kAlice{"alice", {}, "kubectl"};
 
 class Native : public Rig {
@@ -28,11 +28,11 @@ class Native : public Rig {
   enum class Api { kNotServed, kStorageOnly, kAlive };
 
   /// Cluster and operator; the name of the first web pod, which has the responder acme.io/db.
-  std::string begin(Api api, const std::string& script = "", simulator::native::Options options = {},
+  std::string begin(Api api, const std::string& script = "", simulator::eviction_request::Options options = {},
                     std::set<std::string> left_out = {}) {
     if (responders.is_null()) responders = Json::array({{{"name", "acme.io/db"}, {"priority", 10000}}});
-    if (api != Api::kNotServed) simulator::native::serve(*server, options);
-    if (api == Api::kAlive) simulator::native::run(*cluster, *server, options, std::move(left_out));
+    if (api != Api::kNotServed) simulator::eviction_request::serve(*server, options);
+    if (api == Api::kAlive) simulator::eviction_request::run(*cluster, *server, options, std::move(left_out));
     std::vector<std::pair<std::string, std::string>> annotations;
     if (!script.empty()) annotations.emplace_back(kScript, script);
     stage(3, std::move(annotations));
@@ -201,7 +201,7 @@ TEST_F(Native, S39_ThePlainEvictionIsTheLastResponder) {
 }
 
 TEST_F(Native, S39_InTheDraftsSpelling) {
-  simulator::native::Options options;
+  simulator::eviction_request::Options options;
   options.draft_names = true;
   const std::string name = evacuate(begin(Api::kAlive, "evict=20s", options));
   expect_end(name, Phase::kSucceeded, "MovedByOwner");

@@ -49,16 +49,17 @@ class Extender : public ::testing::Test {
  protected:
   explicit Extender(bool with_tls = false, const std::string& client_ca_pem = {}) {
     for (const char* name : {"a", "b", "c"}) nodes_.put(node(name));
-    serving::ServerOptions options = cmd::extender_server_options(config_);
+    http_server::ServerOptions options = cmd::extender_server_options(config_);
     kube::Config client;
     client.credentials = kube::static_credentials({});
     if (with_tls) {
-      const auto identity = serving::make_server_identity({"127.0.0.1"}, base::SystemClock().now());
-      options.certificate = serving::Certificate{identity->certificate + identity->ca, identity->key, client_ca_pem};
+      const auto identity = http_server::make_server_identity({"127.0.0.1"}, base::SystemClock().now());
+      options.certificate =
+          http_server::Certificate{identity->certificate + identity->ca, identity->key, client_ca_pem};
       client.ca_pem = ca_pem_ = identity->ca;
     }
-    server_ = std::make_unique<serving::Server>(
-        std::move(options), [this](const serving::Request& request) { return service_.answer(request); });
+    server_ = std::make_unique<http_server::Server>(
+        std::move(options), [this](const http_server::Request& request) { return service_.answer(request); });
     if (const auto started = server_->start(); !started) throw std::runtime_error(started.error().message);
     client.server = std::string(with_tls ? "https" : "http") + "://127.0.0.1:" + std::to_string(server_->port());
     kube::HttpTransportOptions how;
@@ -78,8 +79,8 @@ class Extender : public ::testing::Test {
   }
 
   void measure(scheduling::MeasuredUsage measured) {
-    keeper_.replace(extending::make_load_model(std::make_shared<const scheduling::MeasuredUsage>(std::move(measured)),
-                                               keeper_.resources(), nodes_.list(), pods_.list()),
+    keeper_.replace(extender::make_load_model(std::make_shared<const scheduling::MeasuredUsage>(std::move(measured)),
+                                              keeper_.resources(), nodes_.list(), pods_.list()),
                     kNow);
   }
 
@@ -134,10 +135,10 @@ class Extender : public ::testing::Test {
     evacuations_.put(std::make_shared<const api::Evacuation>(std::move(made)));
   }
 
-  extending::ExtenderConfig config_ = [] {
-    extending::ExtenderConfig made;
+  extender::ExtenderConfig config_ = [] {
+    extender::ExtenderConfig made;
     made.address = "127.0.0.1:0";
-    made.rules = {extending::ScoreRule{}};
+    made.rules = {extender::ScoreRule{}};
     made.max_body_bytes = 65'536;
     return made;
   }();
@@ -147,10 +148,10 @@ class Extender : public ::testing::Test {
   kube::Store<api::Pod> pods_;
   kube::Store<api::Evacuation> evacuations_;
   cmd::HintGiver hints_{evacuations_, pods_, nodes_, clock_, clock_};
-  extending::LoadPoller keeper_{config_.resources()};
+  extender::LoadPoller keeper_{config_.resources()};
   cmd::ExtenderService service_{config_, keeper_,  [this](const api::Pod& pod) { return hints_.hint_for(pod); },
                                 clock_,  metrics_, {}};
-  std::unique_ptr<serving::Server> server_;
+  std::unique_ptr<http_server::Server> server_;
   std::unique_ptr<kube::HttpTransport> transport_;
   std::string ca_pem_;
 };
@@ -186,7 +187,7 @@ TEST_F(ExtenderForCertificates, AnswersNobodyWithoutOneOfItsAuthority) {
 TEST_F(ExtenderForCertificates, TakesOverAnotherAuthority) {
   measure(usage());
   const kube::testing::TestCa another;
-  const auto identity = serving::make_server_identity({"127.0.0.1"}, base::SystemClock().now());
+  const auto identity = http_server::make_server_identity({"127.0.0.1"}, base::SystemClock().now());
   ca_pem_ = identity->ca;
   const std::string chain = identity->certificate + identity->ca;
   ASSERT_TRUE(server_->reload({chain, identity->key, another.pem()}).ok());
@@ -257,7 +258,7 @@ TEST_F(Extender, PodsThatWereJustPlacedCount) {
   }
   const auto expected = keeper_.loads({"a", "b"}, api::Pod(), false, kNow);
   EXPECT_NEAR(expected[0]->mean.front(), expected[1]->mean.front(), 11) << "not all of them to the emptiest";
-  clock_.advance(extending::LoadPoller::kExpectedFor);
+  clock_.advance(extender::LoadPoller::kExpectedFor);
   EXPECT_DOUBLE_EQ(keeper_.loads({"a"}, api::Pod(), false, clock_.now())[0]->mean.front(), 20);
 }
 

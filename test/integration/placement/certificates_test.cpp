@@ -39,7 +39,7 @@ struct Replica {
             client, clock, clock,
             CertificateOptions{
                 .ns = "evacuator-system", .rules = {.names = {kName}}, .cert_file = cert_file, .key_file = key_file},
-            [this](const serving::ServerIdentity& identity) { return take(identity); }, {}) {
+            [this](const http_server::ServerIdentity& identity) { return take(identity); }, {}) {
     transport.lie = [this](const kube::Request& request) -> std::optional<kube::Response> {
       const bool is_secret = request.path.find("/secrets/") != std::string::npos;
       if (!refused.contains(request.method) && !(is_secret && refused.contains(request.method + " secrets")))
@@ -48,7 +48,7 @@ struct Replica {
     };
   }
 
-  base::Status take(const serving::ServerIdentity& identity) {
+  base::Status take(const http_server::ServerIdentity& identity) {
     if (!serves_new) return base::invalid("no new one");
     served.push_back(identity.certificate);
     return base::Done{};
@@ -155,7 +155,7 @@ TEST_F(WebhookCertificates, TheLeaderHasAllConfigurationsTrustIt) {
                              .admission_configuration = "evacuator-admission",
                              .rules = {.names = {kName, admission}}};
   Certificates certificates(leader.client, clock, clock, options,
-                            [&](const serving::ServerIdentity& identity) { return leader.take(identity); }, {});
+                            [&](const http_server::ServerIdentity& identity) { return leader.take(identity); }, {});
   install();
   install_admission(kMutating);
   certificates.refresh(true);
@@ -195,7 +195,7 @@ TEST_F(WebhookCertificates, RotateWithoutAMomentInWhichWhatIsServedIsNotTrusted)
       if (ca.empty() || ca_bundle().find(ca) == std::string::npos) continue;
       for (const auto& [certificate, key] : {std::pair("tls.crt", "tls.key"), std::pair("next.crt", "next.key")}) {
         if (replica.serves() == data(certificate) &&
-            serving::check_identity({ca, data(certificate), data(key)}, {}).ok())
+            http_server::check_identity({ca, data(certificate), data(key)}, {}).ok())
           return true;
       }
     }
@@ -400,10 +400,10 @@ TEST_F(WebhookCertificates, ThatTheServerDoesNotTakeAreTriedAgain) {
 /// As cert-manager leaves them.
 class WebhookFiles : public WebhookCertificates {
  protected:
-  serving::ServerIdentity made(base::Duration age, const std::string& name = kName) const {
-    return *serving::make_server_identity({name}, clock.now() - age, "cert-manager", hours(24 * 90));
+  http_server::ServerIdentity made(base::Duration age, const std::string& name = kName) const {
+    return *http_server::make_server_identity({name}, clock.now() - age, "cert-manager", hours(24 * 90));
   }
-  void write(const serving::ServerIdentity& identity) {
+  void write(const http_server::ServerIdentity& identity) {
     folder.write("tls.crt", identity.certificate + identity.ca);
     folder.write("tls.key", identity.key);
   }
@@ -454,15 +454,15 @@ TEST_F(WebhookFiles, ThatNobodyRenewsAreInForceUntilTheyExpire) {
 
 struct BadFiles {
   const char* name;
-  void (*damage)(serving::ServerIdentity& identity, const serving::ServerIdentity& other);
+  void (*damage)(http_server::ServerIdentity& identity, const http_server::ServerIdentity& other);
   const char* problem;
 };
 class WebhookBadFiles : public WebhookFiles, public testing::WithParamInterface<BadFiles> {};
 
 TEST_P(WebhookBadFiles, AreToldAndTheOnesBeforeStay) {
   begin();
-  const serving::ServerIdentity good = made(hours(1));
-  serving::ServerIdentity bad = good;
+  const http_server::ServerIdentity good = made(hours(1));
+  http_server::ServerIdentity bad = good;
   GetParam().damage(bad, made(hours(1)));
   write(bad);
   EXPECT_FALSE(in_force());

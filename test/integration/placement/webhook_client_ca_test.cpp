@@ -41,7 +41,7 @@ class WebhookClientCa : public testing::Test {
   const base::SystemClock clock;
   const fakes::TempFolder folder;
   const TestCa ours, others;
-  const serving::ServerIdentity identity = *serving::make_server_identity({"127.0.0.1"}, clock.now());
+  const http_server::ServerIdentity identity = *http_server::make_server_identity({"127.0.0.1"}, clock.now());
 };
 
 TEST_F(WebhookClientCa, LetsInWhoShowsItsCertificateAndNobodyElse) {

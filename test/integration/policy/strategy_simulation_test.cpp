@@ -19,14 +19,14 @@ using strategy_worlds::Tried;
 
 /// Evicts the pods in the order of the plan; the scheduler binds each replacement while the old pod terminates, or once
 /// that is gone where it has to wait for it.
-std::map<std::string, std::string> placements(const ClusterSnapshot& cluster, const planning::Plan& plan,
+std::map<std::string, std::string> placements(const ClusterSnapshot& cluster, const planner::Plan& plan,
                                               scheduling::NodeScoring scoring) {
   scheduling::WhatIf what_if(cluster);
   std::map<std::string, std::string> nodes;
   for (const api::PlannedMove& move : plan.moves) {
     const scheduling::PodIndex pod = cluster.find_pod(move.ns, move.pod).value();
     std::optional<scheduling::NodeIndex> node;
-    if (!move.to.empty() && planning::is_replaced_at_once(cluster, pod)) {
+    if (!move.to.empty() && planner::is_replaced_at_once(cluster, pod)) {
       node =
           simulator::choose_node({what_if, pod, scheduling::FitLevel::kScheduler, scheduling::OldPod::kStays}, scoring);
     }
@@ -54,12 +54,12 @@ void becomes_quiet(const Tried& tried, unsigned seed) {
   api::DeschedulerPolicySpec spec;
   spec.strategies = {{tried.strategy, tried.args}};
   spec.limits.per_cycle = world.limits();
-  const planning::PlanSpec plan_spec(spec);
+  const planner::PlanSpec plan_spec(spec);
   scheduling::SnapshotInput objects = world.objects();
   std::int64_t before = tried.violations(ClusterSnapshot(objects));
   for (int cycle = 0; cycle < kMaxCycles; ++cycle) {
     const ClusterSnapshot cluster(objects);
-    const auto plan = planning::plan_cycle({.spec = plan_spec, .cluster = cluster, .leaving = {}, .now = kNoon});
+    const auto plan = planner::plan_cycle({.spec = plan_spec, .cluster = cluster, .leaving = {}, .now = kNoon});
     if (plan.moves.empty()) return;
     const auto nodes = placements(cluster, plan, scoring_for(tried));
     const auto placement_of = [&](const api::PlannedMove& move) {

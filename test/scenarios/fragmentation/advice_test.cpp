@@ -16,7 +16,7 @@
 
 namespace advice_test {
 
-using advising::Cause;
+using advisor::Cause;
 using scheduling::SnapshotInput;
 
 constexpr int kNodes = 20;
@@ -49,17 +49,17 @@ void follow(Cause cause, bool drops, api::Pod& pod) {
     pod.meta.owner_references = {{"apps/v1", "ReplicaSet", "made", "made-" + pod.meta.name, true}};
 }
 
-bool is_meant(const advising::Finding& finding, const api::Pod& pod) {
+bool is_meant(const advisor::Finding& finding, const api::Pod& pod) {
   if (finding.name.empty()) return true;
   const auto* owner = pod.meta.controller();
   return (owner == nullptr ? pod.meta.name : owner->name) == finding.name;
 }
 
-SnapshotInput followed(SnapshotInput cluster, const advising::Finding& finding) {
+SnapshotInput followed(SnapshotInput cluster, const advisor::Finding& finding) {
   for (auto& each : cluster.pods) {
     if (!is_meant(finding, *each)) continue;
     api::Pod pod = *each;
-    follow(finding.cause, finding.grade == advising::Grade::kDropped, pod);
+    follow(finding.cause, finding.grade == advisor::Grade::kDropped, pod);
     each = std::make_shared<const api::Pod>(std::move(pod));
   }
   return cluster;
@@ -69,13 +69,13 @@ SnapshotInput followed(SnapshotInput cluster, const advising::Finding& finding) 
 fragmentation::Verdict simulated(const SnapshotInput& cluster) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"Defragmentation", "{}"});
-  const planning::PlanSpec spec(policy);
+  const planner::PlanSpec spec(policy);
   const scheduling::ClusterSnapshot snapshot(cluster);
-  const auto plan = planning::plan_cycle({.spec = spec,
-                                          .cluster = snapshot,
-                                          .leaving = {},
-                                          .now = builders::kNoon,
-                                          .options = {.spend_pdbs = false, .taint_value = "simulated"}});
+  const auto plan = planner::plan_cycle({.spec = spec,
+                                         .cluster = snapshot,
+                                         .leaving = {},
+                                         .now = builders::kNoon,
+                                         .options = {.spend_pdbs = false, .taint_value = "simulated"}});
   return fragmentation::judge(cluster, plan.moves);
 }
 
@@ -87,9 +87,9 @@ std::optional<Cause> true_cause(std::string_view kind) {
 }
 
 /// For messages: what was found, in its order.
-std::string listed(const advising::PlacementReport& report) {
+std::string listed(const advisor::PlacementReport& report) {
   std::string text;
-  for (const advising::Finding& each : report.findings) {
+  for (const advisor::Finding& each : report.findings) {
     text += fmt::format("{} {}: {} nodes by {} moves\n", to_string(each.cause), each.name,
                         each.then ? each.then->freed : -1, each.then ? each.then->moves : -1);
   }
@@ -101,7 +101,7 @@ class Advice : public testing::TestWithParam<std::string_view> {};
 TEST_P(Advice, NamesTheTrueCauseAndKeepsItsPromise) {
   const SnapshotInput cluster = fragmentation::make_cluster(GetParam(), kNodes, 1);
   const auto report =
-      advising::advise_placement({.cluster = cluster, .now = builders::kNoon, .most_plans = most_plans(GetParam())});
+      advisor::advise_placement({.cluster = cluster, .now = builders::kNoon, .most_plans = most_plans(GetParam())});
   const auto first = std::ranges::find_if(report.findings, [](const auto& each) { return has_effect(each.cause); });
   if (const auto cause = true_cause(GetParam())) {
     ASSERT_NE(first, report.findings.end());
@@ -112,7 +112,7 @@ TEST_P(Advice, NamesTheTrueCauseAndKeepsItsPromise) {
     EXPECT_EQ(report.now.freed, report.now.bound);
   }
   int checked = 0;
-  for (const advising::Finding& finding : report.findings) {
+  for (const advisor::Finding& finding : report.findings) {
     if (!finding.then || ++checked > kChecked) continue;
     const auto verdict = simulated(followed(cluster, finding));
     EXPECT_NEAR(verdict.freed(), finding.then->freed, 1) << to_string(finding.cause) << " " << finding.name;

@@ -21,13 +21,13 @@ std::vector<api::PlannedMove> plan(const scheduling::SnapshotInput& input, const
                                    const std::string& args, bool with_hints = false) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({strategy, args});
-  const planning::PlanSpec spec(policy);
+  const planner::PlanSpec spec(policy);
   const scheduling::ClusterSnapshot cluster(input);
-  return planning::plan_cycle({.spec = spec,
-                               .cluster = cluster,
-                               .leaving = {},
-                               .now = builders::kNoon,
-                               .options = {.spend_pdbs = false, .taint_value = "proof", .placement_hints = with_hints}})
+  return planner::plan_cycle({.spec = spec,
+                              .cluster = cluster,
+                              .leaving = {},
+                              .now = builders::kNoon,
+                              .options = {.spend_pdbs = false, .taint_value = "proof", .placement_hints = with_hints}})
       .moves;
 }
 

@@ -35,18 +35,18 @@ Run run(const scheduling::SnapshotInput& input, const std::string& strategy, con
         bool with_hints = false) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({strategy, args});
-  const planning::PlanSpec spec(policy);
+  const planner::PlanSpec spec(policy);
   const scheduling::ClusterSnapshot cluster(input);
   const auto seconds = [begin = std::clock()] {  // of the processor: others may use the machine, too
     return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   };
-  planning::PlanOptions options{.spend_pdbs = false, .taint_value = "proof"};
+  planner::PlanOptions options{.spend_pdbs = false, .taint_value = "proof"};
   options.placement_hints = with_hints;
   if (is_timed)
     options.elapsed = [&] {
       return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(seconds()));
     };
-  const planning::Plan plan = planning::plan_cycle(
+  const planner::Plan plan = planner::plan_cycle(
       {.spec = spec, .cluster = cluster, .leaving = {}, .now = builders::kNoon, .options = std::move(options)});
   const double taken = seconds();
   int promised = 0;

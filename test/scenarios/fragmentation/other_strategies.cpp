@@ -28,7 +28,7 @@ void carry_out(const std::vector<api::PlannedMove>& moves, scheduling::SnapshotI
 }
 
 /// As the controller notes what it made of a plan.
-std::optional<api::RoundsStatus> rounds_after(planning::Plan& plan) {
+std::optional<api::RoundsStatus> rounds_after(planner::Plan& plan) {
   if (plan.rounds && !plan.moves.empty()) {
     plan.rounds->moved += static_cast<std::int32_t>(plan.moves.size());
     plan.rounds->planned_at = builders::kNoon;
@@ -49,18 +49,18 @@ Policy alternating() {
 Course run_to_the_end(scheduling::SnapshotInput cluster, const Policy& policy) {
   api::DeschedulerPolicySpec rules;
   rules.strategies.push_back({policy.strategy, policy.args});
-  const planning::PlanSpec spec(rules);
+  const planner::PlanSpec spec(rules);
   const int busy_before = judge(cluster, {}).busy_before;
   std::optional<api::RoundsStatus> rounds;
   Course course;
   for (; course.cycles < kMaxCycles; ++course.cycles) {
     const scheduling::ClusterSnapshot snapshot(cluster);
-    planning::Plan plan = planning::plan_cycle({.spec = spec,
-                                                .cluster = snapshot,
-                                                .leaving = {},
-                                                .now = builders::kNoon,
-                                                .options = {.spend_pdbs = false, .taint_value = "proof"},
-                                                .rounds = rounds});
+    planner::Plan plan = planner::plan_cycle({.spec = spec,
+                                              .cluster = snapshot,
+                                              .leaving = {},
+                                              .now = builders::kNoon,
+                                              .options = {.spend_pdbs = false, .taint_value = "proof"},
+                                              .rounds = rounds});
     if (plan.moves.empty()) break;
     rounds = rounds_after(plan);
     course.moves += static_cast<int>(plan.moves.size());

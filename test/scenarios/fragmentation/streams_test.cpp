@@ -16,25 +16,25 @@ namespace streams_test {
 
 using Tasks = std::span<const std::function<void()>>;
 
-planning::Plan plan(std::string_view kind, int nodes, planning::PlanOptions options) {
+planner::Plan plan(std::string_view kind, int nodes, planner::PlanOptions options) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"Defragmentation", "{}"});
-  const planning::PlanSpec spec(policy);
+  const planner::PlanSpec spec(policy);
   const scheduling::ClusterSnapshot cluster(fragmentation::make_cluster(kind, nodes, 1));
   options.spend_pdbs = false;
   options.taint_value = "proof";
-  return planning::plan_cycle(
+  return planner::plan_cycle(
       {.spec = spec, .cluster = cluster, .leaving = {}, .now = builders::kNoon, .options = std::move(options)});
 }
 
 class Streams : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(Streams, MakeTheSamePlanOnAnyNumberOfThreads) {
-  const planning::Plan alone = plan(GetParam(), 40, {});
+  const planner::Plan alone = plan(GetParam(), 40, {});
   EXPECT_FALSE(alone.moves.empty());
   for (const std::size_t threads : {1, 4}) {
     std::size_t streams = 0;
-    planning::PlanOptions options;
+    planner::PlanOptions options;
     options.executor = [&](Tasks tasks) {
       streams = tasks.size();
       base::run_parallel(tasks, threads);
@@ -45,7 +45,7 @@ TEST_P(Streams, MakeTheSamePlanOnAnyNumberOfThreads) {
 }
 
 TEST_P(Streams, MakeTheSamePlanInAnyOrder) {
-  planning::PlanOptions backwards;
+  planner::PlanOptions backwards;
   backwards.executor = [](Tasks tasks) {
     for (std::size_t i = tasks.size(); i-- > 0;) tasks[i]();
   };
@@ -61,7 +61,7 @@ TEST(Streams, AllEndWhenTheSearchIsCancelled) {
   std::atomic<int> rounds{0};
   std::atomic<int> looks_since{0};
   std::size_t streams = 0;
-  planning::PlanOptions options;
+  planner::PlanOptions options;
   options.is_cancelled = [&] {
     if (is_cancelled) ++looks_since;
     return is_cancelled.load();

@@ -260,7 +260,7 @@ void World::cycle() {
 
 /// As the operator plans.
 controllers::CycleOutcome World::planned(const scheduling::ClusterSnapshot& cluster) {
-  planning::PlanInput input{
+  planner::PlanInput input{
       .spec = *spec_, .cluster = cluster, .leaving = {}, .now = now(), .options = controllers::cycle_options()};
   if (rule_.soft_taints) input.options.taint_value = kSource;
   input.usage.push_back(measured(spec_->is_upstream() ? "KubernetesMetrics" : kSource));
@@ -282,14 +282,14 @@ void World::note(const controllers::CycleOutcome& outcome) {
     if (std::ranges::find(all, problem) == all.end()) all.push_back(problem);
   }
   for (const auto& reason : outcome.summary.refused) outcome_.refused[reason.reason] += reason.count;
-  const auto is_stopped = [](const api::BalanceRow& row) { return !planning::may_balance(row); };
+  const auto is_stopped = [](const api::BalanceRow& row) { return !planner::may_balance(row); };
   outcome_.stopped += std::ranges::any_of(outcome.balance, is_stopped) ? 1 : 0;
 }
 
 /// What the plan asks for is there at once.
-void World::taint(const std::vector<planning::NodeTaint>& taints) {
+void World::taint(const std::vector<planner::NodeTaint>& taints) {
   std::map<std::string, std::vector<api::Taint>> wanted;
-  for (const planning::NodeTaint& taint : taints)
+  for (const planner::NodeTaint& taint : taints)
     wanted[taint.node].push_back({taint.key, taint.value, api::TaintEffect::kPreferNoSchedule});
   for (auto& node : input_.nodes) {
     const auto at = wanted.find(node->meta.name);

@@ -123,7 +123,7 @@ class World {
   controllers::CycleOutcome planned(const scheduling::ClusterSnapshot& cluster);
   void remember(const controllers::CycleOutcome& outcome);
   void note(const controllers::CycleOutcome& outcome);
-  void taint(const std::vector<planning::NodeTaint>& taints);
+  void taint(const std::vector<planner::NodeTaint>& taints);
   void apply(const controllers::CycleOutcome& outcome, const scheduling::ClusterSnapshot& cluster);
   void move(std::size_t pod, int to);
   void count_return(std::size_t pod, int to);
@@ -135,7 +135,7 @@ class World {
   std::vector<Model::Pod> kinds_;
   std::vector<Place> places_;      ///< by pod
   api::DeschedulerPolicy policy_;  ///< with what its status remembers
-  std::optional<planning::PlanSpec> spec_;
+  std::optional<planner::PlanSpec> spec_;
   scheduling::SnapshotInput input_;
   scheduling::SnapshotCache keeper_;
   std::optional<usage::History> history_;

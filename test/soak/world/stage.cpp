@@ -93,10 +93,11 @@ void World::install_owners() {
   if (!installed) throw std::runtime_error(installed.error().message);
   draft_names_ = dice_.one_in(4);
   native_served_ = !dice_.one_in(3);
-  const simulator::native::Options native{.draft_names = draft_names_};
+  const simulator::eviction_request::Options native{.draft_names = draft_names_};
   const bool alive = native_served_ && !dice_.one_in(3);
-  if (native_served_) simulator::native::serve(*server_, native);
-  if (alive) simulator::native::run(*cluster_, *server_, native, {std::string(api::well_known::kNativeResponder)});
+  if (native_served_) simulator::eviction_request::serve(*server_, native);
+  if (alive)
+    simulator::eviction_request::run(*cluster_, *server_, native, {std::string(api::well_known::kNativeResponder)});
   tell(fmt::format("native eviction API: {}", alive ? "alive" : native_served_ ? "nobody works on it" : "not served"));
 }
 

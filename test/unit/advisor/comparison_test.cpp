@@ -10,7 +10,7 @@
 /// Our profiles and the Vertical Pod Autoscaler's way on the same series, side by side.
 namespace advising_comparison_test {
 
-using namespace advising;
+using namespace advisor;
 using namespace advising_test;
 
 std::string document() {

@@ -6,7 +6,7 @@
 
 namespace advising_history_test {
 
-using namespace advising;
+using namespace advisor;
 using advising_test::kApp;
 using advising_test::kMonday;
 using advising_test::kPod;

@@ -15,8 +15,8 @@
 namespace advising_test {
 
 inline const base::TimePoint kMonday = *base::parse_time("2026-11-02T00:00:00Z");
-inline const advising::WorkloadKey kWeb{"shop", "Deployment", "web"};
-inline const advising::ContainerKey kApp{kWeb, "app"};
+inline const advisor::WorkloadKey kWeb{"shop", "Deployment", "web"};
+inline const advisor::ContainerKey kApp{kWeb, "app"};
 inline constexpr int kSamplesADay = 288;  ///< every five minutes
 inline constexpr double kGiB = 1024.0 * 1024 * 1024;
 
@@ -97,8 +97,8 @@ inline std::vector<double> cpu_of(const std::vector<Point>& points) {
   return values;
 }
 
-inline advising::Owners web_owners() {
-  advising::Owners owners;
+inline advisor::Owners web_owners() {
+  advisor::Owners owners;
   owners.add_workload(kWeb, 1);
   return owners;
 }
@@ -106,15 +106,15 @@ inline advising::Owners web_owners() {
 inline constexpr const char* kPod = "web-7d4b9c6f5-x2x9z";
 
 /// The samples as one pod's history.
-inline advising::ContainerHistory history_of(const std::vector<Point>& points, base::Duration startup = {}) {
-  const advising::Owners owners = web_owners();
-  advising::SampleFold fold(owners, {kMonday, kMonday + std::chrono::hours(24 * 60), startup});
+inline advisor::ContainerHistory history_of(const std::vector<Point>& points, base::Duration startup = {}) {
+  const advisor::Owners owners = web_owners();
+  advisor::SampleFold fold(owners, {kMonday, kMonday + std::chrono::hours(24 * 60), startup});
   for (const Point& point : points) fold.add({point.time, "shop", kPod, "app", point.cpu, point.memory});
   return std::move(fold).finish().containers[kApp];
 }
 
-inline advising::Rules rules_of(advising::Profile profile, int days = 14, double percentile = 95) {
-  return {profile, percentile, advising::day_of(kMonday), advising::day_of(kMonday) + days};
+inline advisor::Rules rules_of(advisor::Profile profile, int days = 14, double percentile = 95) {
+  return {profile, percentile, advisor::day_of(kMonday), advisor::day_of(kMonday) + days};
 }
 
 }  // namespace advising_test

@@ -9,7 +9,7 @@
 
 namespace advising_nodes_test {
 
-using namespace advising;
+using namespace advisor;
 using advising_test::kGiB;
 using testing::HasSubstr;
 

@@ -10,7 +10,7 @@
 /// Waste and patches.
 namespace advising_output_test {
 
-using namespace advising;
+using namespace advisor;
 using advising_test::kGiB;
 using testing::ElementsAre;
 using testing::HasSubstr;

@@ -6,7 +6,7 @@
 
 namespace advising_requests_test {
 
-using namespace advising;
+using namespace advisor;
 using advising_test::history_of;
 using advising_test::kApp;
 using advising_test::kGiB;

@@ -6,8 +6,8 @@
 
 namespace advising_sketch_test {
 
-using advising::QuantileSketch;
 using advising_test::exact_quantile;
+using advisor::QuantileSketch;
 
 constexpr double kPromised = 0.02;
 
@@ -27,11 +27,11 @@ TEST(QuantileSketch, IsWithinTwoPercentOfExactQuantiles) {
   tables.emplace_back("exponential", exponential);
   tables.emplace_back("two peaks", two_peaks);
   for (const auto& [name, values] : tables) {
-    QuantileSketch sketch(advising::kMinSketchCores);
+    QuantileSketch sketch(advisor::kMinSketchCores);
     for (const double value : values) sketch.add(value);
     for (const double q : {0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0}) {
       const double exact = exact_quantile(values, q);
-      if (exact < advising::kMinSketchCores) continue;
+      if (exact < advisor::kMinSketchCores) continue;
       EXPECT_NEAR(sketch.quantile(q) / exact, 1, kPromised) << name << " p" << q * 100;
     }
     EXPECT_LE(sketch.bucket_count(), QuantileSketch::kMaxBuckets) << name;

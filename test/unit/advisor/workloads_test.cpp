@@ -8,7 +8,7 @@
 
 namespace advising_workloads_test {
 
-using namespace advising;
+using namespace advisor;
 using api::Json;
 
 Json read(const char* text) { return *api::parse_json(text); }

@@ -17,7 +17,7 @@
 #include "http_server/certificates.hpp"
 #include "test/fakes/tls_client.hpp"
 
-namespace serving {
+namespace http_server {
 namespace server_test {
 
 using base::milliseconds;
@@ -145,7 +145,7 @@ TEST_F(ServerTest, DropsWhoeverDawdlesWithTheHeaderAndTells) {
   Peer peer(start(echo, std::move(options)).port());
   peer.send("GET / HTTP/1.1\r\nHos");
   EXPECT_EQ(peer.read_to_end(), "<closed>");
-  EXPECT_EQ(told.get_future().get(), serving::kNoAnswer);
+  EXPECT_EQ(told.get_future().get(), http_server::kNoAnswer);
 }
 
 /// Load balancers look whether a port is open.
@@ -426,4 +426,4 @@ TEST(SplitAddress, ReadsHostsAndPorts) {
 }
 
 }  // namespace server_test
-}  // namespace serving
+}  // namespace http_server

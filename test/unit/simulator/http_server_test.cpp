@@ -34,7 +34,7 @@ class HttpServerTest : public ApiFixture {
     HttpServerOptions options;
     options.tokens["op-token"] = {"system:serviceaccount:evacuator-system:evacuator", {}, {}};
     if (tls) {
-      auto identity = serving::make_server_identity({"127.0.0.1", "localhost"}, base::SystemClock().now());
+      auto identity = http_server::make_server_identity({"127.0.0.1", "localhost"}, base::SystemClock().now());
       EXPECT_TRUE(identity);
       options.identity = *identity;
       write("ca.pem", identity->ca);
@@ -209,9 +209,9 @@ TEST_F(HttpServerTest, WorksWithTheStockKubectl) {
 
 TEST(Certificates, RefuseNonsense) {
   const base::TimePoint now = base::SystemClock().now();
-  EXPECT_FALSE(serving::make_server_identity({}, now));
-  EXPECT_FALSE(serving::make_server_identity({"a,DNS:b"}, now));
-  EXPECT_TRUE(serving::make_server_identity({"::1", "10.0.0.1", "kubernetes.default.svc"}, now));
+  EXPECT_FALSE(http_server::make_server_identity({}, now));
+  EXPECT_FALSE(http_server::make_server_identity({"a,DNS:b"}, now));
+  EXPECT_TRUE(http_server::make_server_identity({"::1", "10.0.0.1", "kubernetes.default.svc"}, now));
 }
 
 TEST(Kubeconfig, AlwaysHasCredentials) {

@@ -5,7 +5,7 @@
 
 namespace advising_csv_test {
 
-using namespace advising;
+using namespace advisor;
 
 std::string read(std::string_view text) {
   std::string found;

@@ -4,8 +4,8 @@
 
 namespace advising_times_test {
 
-using advising::epoch_time;
-using advising::parse_history_time;
+using advisor::epoch_time;
+using advisor::parse_history_time;
 
 TEST(HistoryTime, IsReadAsPeopleWriteIt) {
   const std::pair<const char*, const char*> table[] = {{"2026-11-21T12:00:00Z", "2026-11-21T12:00:00.000000Z"},

@@ -5,7 +5,7 @@
 
 namespace advising_top_log_test {
 
-using namespace advising;
+using namespace advisor;
 
 std::string read(std::string_view text, std::string_view ns = "", LogNotes* notes = nullptr) {
   std::string found;

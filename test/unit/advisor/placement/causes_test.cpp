@@ -7,7 +7,7 @@
 #include "advisor/placement/advise.hpp"
 #include "test/builders/cluster.hpp"
 
-namespace advising {
+namespace advisor {
 namespace causes_test {
 
 using builders::ClusterBuilder;
@@ -247,4 +247,4 @@ TEST(Alerts, ComeFromTheSizeOfTheCluster) {
 }
 
 }  // namespace causes_test
-}  // namespace advising
+}  // namespace advisor

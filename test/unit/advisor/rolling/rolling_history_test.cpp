@@ -13,8 +13,8 @@
 
 namespace running_history_test {
 
-using advising::Day;
-using advising::RollingHistory;
+using advisor::Day;
+using advisor::RollingHistory;
 using base::minutes;
 using testing::HasSubstr;
 
@@ -31,8 +31,8 @@ void feed(RollingHistory& history, base::TimePoint from, base::TimePoint to, bas
   }
 }
 
-advising::ContainerSpec app() {
-  advising::ContainerSpec spec;
+advisor::ContainerSpec app() {
+  advisor::ContainerSpec spec;
   spec.name = "app";
   return spec;
 }
@@ -43,16 +43,16 @@ RollingHistory fed(base::Duration time) {
   return history;
 }
 
-advising::Rules rules_until(base::TimePoint now, advising::Profile profile = advising::Profile::kStandard) {
-  const Day to = advising::day_of(now);
+advisor::Rules rules_until(base::TimePoint now, advisor::Profile profile = advisor::Profile::kStandard) {
+  const Day to = advisor::day_of(now);
   return {profile, 95, to - RollingHistory::kMaxDays, to};
 }
 
 TEST(RollingHistory, GivesAdviceAfterThreeDaysAsSamplesWouldAtOnce) {
-  const advising::ContainerSpec spec = app();
+  const advisor::ContainerSpec spec = app();
   const auto advice_after = [&](int days) {
     const auto time = std::chrono::hours(24 * days);
-    return advising::advise_container(spec, fed(time).history(), rules_until(kStart + time));
+    return advisor::advise_container(spec, fed(time).history(), rules_until(kStart + time));
   };
   EXPECT_THAT(advice_after(2).why_not, HasSubstr("2 days of history with at least 12h, 3 are needed (576 samples"));
   const auto advice = advice_after(3);
@@ -63,11 +63,11 @@ TEST(RollingHistory, GivesAdviceAfterThreeDaysAsSamplesWouldAtOnce) {
 }
 
 TEST(RollingHistory, IsWhatSampleFoldMakesOfTheSameSamples) {
-  const advising::WorkloadKey web{"shop", "Pod", "web"};
-  advising::Owners owners;
+  const advisor::WorkloadKey web{"shop", "Pod", "web"};
+  advisor::Owners owners;
   owners.add_workload(web, 1);
   const base::TimePoint end = kStart + std::chrono::hours(24 * 5);
-  advising::SampleFold fold(owners, {kStart, end, {}});
+  advisor::SampleFold fold(owners, {kStart, end, {}});
   RollingHistory running;
   advising_test::Numbers numbers;
   for (base::TimePoint time = kStart; time < end; time += minutes(7)) {
@@ -104,7 +104,7 @@ TEST(RollingHistory, CountsFaultsAndLetsThemFade) {
     double cpu;
     double memory;
   };
-  const double nan = advising::kUnknown;
+  const double nan = advisor::kUnknown;
   for (const Case& each : {Case{"negative", -1, nan}, Case{"infinite", std::numeric_limits<double>::infinity(), nan},
                            Case{"absurd cores", 1e9, nan}, Case{"absurd bytes", nan, 1e30}}) {
     RollingHistory history;
@@ -135,7 +135,7 @@ TEST(RollingHistory, MergedWithWhatWasKeptIsAsIfNothingHadHappened) {
   const auto whole = fed(end);
   for (const int cut : {0, 1, 23, 24, 25, 47, 72, 99, 100}) {
     SCOPED_TRACE(cut);
-    const auto kept = advising::decode_history(advising::encode_history(fed(std::chrono::hours(cut))), kLater);
+    const auto kept = advisor::decode_history(advisor::encode_history(fed(std::chrono::hours(cut))), kLater);
     ASSERT_TRUE(kept) << kept.error().message;
     RollingHistory next;
     const base::TimePoint begun = kStart + std::chrono::hours(cut);
@@ -173,11 +173,11 @@ TEST(RollingHistory, MergedOverMidnightKeepsOfADayWhatCoversMore) {
 TEST(HistoryText, ReadsBackAsItWas) {
   for (const int hours : {0, 1, 24, 100, 24 * 30}) {
     SCOPED_TRACE(hours);
-    const std::string text = advising::encode_history(fed(std::chrono::hours(hours)));
+    const std::string text = advisor::encode_history(fed(std::chrono::hours(hours)));
     EXPECT_LE(text.size(), 4096U);
-    const auto read = advising::decode_history(text, kLater);
+    const auto read = advisor::decode_history(text, kLater);
     ASSERT_TRUE(read) << read.error().message;
-    EXPECT_EQ(advising::encode_history(*read), text);
+    EXPECT_EQ(advisor::encode_history(*read), text);
   }
 }
 
@@ -185,10 +185,10 @@ TEST(HistoryText, OfTheWidestUseStaysBelowItsBound) {
   RollingHistory history;
   base::TimePoint time = kStart;
   for (int i = 0; i < 200'000; ++i, time += base::seconds(8)) {
-    const double cores = advising::kMinSketchCores * std::pow(4e7, (i * 7919 % 10'000) / 10'000.0);
+    const double cores = advisor::kMinSketchCores * std::pow(4e7, (i * 7919 % 10'000) / 10'000.0);
     history.add(time, cores, 1e9, i % 100 == 0);
   }
-  EXPECT_LE(advising::encode_history(history).size(), advising::kMaxHistoryText);
+  EXPECT_LE(advisor::encode_history(history).size(), advisor::kMaxHistoryText);
 }
 
 std::string with_byte(std::string text, std::size_t at, char value) {
@@ -198,7 +198,7 @@ std::string with_byte(std::string text, std::size_t at, char value) {
 }
 
 TEST(HistoryText, ThatIsHostileIsRefusedAsAWhole) {
-  const std::string good = advising::encode_history(fed(std::chrono::hours(100)));
+  const std::string good = advisor::encode_history(fed(std::chrono::hours(100)));
   const std::string bytes = *base::decode_base64(good);
   struct Case {
     const char* name;
@@ -209,7 +209,7 @@ TEST(HistoryText, ThatIsHostileIsRefusedAsAWhole) {
   // version, first (5), last (5), samples (2), 4 oddities, count of days; then day (3), samples (2), minutes (2),
   // kills, which are known, and the peak of CPU.
   const std::size_t peak = 1 + 5 + 5 + 2 + 4 + 1 + 3 + 2 + 2 + 1 + 1;
-  const double nan = advising::kUnknown;
+  const double nan = advisor::kUnknown;
   std::memcpy(nan_peak.data() + peak, &nan, sizeof nan);
   std::string huge_peak = bytes;
   const double huge = 1e300;
@@ -226,37 +226,37 @@ TEST(HistoryText, ThatIsHostileIsRefusedAsAWhole) {
       {"NaN", base::encode_base64(nan_peak), "no container has such a past"},
       {"huge", base::encode_base64(huge_peak), "no container has such a past"},
       {"negative", base::encode_base64(negative_peak), "no container has such a past"},
-      {"very long", std::string(advising::kMaxHistoryText + 1, 'A'), "bytes are more than any history has"},
+      {"very long", std::string(advisor::kMaxHistoryText + 1, 'A'), "bytes are more than any history has"},
       {"a number that does not end", base::encode_base64(std::string(1, 1) + std::string(40, '\xFF')),
        "no container has such a past"}};
   for (const Case& each : cases) {
-    const auto read = advising::decode_history(each.text, kLater);
+    const auto read = advisor::decode_history(each.text, kLater);
     ASSERT_FALSE(read) << each.name;
     EXPECT_THAT(read.error().message, HasSubstr(each.why)) << each.name;
   }
-  EXPECT_FALSE(advising::decode_history(good, kStart)) << "its days have not come yet";
+  EXPECT_FALSE(advisor::decode_history(good, kStart)) << "its days have not come yet";
 }
 
 TEST(HistoryText, WithAnyByteChangedGivesFiguresThatCanBe) {
-  const std::string bytes = *base::decode_base64(advising::encode_history(fed(std::chrono::hours(50))));
+  const std::string bytes = *base::decode_base64(advisor::encode_history(fed(std::chrono::hours(50))));
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     for (const char value : {'\0', '\x01', '\x7F', '\x80', '\xFF'}) {
       std::string changed = bytes;
       changed[at] = value;
-      const auto read = advising::decode_history(base::encode_base64(changed), kLater);
+      const auto read = advisor::decode_history(base::encode_base64(changed), kLater);
       if (!read) continue;
-      const auto advice = advising::advise_container(app(), read->history(), rules_until(kLater));
+      const auto advice = advisor::advise_container(app(), read->history(), rules_until(kLater));
       if (advice.recommended.cpu_limit) {
-        EXPECT_LE(*advice.recommended.cpu_limit, advising::kMaxCores + 1) << at;
+        EXPECT_LE(*advice.recommended.cpu_limit, advisor::kMaxCores + 1) << at;
       }
     }
   }
 }
 
 TEST(SketchParts, ThatNoSketchHasAreRefused) {
-  using advising::QuantileSketch;
+  using advisor::QuantileSketch;
   const auto of = [](QuantileSketch::Parts parts) {
-    return QuantileSketch::of(advising::kMinSketchCores, advising::kMaxCores, std::move(parts)).has_value();
+    return QuantileSketch::of(advisor::kMinSketchCores, advisor::kMaxCores, std::move(parts)).has_value();
   };
   EXPECT_TRUE(of({}));
   EXPECT_TRUE(of({0, {1, 2, 3}, 4}));

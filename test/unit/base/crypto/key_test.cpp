@@ -4,7 +4,7 @@
 
 #include "base/crypto/hash.hpp"
 
-namespace signing {
+namespace crypto {
 namespace {
 
 struct HmacCase {
@@ -95,4 +95,4 @@ TEST(KeyRing, FindsTheCurrentAndThePreviousKey) {
 }
 
 }  // namespace
-}  // namespace signing
+}  // namespace crypto

@@ -27,7 +27,7 @@ class OneAnswer final : public kube::Transport {
 
 class NodeDays : public testing::Test {
  protected:
-  advising::NodeDays read(const std::string& series) {
+  advisor::NodeDays read(const std::string& series) {
     cmd::plugin::Io io{.out = [](std::string_view) {},
                        .err = [](std::string_view) {},
                        .nap = [](base::milliseconds) { return false; },
@@ -54,8 +54,8 @@ class NodeDays : public testing::Test {
 
 TEST_F(NodeDays, AreFoundByNameAndAddress) {
   const auto days = read(series(R"("node":"n1")", "5") + "," + series(R"("instance":"10.0.0.2:10250")", "7"));
-  EXPECT_EQ(days.at("n1").at(20000).at(advising::NodeMetric::kSamples), 5);
-  EXPECT_EQ(days.at("n2").at(20000).at(advising::NodeMetric::kPressureIo), 7);
+  EXPECT_EQ(days.at("n1").at(20000).at(advisor::NodeMetric::kSamples), 5);
+  EXPECT_EQ(days.at("n2").at(20000).at(advisor::NodeMetric::kPressureIo), 7);
   EXPECT_THAT(problems_, IsEmpty());
 }
 
@@ -68,8 +68,8 @@ TEST_F(NodeDays, ThatSeveralSeriesTellAreNotKnown) {
         series(R"("node":"n1")", "NaN")}) {
     problems_.clear();
     const auto days = read(twice + "," + other);
-    EXPECT_TRUE(std::isnan(days.at("n1").at(20000).at(advising::NodeMetric::kRootCpu))) << twice;
-    EXPECT_EQ(days.at("n2").at(20000).at(advising::NodeMetric::kRootCpu), 7);
+    EXPECT_TRUE(std::isnan(days.at("n1").at(20000).at(advisor::NodeMetric::kRootCpu))) << twice;
+    EXPECT_EQ(days.at("n2").at(20000).at(advisor::NodeMetric::kRootCpu), 7);
     EXPECT_THAT(problems_,
                 ElementsAre("1 nodes have more than one series for a figure, or one without a number: such figures are "
                             "not used (n1); narrow them down with --prometheus-matchers"));

@@ -9,26 +9,26 @@
 namespace cmd::advise {
 namespace placement_test {
 
-using advising::Cause;
+using advisor::Cause;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-advising::PlacementReport report() {
-  advising::PlacementReport made;
+advisor::PlacementReport report() {
+  advisor::PlacementReport made;
   made.nodes = 20;
   made.busy = 19;
   made.now = {.freed = 4, .moves = 9, .bound = 6, .bound_reason = "requests of cpu"};
-  advising::Finding quorum{.cause = Cause::kRequiredAntiAffinity,
-                           .ns = "db",
-                           .kind = "StatefulSet",
-                           .name = "zk\x1b[2J",
-                           .pods = 5,
-                           .nodes = 5,
-                           .risk = advising::Risk::kHigh,
-                           .why = "5 pods",
-                           .change = "make it preferred"};
-  quorum.then = advising::Outcome{.freed = 6, .moves = 12, .bound = 8, .bound_reason = ""};
-  advising::Finding single{.cause = Cause::kSingleReplica, .ns = "db", .kind = "Deployment", .name = "ui", .pods = 1};
+  advisor::Finding quorum{.cause = Cause::kRequiredAntiAffinity,
+                          .ns = "db",
+                          .kind = "StatefulSet",
+                          .name = "zk\x1b[2J",
+                          .pods = 5,
+                          .nodes = 5,
+                          .risk = advisor::Risk::kHigh,
+                          .why = "5 pods",
+                          .change = "make it preferred"};
+  quorum.then = advisor::Outcome{.freed = 6, .moves = 12, .bound = 8, .bound_reason = ""};
+  advisor::Finding single{.cause = Cause::kSingleReplica, .ns = "db", .kind = "Deployment", .name = "ui", .pods = 1};
   made.findings = {quorum, single};
   made.unplanned = 2;
   made.alerts = {{"NodeLoadHigh", 90, "a node burns", "up > 90"}};

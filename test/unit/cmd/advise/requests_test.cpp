@@ -98,7 +98,7 @@ TEST_F(AdviseRequests, DaysThatCannotBeTrueGiveNoAdvice) {
 }
 
 TEST_F(AdviseRequests, GoByWhatTheOperatorKept) {
-  advising::RollingHistory history;
+  advisor::RollingHistory history;
   const base::TimePoint start = *base::parse_time("2026-11-02T00:00:00Z");
   for (int minute = 0; minute < 4 * 24 * 60; minute += 10)
     history.add(start + base::minutes(minute), minute % (24 * 60) == 720 ? 0.5 : 0.1, 200.0 * 1024 * 1024, false);
@@ -118,7 +118,7 @@ TEST_F(AdviseRequests, GoByWhatTheOperatorKept) {
                                  "Core", "--until", "2026-11-06T00:00:00Z"});
     });
   };
-  EXPECT_EQ(advise(advising::encode_history(history)), 0) << err_;
+  EXPECT_EQ(advise(advisor::encode_history(history)), 0) << err_;
   EXPECT_THAT(out_, HasSubstr("1000m → 500m"));
   EXPECT_THAT(out_, HasSubstr("1024Mi → 230Mi"));
   EXPECT_THAT(out_, HasSubstr("576 in 4d"));
@@ -265,7 +265,7 @@ class FakePrometheus final : public kube::Transport {
 class AdvisePrometheus : public cmd_test::CommandTest {
  protected:
   AdvisePrometheus() {
-    advising::InventoryBuilder builder;
+    advisor::InventoryBuilder builder;
     const auto dump = *api::parse_json(kDump);
     for (const auto& object : dump["items"]) builder.add(object);
     inventory_ = std::move(builder).finish("");
@@ -286,7 +286,7 @@ class AdvisePrometheus : public cmd_test::CommandTest {
     });
   }
 
-  advising::Inventory inventory_;
+  advisor::Inventory inventory_;
   cmd::advise::RequestsOptions options_;
   FakePrometheus::State state_;
 };
@@ -296,7 +296,7 @@ TEST_F(AdvisePrometheus, IsAskedOnceADayAndFigure) {
   ASSERT_TRUE(past) << past.error().message;
   EXPECT_EQ(past->queries, 30U) << "three days of the namespaces and nine figures";
   EXPECT_EQ(past->queries, state_.queries.size());
-  const auto advice = advising::advise_requests(inventory_, past->histories, past->rules);
+  const auto advice = advisor::advise_requests(inventory_, past->histories, past->rules);
   ASSERT_EQ(advice.size(), 1U);
   EXPECT_EQ(advice[0].why_not, "");
   EXPECT_EQ(advice[0].samples, 864U);
@@ -315,7 +315,7 @@ TEST_F(AdvisePrometheus, GoesOnFromTheCache) {
   const auto again = read();
   ASSERT_TRUE(again);
   EXPECT_EQ(again->queries, 0U) << "all days are there";
-  EXPECT_EQ(advising::advise_requests(inventory_, again->histories, again->rules)[0].recommended.cpu_limit, 0.5);
+  EXPECT_EQ(advisor::advise_requests(inventory_, again->histories, again->rules)[0].recommended.cpu_limit, 0.5);
   std::filesystem::remove(directory_ + "/cache/2026-11-04.csv");
   EXPECT_EQ(read()->queries, 10U) << "one day is missing";
   options_.until = "2026-11-23T10:00:00Z";

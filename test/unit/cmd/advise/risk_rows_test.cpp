@@ -8,8 +8,8 @@
 namespace cmd::advise {
 namespace risk_rows_test {
 
-using advising::Cause;
-using advising::Finding;
+using advisor::Cause;
+using advisor::Finding;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
@@ -43,7 +43,7 @@ TEST(RiskRows, OfOneNamespaceAreOneWithTheFirstNames) {
 }
 
 TEST(RiskRows, OfFiveHundredWorkloadsFitOnAScreen) {
-  advising::PlacementReport report;
+  advisor::PlacementReport report;
   for (int i = 0; i < 500; ++i)
     report.findings.push_back(missing(fmt::format("team-{:02}", i % 40), fmt::format("w{}", i)));
   for (int i = 0; i < 30; ++i) {

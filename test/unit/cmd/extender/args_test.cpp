@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace extending {
+namespace extender {
 namespace args_test {
 
 using api::Json;
@@ -101,4 +101,4 @@ TEST(Priorities, NamesThatSomebodyMadeUpAreEscaped) {
 }
 
 }  // namespace args_test
-}  // namespace extending
+}  // namespace extender

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-namespace extending {
+namespace extender {
 namespace decision_test {
 
 using ::testing::ElementsAre;
@@ -219,4 +219,4 @@ TEST(Config, TellsWhatIsWrong) {
 }
 
 }  // namespace decision_test
-}  // namespace extending
+}  // namespace extender

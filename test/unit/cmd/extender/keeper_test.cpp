@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace extending {
+namespace extender {
 namespace keeper_test {
 
 using scheduling::kUnknownUsage;
@@ -392,4 +392,4 @@ TEST(LoadPoller, OldPodsOfTheFirstListAreMeasuredAlready) {
 }
 
 }  // namespace keeper_test
-}  // namespace extending
+}  // namespace extender

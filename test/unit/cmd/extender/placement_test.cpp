@@ -12,7 +12,7 @@
 #include "cmd/extender/decision.hpp"
 #include "cmd/extender/load_poller.hpp"
 
-namespace extending {
+namespace extender {
 namespace placement_test {
 
 using scheduling::kUnknownUsage;
@@ -395,4 +395,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace placement_test
-}  // namespace extending
+}  // namespace extender

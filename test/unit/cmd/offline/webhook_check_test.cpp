@@ -20,9 +20,9 @@ class Kit {
 
   std::vector<WebhookRule> run() {
     const auto send = [this](const kube::Request& request, const std::string& bearer) {
-      serving::Request received{request.method, request.path, request.query, {}, request.body, "kit"};
+      http_server::Request received{request.method, request.path, request.query, {}, request.body, "kit"};
       if (!bearer.empty()) received.headers.emplace_back("authorization", "Bearer " + bearer);
-      const serving::Response answer = service_.answer(received);
+      const http_server::Response answer = service_.answer(received);
       return base::Result<kube::Response>(kube::Response{answer.status, answer.body, {}, answer.content_type});
     };
     cmd::WebhookUnderTest target{[=, this](const kube::Request& request) { return send(request, bearer_); },

@@ -30,7 +30,7 @@ resourceAdvice:
   ASSERT_TRUE(config) << config.error().message;
   ResourceAdviceConfig want;
   want.enabled = true;
-  want.profile = advising::Profile::kPercentile;
+  want.profile = advisor::Profile::kPercentile;
   want.percentile = 99;
   want.interval = std::chrono::hours(1);
   want.sample_interval = base::minutes(2);

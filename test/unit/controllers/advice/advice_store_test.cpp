@@ -14,7 +14,7 @@
 namespace controllers::advice {
 namespace book_test {
 
-using advising::WorkloadKey;
+using advisor::WorkloadKey;
 using base::minutes;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -32,7 +32,7 @@ Advised of_pods(const WorkloadKey& key, const std::vector<std::string>& pods,
   workload.owner = {"apps/v1", key.kind, key.name, "uid-" + key.name, false};
   workload.replicas = static_cast<int>(pods.size());
   for (const std::string& name : containers) {
-    advising::ContainerSpec spec;
+    advisor::ContainerSpec spec;
     spec.name = name;
     spec.resources.cpu_request = 1;
     spec.resources.memory_request = 512 * kMiB;
@@ -236,7 +236,7 @@ TEST_F(AdviceBook, BeginsAnewWhereTheKeptHistoryIsHostile) {
 TEST_F(AdviceBook, BoundsWhatAStatusKeepsHoweverContainersUseTheirCpu) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < api::kMaxAdvisedContainers; ++i) names.push_back(fmt::format("c{}", i));
-  advising::RollingHistory wide;
+  advisor::RollingHistory wide;
   for (int i = 0; i < 100'000; ++i)
     wide.add(kStart + base::seconds(16 * i), 1e-4 * std::pow(4e7, (i * 7919 % 10'000) / 10'000.0), kMiB, false);
   book->follow(of_pods(kWeb, {"web-1"}, names), kStart);

@@ -8,7 +8,7 @@
 namespace controllers::advice {
 namespace workloads_test {
 
-using advising::WorkloadKey;
+using advisor::WorkloadKey;
 using testing::ElementsAre;
 using testing::SizeIs;
 

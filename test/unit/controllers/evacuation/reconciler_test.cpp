@@ -861,19 +861,17 @@ TEST_F(RefusedWrite, IsForgottenWithTheObject) {
 class OldKeys final : public controllers::KeySource {
  public:
   void refresh(bool) override {}
-  std::shared_ptr<const signing::KeyRing> keys() const override { return ring; }
+  std::shared_ptr<const crypto::KeyRing> keys() const override { return ring; }
   std::string problem() const override { return why; }
 
-  std::shared_ptr<const signing::KeyRing> ring = std::make_shared<const signing::KeyRing>(
-      signing::KeyRing{*signing::Key::from_bytes(std::string(signing::Key::kBytes, 'o')), {}});
+  std::shared_ptr<const crypto::KeyRing> ring = std::make_shared<const crypto::KeyRing>(
+      crypto::KeyRing{*crypto::Key::from_bytes(std::string(crypto::Key::kBytes, 'o')), {}});
   std::string why = "secrets is forbidden";
 };
 
 class ForgedOrigin : public Shell {
  protected:
-  static signing::Key key_of(char filler) {
-    return *signing::Key::from_bytes(std::string(signing::Key::kBytes, filler));
-  }
+  static crypto::Key key_of(char filler) { return *crypto::Key::from_bytes(std::string(crypto::Key::kBytes, filler)); }
   static api::Evacuation made(const std::string& uid, base::TimePoint created) {
     api::Evacuation evacuation = make_evacuation();
     evacuation.status = {};
@@ -887,7 +885,7 @@ class ForgedOrigin : public Shell {
 TEST_F(ForgedOrigin, ASignedObjectMadeAgainWithinTheWindowDoesNotCount) {
   using controllers::OriginProof;
   controllers::OriginMemory memory(clock);
-  const signing::KeyRing known{key_of('k'), {}};
+  const crypto::KeyRing known{key_of('k'), {}};
   const api::Evacuation first = made("e-1", kNoon);
   for (int relist = 0; relist < 3; ++relist) {
     api::Evacuation listed = first;

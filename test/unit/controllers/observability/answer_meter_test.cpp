@@ -24,7 +24,7 @@ class AnswerMeterTest : public testing::Test {
 };
 
 TEST_F(AnswerMeterTest, CountsByCode) {
-  log_of({200, 200, 401, 503, serving::kNoAnswer});
+  log_of({200, 200, 401, 503, http_server::kNoAnswer});
   const std::string told = metrics.render();
   EXPECT_THAT(told, AllOf(HasSubstr(R"(evacuator_server_answers_total{code="200",server="metrics"} 2)"),
                           HasSubstr(R"(evacuator_server_answers_total{code="401",server="metrics"} 1)"),
@@ -36,7 +36,7 @@ TEST_F(AnswerMeterTest, LogsWhatIsRefusedWithWhoAskedAndNothingElse) {
   EXPECT_EQ(log_of({200, 204, 302, 503}), "");
   EXPECT_THAT(log_of({401}), AllOf(HasSubstr("warning"), HasSubstr("server=metrics"), HasSubstr("code=401"),
                                    HasSubstr("count=1"), HasSubstr("10.0.0.7:40001")));
-  EXPECT_THAT(log_of({serving::kNoAnswer}), HasSubstr("code=none"));
+  EXPECT_THAT(log_of({http_server::kNoAnswer}), HasSubstr("code=none"));
 }
 
 /// A flood must not become a flood of lines.

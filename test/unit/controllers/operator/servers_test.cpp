@@ -169,17 +169,17 @@ TEST_F(MetricsServerTest, AnswersWhileAnAttackerHoldsAllItsConnections) {
 
 TEST_F(MetricsServerTest, TakesANewCertificateFromItsFiles) {
   const fakes::TempFolder folder;
-  const auto write = [&](const serving::ServerIdentity& identity) {
+  const auto write = [&](const http_server::ServerIdentity& identity) {
     std::ofstream(folder.file("tls.crt")) << identity.certificate;
     std::ofstream(folder.file("tls.key")) << identity.key;
   };
-  write(*serving::make_server_identity({"127.0.0.1"}, clock.now()));
+  write(*http_server::make_server_identity({"127.0.0.1"}, clock.now()));
   MetricsServer& running =
       start({.address = "0.0.0.0:0", .cert_file = folder.file("tls.crt"), .key_file = folder.file("tls.key")});
   const std::string first = fakes::tls_get(running.port(), "/metrics").serial;
   EXPECT_TRUE(running.reload());
   EXPECT_EQ(fakes::tls_get(running.port(), "/metrics").serial, first);
-  write(*serving::make_server_identity({"127.0.0.1"}, clock.now()));
+  write(*http_server::make_server_identity({"127.0.0.1"}, clock.now()));
   EXPECT_TRUE(running.reload());
   EXPECT_NE(fakes::tls_get(running.port(), "/metrics").serial, first);
   std::ofstream(folder.file("tls.key")) << "half a key";

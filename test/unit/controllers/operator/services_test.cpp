@@ -109,14 +109,14 @@ const evacuation::ServiceCall kCall{"mover", "webhook", "shop"};
 
 class HttpServicesTest : public testing::Test {
  protected:
-  HttpServicesTest() : identity_(*serving::make_server_identity({"127.0.0.1"}, base::SystemClock().now())) {
+  HttpServicesTest() : identity_(*http_server::make_server_identity({"127.0.0.1"}, base::SystemClock().now())) {
     kube::prepare_process();
   }
 
-  void serve(serving::Handler handler) {
-    serving::ServerOptions options;
-    options.certificate = serving::Certificate{identity_.certificate, identity_.key};
-    server_ = std::make_unique<serving::Server>(options, std::move(handler));
+  void serve(http_server::Handler handler) {
+    http_server::ServerOptions options;
+    options.certificate = http_server::Certificate{identity_.certificate, identity_.key};
+    server_ = std::make_unique<http_server::Server>(options, std::move(handler));
     ASSERT_TRUE(server_->start().ok());
   }
   ServiceConfig config(base::Duration timeout = base::seconds(10)) {
@@ -144,15 +144,15 @@ class HttpServicesTest : public testing::Test {
 
   base::ManualClock clock_{base::SystemClock().now()};
   const fakes::TempFolder folder_;
-  serving::ServerIdentity identity_;
-  std::unique_ptr<serving::Server> server_;
+  http_server::ServerIdentity identity_;
+  std::unique_ptr<http_server::Server> server_;
 };
 
 TEST_F(HttpServicesTest, CallsWithTheBasePathAndTheTokenOfTheMoment) {
   std::vector<std::string> seen;
-  serve([&](const serving::Request& request) -> serving::Reply {
+  serve([&](const http_server::Request& request) -> http_server::Reply {
     seen.push_back(request.path + " " + std::string(request.header("authorization")));
-    return serving::Response{200, "application/json", "{}"};
+    return http_server::Response{200, "application/json", "{}"};
   });
   const auto services = connect(config());
   EXPECT_THAT(services->names(), testing::ElementsAre("mover"));
@@ -165,9 +165,9 @@ TEST_F(HttpServicesTest, CallsWithTheBasePathAndTheTokenOfTheMoment) {
 }
 
 TEST_F(HttpServicesTest, LooksForANewTokenAfterARefusal) {
-  serve([&](const serving::Request& request) -> serving::Reply {
+  serve([&](const http_server::Request& request) -> http_server::Reply {
     const bool good = request.header("authorization") == "Bearer second";
-    return serving::Response{good ? 200 : 401, "application/json", "{}"};
+    return http_server::Response{good ? 200 : 401, "application/json", "{}"};
   });
   const auto services = connect(config());
   EXPECT_EQ(services->send(kCall, get())->status, 401);
@@ -176,9 +176,9 @@ TEST_F(HttpServicesTest, LooksForANewTokenAfterARefusal) {
 }
 
 TEST_F(HttpServicesTest, RefusesAServerOfAnotherAuthority) {
-  serve([](const serving::Request&) -> serving::Reply { return serving::Response{200, "", "{}"}; });
+  serve([](const http_server::Request&) -> http_server::Reply { return http_server::Response{200, "", "{}"}; });
   ServiceConfig wrong = config();
-  wrong.ca_file = folder_.write("other.crt", serving::make_server_identity({"127.0.0.1"}, clock_.now())->ca);
+  wrong.ca_file = folder_.write("other.crt", http_server::make_server_identity({"127.0.0.1"}, clock_.now())->ca);
   const auto answer = connect(wrong)->send(kCall, get());
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, base::ErrorCode::kUnavailable) << answer.error().message;
@@ -187,10 +187,11 @@ TEST_F(HttpServicesTest, RefusesAServerOfAnotherAuthority) {
 TEST_F(HttpServicesTest, BoundsAnswersAndTime) {
   std::promise<void> end;
   auto ended = end.get_future().share();
-  serve([ended](const serving::Request& request) -> serving::Reply {
-    if (request.path.ends_with("/huge")) return serving::Response{200, "application/json", std::string(3 << 20, 'x')};
+  serve([ended](const http_server::Request& request) -> http_server::Reply {
+    if (request.path.ends_with("/huge"))
+      return http_server::Response{200, "application/json", std::string(3 << 20, 'x')};
     ended.wait();
-    return serving::Response{200, "application/json", "{}"};
+    return http_server::Response{200, "application/json", "{}"};
   });
   const auto services = connect(config(base::seconds(1)));
   kube::Request huge = get();
@@ -206,9 +207,9 @@ TEST_F(HttpServicesTest, BoundsAnswersAndTime) {
 
 TEST_F(HttpServicesTest, SendsNothingForANamespaceThatIsNotListed) {
   int calls = 0;
-  serve([&](const serving::Request&) -> serving::Reply {
+  serve([&](const http_server::Request&) -> http_server::Reply {
     ++calls;
-    return serving::Response{200, "application/json", "{}"};
+    return http_server::Response{200, "application/json", "{}"};
   });
   const auto services = connect(config());
   for (const evacuation::ServiceCall& call :
@@ -222,7 +223,7 @@ TEST_F(HttpServicesTest, SendsNothingForANamespaceThatIsNotListed) {
 }
 
 TEST_F(HttpServicesTest, KnowsOnlyConfiguredNames) {
-  serve([](const serving::Request&) -> serving::Reply { return serving::Response{}; });
+  serve([](const http_server::Request&) -> http_server::Reply { return http_server::Response{}; });
   const auto answer = connect(config())->send({"other", "webhook", "shop"}, get());
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, base::ErrorCode::kInvalid);

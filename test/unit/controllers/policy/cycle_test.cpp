@@ -31,9 +31,9 @@ std::shared_ptr<const api::Evacuation> evacuation(const KeptCase& kept) {
   return made;
 }
 
-planning::EvacuatingPods known_pods(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
-                                    api::PolicyMode mode) {
-  planning::EvacuatingPods pods("balance", mode);
+planner::EvacuatingPods known_pods(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
+                                   api::PolicyMode mode) {
+  planner::EvacuatingPods pods("balance", mode);
   for (const auto& each : evacuations) pods.add(*each);
   return pods;
 }
@@ -87,7 +87,7 @@ TEST_P(EndedRow, CoolsUnlessItGotNoTurnInItsWave) {
   made.spec.source.strategy = GetParam().strategy;
   made.status.reason = GetParam().reason;
   made.status.attempt = GetParam().attempt;
-  planning::EvacuatingPods pods("balance", api::PolicyMode::kAutomatic);
+  planner::EvacuatingPods pods("balance", api::PolicyMode::kAutomatic);
   pods.add(made);
   EXPECT_TRUE(pods.leaving.empty());
   EXPECT_EQ(pods.cooling.size(), GetParam().counts ? 1U : 0U);
@@ -112,12 +112,12 @@ TEST(CycleOutcome, TellsWhatBecameOfEmptyingNodes) {
   const auto cluster = builder.build();
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"Defragmentation", R"({"minNodesFreed": 2})"});
-  const planning::PlanSpec spec(policy);
-  planning::PlanInput input{.spec = spec,
-                            .cluster = *cluster,
-                            .leaving = {},
-                            .now = builders::kNoon,
-                            .options = controllers::cycle_options()};
+  const planner::PlanSpec spec(policy);
+  planner::PlanInput input{.spec = spec,
+                           .cluster = *cluster,
+                           .leaving = {},
+                           .now = builders::kNoon,
+                           .options = controllers::cycle_options()};
   input.options.taint_value = "p";
   const auto outcome = controllers::make_plan(input, "id");
   EXPECT_EQ(outcome.summary.nodes_freed, 0);
@@ -134,7 +134,7 @@ TEST(CycleOutcome, SaysNothingOfFreedNodesWhereNoStrategyEmptiesThem) {
   builder.add(builders::NodeBuilder("n1")).add(builders::PodBuilder("web").on("n1"));
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"RemoveFailedPods", "{}"});
-  const planning::PlanSpec spec(policy);
+  const planner::PlanSpec spec(policy);
   const auto cluster = builder.build();
   const auto outcome = controllers::make_plan({.spec = spec,
                                                .cluster = *cluster,

@@ -18,7 +18,7 @@ class WebhookServerTest : public testing::Test {
     identity = made();
     EXPECT_TRUE(server.serve(identity));
   }
-  serving::ServerIdentity made() const { return *serving::make_server_identity({"127.0.0.1"}, clock.now()); }
+  http_server::ServerIdentity made() const { return *http_server::make_server_identity({"127.0.0.1"}, clock.now()); }
 
   base::Result<kube::Response> post(const std::string& path, const std::string& body, const std::string& ca) const {
     kube::Config config;
@@ -48,7 +48,7 @@ class WebhookServerTest : public testing::Test {
       {{"/echo", [](std::string_view body) { return body == "no" ? std::nullopt : std::optional(std::string(body)); }}},
       {},
       [this](int status, const std::string&) { refused += status >= 400; }};
-  serving::ServerIdentity identity;
+  http_server::ServerIdentity identity;
 };
 
 TEST_F(WebhookServerTest, AnswersReviews) {
@@ -67,7 +67,7 @@ TEST_F(WebhookServerTest, RefusesWhatIsNoReviewAndTells) {
 }
 
 TEST_F(WebhookServerTest, TakesOverANewCertificateWithoutARestart) {
-  const serving::ServerIdentity next = made();
+  const http_server::ServerIdentity next = made();
   EXPECT_TRUE(server.serve(next));
   EXPECT_TRUE(post("/echo", "{}", next.ca));
   EXPECT_FALSE(post("/echo", "{}", identity.ca)) << "it shows the new one";

@@ -20,7 +20,7 @@ using evictors::NextMove;
 using evictors::ResponseClass;
 using evictors::Rollback;
 using evictors::Support;
-using evictors::native::EvictionByRequest;
+using evictors::eviction_request::EvictionByRequest;
 
 constexpr const char* kServed =
     R"({"kind":"APIResourceList","resources":[{"name":"evictionrequests"},{"name":"evictions"}]})";

@@ -8,7 +8,7 @@
 #include "planner/plan/planner.hpp"
 #include "test/unit/planner/plan/strategy_worlds.hpp"
 
-namespace planning {
+namespace planner {
 namespace alternating_test {
 
 using builders::ClusterBuilder;
@@ -247,4 +247,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 }  // namespace alternating_test
-}  // namespace planning
+}  // namespace planner

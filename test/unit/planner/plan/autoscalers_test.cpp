@@ -8,7 +8,7 @@
 #include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 
-namespace planning {
+namespace planner {
 namespace autoscalers_test {
 
 using builders::ClusterBuilder;
@@ -236,4 +236,4 @@ TEST(Autoscalers, PodsOfANodeThatGoesNeedTheirRoomElsewhere) {
 }
 
 }  // namespace autoscalers_test
-}  // namespace planning
+}  // namespace planner

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-namespace planning {
+namespace planner {
 namespace cycle_limits_test {
 
 using scheduling::kNoNode;
@@ -122,4 +122,4 @@ TEST(TimeWithoutALimit, IsNeverOver) {
 }
 
 }  // namespace cycle_limits_test
-}  // namespace planning
+}  // namespace planner

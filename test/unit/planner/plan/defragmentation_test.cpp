@@ -11,7 +11,7 @@
 #include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 
-namespace planning {
+namespace planner {
 namespace defragmentation_test {
 
 using builders::ClusterBuilder;
@@ -869,4 +869,4 @@ TEST(DefragmentationArgs, TheSearchEndsWithItsTime) {
 }
 
 }  // namespace defragmentation_test
-}  // namespace planning
+}  // namespace planner

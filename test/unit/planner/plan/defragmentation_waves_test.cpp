@@ -4,7 +4,7 @@
 
 #include "test/unit/planner/plan/defragmentation/ground.hpp"
 
-namespace planning {
+namespace planner {
 namespace defragmentation_waves_test {
 
 using builders::ClusterBuilder;
@@ -102,4 +102,4 @@ TEST(DefragmentationWaves, NobodyGoesWhereItIs) {
 }
 
 }  // namespace defragmentation_waves_test
-}  // namespace planning
+}  // namespace planner

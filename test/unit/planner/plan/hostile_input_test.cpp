@@ -9,7 +9,7 @@
 #include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 
-namespace planning {
+namespace planner {
 namespace hostile_input_test {
 
 using builders::ClusterBuilder;
@@ -48,7 +48,7 @@ TEST_P(HostileInput, LeavesTheRestOfThePlanAlone) {
   GetParam().add(builder);
   const auto cluster = builder.build();
   const auto spec = old_pods();
-  const Plan plan = plan_cycle({.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
+  const Plan plan = plan_cycle({.spec = planner::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
   EXPECT_THAT(plan.errors, IsEmpty());
   EXPECT_THAT(moves_of(plan, "n2"), testing::UnorderedElementsAreArray(GetParam().want_moves));
 }
@@ -115,7 +115,7 @@ TEST(HostileInputTest, APodWithTooManyTermsIsRefused) {
     const auto cluster = builder.build();
     auto spec = old_pods();
     spec.compatibility = compatibility;
-    const Plan plan = plan_cycle({.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
+    const Plan plan = plan_cycle({.spec = planner::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
     EXPECT_THAT(plan.moves, IsEmpty());
     EXPECT_THAT(plan.refused, testing::ElementsAre(api::ReasonCount{"TooManyTerms", 1}));
     EXPECT_EQ(plan.refusals.at(0).subject, "spec.affinity.podAffinity");
@@ -128,10 +128,10 @@ TEST(HostileInputTest, UpstreamsNumbersStay) {
   const scheduling::ClusterSnapshot cluster(builder.input(), scheduling::quantities_of(api::Compatibility::kUpstream));
   auto spec = old_pods();
   spec.compatibility = api::Compatibility::kUpstream;
-  const Plan plan = plan_cycle({.spec = planning::PlanSpec(spec), .cluster = cluster, .leaving = {}, .now = kNoon});
+  const Plan plan = plan_cycle({.spec = planner::PlanSpec(spec), .cluster = cluster, .leaving = {}, .now = kNoon});
   EXPECT_EQ(plan.moves.size(), 1U);
   EXPECT_EQ(plan.utilization.at(0).cpu.before.milli(), -5000);
 }
 
 }  // namespace hostile_input_test
-}  // namespace planning
+}  // namespace planner

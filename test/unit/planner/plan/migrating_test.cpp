@@ -4,7 +4,7 @@
 
 #include "test/builders/cluster.hpp"
 
-namespace planning {
+namespace planner {
 namespace migrating_test {
 
 using builders::ClusterBuilder;
@@ -56,4 +56,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 }  // namespace migrating_test
-}  // namespace planning
+}  // namespace planner

@@ -6,7 +6,7 @@
 #include "planner/strategies/utilization/usage_view.hpp"
 #include "test/builders/cluster.hpp"
 
-namespace planning {
+namespace planner {
 namespace plan_builder_test {
 
 using builders::ClusterBuilder;
@@ -656,4 +656,4 @@ TEST(DeferredDisagreements, EndWithAnEmptyHandlerAndWithTheStrategy) {
 }
 
 }  // namespace plan_builder_test
-}  // namespace planning
+}  // namespace planner

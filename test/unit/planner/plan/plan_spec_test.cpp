@@ -7,7 +7,7 @@
 #include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 
-namespace planning {
+namespace planner {
 namespace plan_spec_test {
 
 using builders::ClusterBuilder;
@@ -91,4 +91,4 @@ TEST(PlanSpec, TellsEveryCycleWhatDidNotParse) {
 }
 
 }  // namespace plan_spec_test
-}  // namespace planning
+}  // namespace planner

@@ -13,7 +13,7 @@
 #include "planner/scheduling/predicates.hpp"
 #include "test/builders/cluster.hpp"
 
-namespace planning {
+namespace planner {
 namespace planner_property_test {
 
 using builders::kNoon;
@@ -182,4 +182,4 @@ TEST_P(PlanProperties, CountsEveryRefusal) {
 INSTANTIATE_TEST_SUITE_P(Seeds, PlanProperties, testing::Range(1U, 41U));
 
 }  // namespace planner_property_test
-}  // namespace planning
+}  // namespace planner

@@ -6,7 +6,7 @@
 #include "planner/plan/cycle_limits.hpp"
 #include "test/builders/cluster.hpp"
 
-namespace planning {
+namespace planner {
 namespace planner_test {
 
 using builders::ClusterBuilder;
@@ -243,7 +243,7 @@ TEST(PlanCycle, DoesNotSpendLimitsOnCoolingPods) {
   auto spec = policy({kOld});
   spec.limits.per_cycle.total = 1;
   const auto cluster = three_old_pods().build();
-  const Plan got = plan_cycle({.spec = planning::PlanSpec(spec),
+  const Plan got = plan_cycle({.spec = planner::PlanSpec(spec),
                                .cluster = *cluster,
                                .leaving = {},
                                .now = kNoon,
@@ -258,7 +258,7 @@ TEST(PlanCycle, DoesNotSpendLimitsOnForbiddenNamespaces) {
   const auto cluster = three_old_pods().build();
   const std::string ns = cluster->pod(*cluster->pods().begin()).meta.ns;
   const Plan got = plan_cycle(
-      {.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon, .forbidden = {ns}});
+      {.spec = planner::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon, .forbidden = {ns}});
   EXPECT_THAT(moved(got), ElementsAre());
   EXPECT_THAT(got.refused, testing::Contains(api::ReasonCount{"Forbidden", 3}));
 }
@@ -751,4 +751,4 @@ TEST(PlanCycle, HoldsTheCapacityOfAReplacementUnlessUpstream) {
 }
 
 }  // namespace planner_test
-}  // namespace planning
+}  // namespace planner

@@ -46,8 +46,8 @@ TEST_P(PodGroupPlan, TakesAllOrNone) {
   spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"}};
   c.edit(spec);
   const auto cluster = builder.build();
-  const planning::Plan plan =
-      planning::plan_cycle({.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
+  const planner::Plan plan =
+      planner::plan_cycle({.spec = planner::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
   std::vector<std::string> moved;
   for (const auto& move : plan.moves) moved.push_back(move.pod);
   EXPECT_EQ(moved, c.want);
@@ -168,11 +168,11 @@ TEST(PodGroupPlanned, CompletesAGroupOfWhichSomeLeaveAlready) {
                            .build();
   api::DeschedulerPolicySpec spec;
   spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"}};
-  const auto plan = planning::plan_cycle({.spec = planning::PlanSpec(spec),
-                                          .cluster = *cluster,
-                                          .leaving = {{"default", {"uid-b"}}},
-                                          .now = kNoon,
-                                          .options = {}});
+  const auto plan = planner::plan_cycle({.spec = planner::PlanSpec(spec),
+                                         .cluster = *cluster,
+                                         .leaving = {{"default", {"uid-b"}}},
+                                         .now = kNoon,
+                                         .options = {}});
   ASSERT_EQ(plan.moves.size(), 2u);
   EXPECT_EQ(plan.moves[0].reason, "age 30m is above 60s");
   EXPECT_EQ(plan.moves[1].reason, "leaves with PodGroup trainer: age 30m is above 60s");
@@ -190,7 +190,7 @@ TEST(PodGroupPlanned, CountsTheWholeAgainstTheCycle) {
   spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":60})"}};
   spec.limits.per_cycle.total = 2;
   const auto plan =
-      planning::plan_cycle({.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
+      planner::plan_cycle({.spec = planner::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
   EXPECT_EQ(plan.moves.size(), 2u);
   EXPECT_THAT(plan.refused, testing::Contains(api::ReasonCount{"TotalLimit", 1}));
 }

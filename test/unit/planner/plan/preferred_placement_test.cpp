@@ -11,7 +11,7 @@
 #include "planner/strategies/preferences/preferred_placement.hpp"
 #include "test/unit/planner/plan/strategy_worlds.hpp"
 
-namespace planning {
+namespace planner {
 namespace preferred_placement_test {
 
 using builders::ClusterBuilder;
@@ -424,4 +424,4 @@ TEST(PreferredPlacement, LimitsCutAPlanAndLaterCyclesFinishIt) {
 }
 
 }  // namespace preferred_placement_test
-}  // namespace planning
+}  // namespace planner

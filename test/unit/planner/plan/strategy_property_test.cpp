@@ -12,7 +12,7 @@
 #include "planner/scheduling/evictability_rules.hpp"
 #include "test/unit/planner/plan/strategy_worlds.hpp"
 
-namespace planning {
+namespace planner {
 namespace strategy_property_test {
 
 using namespace strategy_worlds;  // NOLINT(google-build-using-namespace)
@@ -26,7 +26,7 @@ class StrategyProperties : public testing::TestWithParam<std::tuple<std::size_t,
   }
   const Tried& tried() const { return all_tried()[std::get<0>(GetParam())]; }
   Plan plan_of(const ClusterSnapshot& cluster) const {
-    return plan_cycle({.spec = planning::PlanSpec(spec_),
+    return plan_cycle({.spec = planner::PlanSpec(spec_),
                        .cluster = cluster,
                        .leaving = {},
                        .now = kNoon,
@@ -113,7 +113,7 @@ TEST(StrategyCoverage, EveryStrategyMovesSomethingSomewhere) {
       const ClusterSnapshot cluster(world.objects());
       api::DeschedulerPolicySpec spec;
       spec.strategies = {{tried.strategy, tried.args}};
-      moves += plan_cycle({.spec = planning::PlanSpec(spec),
+      moves += plan_cycle({.spec = planner::PlanSpec(spec),
                            .cluster = cluster,
                            .leaving = {},
                            .now = kNoon,
@@ -150,4 +150,4 @@ INSTANTIATE_TEST_SUITE_P(Strategies, StrategyProperties,
                          testing::Combine(testing::Range<std::size_t>(0, all_tried().size()), testing::Range(1U, 31U)));
 
 }  // namespace strategy_property_test
-}  // namespace planning
+}  // namespace planner

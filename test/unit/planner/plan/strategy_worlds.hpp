@@ -291,7 +291,7 @@ inline const std::vector<Tried>& all_tried() {
 
 /// What the cluster is like after the moves: each moved pod is made again where `placement_of(move)` says, "": nowhere.
 template <typename F>
-scheduling::SnapshotInput applied(scheduling::SnapshotInput objects, const planning::Plan& plan, F&& placement_of) {
+scheduling::SnapshotInput applied(scheduling::SnapshotInput objects, const planner::Plan& plan, F&& placement_of) {
   std::map<std::string, const api::PlannedMove*> moves;
   for (const api::PlannedMove& move : plan.moves) moves.emplace(move.uid, &move);
   for (auto& pod : objects.pods) {

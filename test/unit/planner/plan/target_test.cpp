@@ -7,7 +7,7 @@
 #include "planner/scheduling/scoring/preferences.hpp"
 #include "test/builders/cluster.hpp"
 
-namespace planning {
+namespace planner {
 namespace target_test {
 
 using builders::ClusterBuilder;
@@ -386,4 +386,4 @@ TEST(TargetPredictor, KeepsUpWithEveryChangeOfTheOverlay) {
 }
 
 }  // namespace target_test
-}  // namespace planning
+}  // namespace planner

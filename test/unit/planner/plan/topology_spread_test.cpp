@@ -9,7 +9,7 @@
 #include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 
-namespace planning {
+namespace planner {
 namespace topology_spread_test {
 
 using builders::ClusterBuilder;
@@ -255,4 +255,4 @@ TEST(TopologyBalanceNodeFit, SwitchedOffMovesNothingThatComesBack) {
 }
 
 }  // namespace topology_spread_test
-}  // namespace planning
+}  // namespace planner

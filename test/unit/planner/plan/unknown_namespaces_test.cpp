@@ -28,7 +28,7 @@ TEST_P(UnknownNamespaces, AreNamedWithTheirField) {
   api::DeschedulerPolicySpec spec;
   GetParam().edit(spec);
   std::vector<std::string> texts;
-  const auto unknown = planning::unknown_namespaces(planning::PlanSpec(spec), *cluster);
+  const auto unknown = planner::unknown_namespaces(planner::PlanSpec(spec), *cluster);
   for (const auto& error : unknown.included) texts.push_back(error.to_string());
   for (const auto& error : unknown.excluded) texts.push_back("harmless: " + error.to_string());
   EXPECT_EQ(texts, GetParam().want);
@@ -72,7 +72,7 @@ TEST(UnknownNamespacesTest, SaysNothingWhereNoNamespaceIsKnown) {
   const auto cluster = ClusterBuilder().add(PodBuilder("p")).build();
   api::DeschedulerPolicySpec spec;
   spec.evictability.namespaces.include = {"x"};
-  EXPECT_THAT(planning::unknown_namespaces(planning::PlanSpec(spec), *cluster).included, IsEmpty());
+  EXPECT_THAT(planner::unknown_namespaces(planner::PlanSpec(spec), *cluster).included, IsEmpty());
 }
 
 TEST(UnknownNamespacesTest, AreToldAndThePlanGoesOn) {
@@ -86,7 +86,7 @@ TEST(UnknownNamespacesTest, AreToldAndThePlanGoesOn) {
   spec.evictability.namespaces.exclude = {"x"};
   spec.strategies = {{"PodLifeTime", R"({"maxPodLifeTimeSeconds":1,"namespaces":{"include":["default","y"]}})"}};
   const auto plan =
-      planning::plan_cycle({.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
+      planner::plan_cycle({.spec = planner::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
   EXPECT_EQ(plan.warnings.size(), 1U);
   EXPECT_EQ(plan.notes.size(), 1U) << "an excluded one does no harm";
   EXPECT_EQ(plan.moves.size(), 1U);

@@ -37,8 +37,8 @@ TEST_P(WholeNode, IsEmptiedOrLeftAlone) {
     builder.add(single(name).on("sparse").cpu(200).memory(400).label("app", name));
   GetParam().edit(builder, spec);
   const auto cluster = builder.build();
-  const planning::Plan plan =
-      planning::plan_cycle({.spec = planning::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
+  const planner::Plan plan =
+      planner::plan_cycle({.spec = planner::PlanSpec(spec), .cluster = *cluster, .leaving = {}, .now = kNoon});
   std::vector<std::string> moved;
   for (const auto& move : plan.moves) moved.push_back(move.pod);
   std::ranges::sort(moved);

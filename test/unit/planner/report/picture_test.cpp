@@ -14,7 +14,7 @@
 #include "planner/report/plain_text.hpp"
 #include "test/unit/planner/report/report_fixture.hpp"
 
-namespace reporting {
+namespace report {
 namespace picture_test {
 
 using namespace reporting_test;
@@ -175,4 +175,4 @@ TEST(HtmlTest, ThePageHasTheDataAndASummaryForThoseWithoutScripts) {
 }
 
 }  // namespace picture_test
-}  // namespace reporting
+}  // namespace report

@@ -38,30 +38,30 @@ inline ClusterBuilder swap_cluster() {
   return cluster;
 }
 
-inline planning::Plan swap_plan() {
-  planning::Plan plan;
+inline planner::Plan swap_plan() {
+  planner::Plan plan;
   plan.moves = {planned("web-1", "n1", "n3", 1), planned("quorum-1", "n2", "n1", 2)};
-  planning::StrategyResult& result = plan.strategies.emplace_back();
+  planner::StrategyResult& result = plan.strategies.emplace_back();
   result.strategy = "Defragmentation";
   result.emptying = strategies::EmptyingReport{
       3, 1, 1, "requests of cpu", "", {{"n3", "default", "quorum-2", "AntiAffinity", "2 of 3 refuse"}}};
   return plan;
 }
 
-inline reporting::Report report_of(const ClusterBuilder& cluster, const planning::Plan& plan,
-                                   std::string_view policy = "defragment",
-                                   std::vector<planning::PodIdentity> leaving = {}) {
+inline report::Report report_of(const ClusterBuilder& cluster, const planner::Plan& plan,
+                                std::string_view policy = "defragment",
+                                std::vector<planner::PodIdentity> leaving = {}) {
   const auto snapshot = cluster.build();
-  return reporting::make_report(
+  return report::make_report(
       {.policy = policy, .now = builders::kNoon, .plan = plan, .cluster = *snapshot, .leaving = leaving});
 }
 
-inline reporting::Report swap_report() { return report_of(swap_cluster(), swap_plan()); }
+inline report::Report swap_report() { return report_of(swap_cluster(), swap_plan()); }
 
 /// `nodes` full nodes and as many held open, of which half are freed, as after a Defragmentation.
-inline reporting::Report large_report(int nodes) {
+inline report::Report large_report(int nodes) {
   ClusterBuilder cluster;
-  planning::Plan plan;
+  planner::Plan plan;
   for (int i = 0; i < nodes; ++i) {
     const std::string full = "full-" + std::to_string(i), open = "open-" + std::to_string(i);
     const std::string n = std::to_string(i);

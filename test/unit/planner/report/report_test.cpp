@@ -8,7 +8,7 @@
 #include "planner/report/summary.hpp"
 #include "test/unit/planner/report/report_fixture.hpp"
 
-namespace reporting {
+namespace report {
 namespace report_test {
 
 using namespace reporting_test;
@@ -60,8 +60,8 @@ TEST(ReportTest, AmountsAreMilliCoresBytesAndPods) {
 }
 
 TEST(ReportTest, ThePlansOwnUtilizationWins) {
-  planning::Plan plan = swap_plan();
-  planning::NodeUtilization& row = plan.utilization.emplace_back();
+  planner::Plan plan = swap_plan();
+  planner::NodeUtilization& row = plan.utilization.emplace_back();
   row.node = "n4";
   row.cpu.after = api::Quantity::from_milli(777);
   EXPECT_EQ(report_of(swap_cluster(), plan).nodes[3].amounts[0], (Amount{4000, 100, 777}));
@@ -103,7 +103,7 @@ TEST(ReportTest, PodsThatLeaveAlreadyOrAreDoneDoNotMakeANodeBusy) {
 }
 
 TEST(ReportTest, AMoveWithoutAPlaceOrOfAnUnknownPodDoesNoHarm) {
-  planning::Plan plan;
+  planner::Plan plan;
   plan.moves = {planned("quorum-1", "n2", ""), planned("nobody", "n9", "n1")};
   const Report report = report_of(swap_cluster(), plan);
   ASSERT_EQ(report.moves.size(), 1U);
@@ -118,7 +118,7 @@ TEST(ReportTest, AnEmptyClusterHasAReport) {
 }
 
 TEST(ReportTest, WarningsOfThePlanAndOfTheCallerAreTold) {
-  planning::Plan plan;
+  planner::Plan plan;
   plan.warnings = {{"spec.x", "is odd"}};
   const auto snapshot = swap_cluster().build();
   const Report report = make_report({.policy = "p",
@@ -172,4 +172,4 @@ TEST(SummaryTest, SaysTheBoundBesideTheResult) {
 }
 
 }  // namespace report_test
-}  // namespace reporting
+}  // namespace report

@@ -14,7 +14,7 @@
 #include "planner/report/plain_text.hpp"
 #include "test/unit/planner/report/report_fixture.hpp"
 
-namespace reporting {
+namespace report {
 namespace untrusted_test {
 
 using namespace reporting_test;
@@ -26,12 +26,12 @@ Report hostile_report() {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder(kHostile)).add(NodeBuilder("n2"));
   cluster.add(PodBuilder(kHostile).ns(kHostile).on(kHostile).owned_by(kHostile, kHostile).cpu(1000));
-  planning::Plan plan;
+  planner::Plan plan;
   plan.moves = {planned(kHostile, kHostile, "n2")};
   plan.moves[0].ns = plan.moves[0].strategy = plan.moves[0].reason = kHostile;
   plan.refused = {{kHostile, 1}};
   plan.warnings = {{kHostile, kHostile}};
-  planning::StrategyResult& result = plan.strategies.emplace_back();
+  planner::StrategyResult& result = plan.strategies.emplace_back();
   result.strategy = result.problem = kHostile;
   result.emptying =
       strategies::EmptyingReport{1, 0, 0, kHostile, kHostile, {{"n2", kHostile, kHostile, kHostile, kHostile}}};
@@ -200,4 +200,4 @@ TEST(UntrustedTerminalTest, NothingSteersTheTerminal) {
 }
 
 }  // namespace untrusted_test
-}  // namespace reporting
+}  // namespace report

@@ -5,7 +5,7 @@
 #include "kube/request.hpp"
 #include "test/unit/simulator/world.hpp"
 
-namespace simulator::native {
+namespace simulator::eviction_request {
 namespace native_eviction_test {
 
 using api::Json;
@@ -279,4 +279,4 @@ TEST(NativeSteps, ReadScripts) {
 }
 
 }  // namespace native_eviction_test
-}  // namespace simulator::native
+}  // namespace simulator::eviction_request

@@ -193,10 +193,10 @@ TEST_F(ConfiguredWebhooksTest, WithSideEffectsRefuseADryRun) {
 class HttpsCallerTest : public testing::Test {
  protected:
   HttpsCallerTest() {
-    serving::ServerOptions options;
-    options.certificate = serving::Certificate{identity.certificate + identity.ca, identity.key};
-    server.emplace(std::move(options), [](const serving::Request& request) {
-      return serving::Response{.status = request.path == "/ok" ? 200 : 404, .body = request.query + request.body};
+    http_server::ServerOptions options;
+    options.certificate = http_server::Certificate{identity.certificate + identity.ca, identity.key};
+    server.emplace(std::move(options), [](const http_server::Request& request) {
+      return http_server::Response{.status = request.path == "/ok" ? 200 : 404, .body = request.query + request.body};
     });
     EXPECT_TRUE(server->start());
   }
@@ -206,8 +206,8 @@ class HttpsCallerTest : public testing::Test {
   }
 
   const base::TimePoint now = base::SystemClock().now();
-  const serving::ServerIdentity identity = *serving::make_server_identity({"hook.ops.svc"}, now);
-  std::optional<serving::Server> server;
+  const http_server::ServerIdentity identity = *http_server::make_server_identity({"hook.ops.svc"}, now);
+  std::optional<http_server::Server> server;
 };
 
 TEST_F(HttpsCallerTest, FindsServices) {
@@ -217,7 +217,7 @@ TEST_F(HttpsCallerTest, FindsServices) {
 }
 
 TEST_F(HttpsCallerTest, BelievesOnlyTheAuthorityOfTheConfiguration) {
-  const auto other = serving::make_server_identity({"hook.ops.svc"}, now);
+  const auto other = http_server::make_server_identity({"hook.ops.svc"}, now);
   EXPECT_FALSE(call("hook.ops.svc:443", other->ca));
   EXPECT_FALSE(call("127.0.0.1:" + std::to_string(server->port()), identity.ca)) << "it is for another name";
 }

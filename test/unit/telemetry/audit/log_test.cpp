@@ -151,7 +151,7 @@ class Moody final : public audit::Sink {
     if (!tail.ends_with_newline) state_.text += "\n";
     audit::Opened opened;
     if (tail.last) opened.head = tail.last->head();
-    if (tail.torn) opened.torn = audit::Torn{tail.torn->size(), signing::sha256(*tail.torn)};
+    if (tail.torn) opened.torn = audit::Torn{tail.torn->size(), crypto::sha256(*tail.torn)};
     return opened;
   }
   base::Status append(const audit::Line& line) override {

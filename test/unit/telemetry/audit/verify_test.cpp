@@ -149,7 +149,7 @@ TEST_F(Verify, NeedsAnAnchorToMissACutOffEnd) {
 
 // --- signed heads
 
-signing::Key key(char filler) { return *signing::Key::from_bytes(std::string(signing::Key::kBytes, filler)); }
+crypto::Key key(char filler) { return *crypto::Key::from_bytes(std::string(crypto::Key::kBytes, filler)); }
 
 class SignedHeads : public Verify {
  protected:
@@ -206,7 +206,7 @@ TEST_F(SignedHeads, AreNotRepeatedWhileNothingIsNew) {
 }
 
 TEST_F(SignedHeads, WaitForAKey) {
-  std::optional<signing::Key> known;
+  std::optional<crypto::Key> known;
   const auto log = open();
   log->sign_heads([&] { return known; });
   log->record(record("A"));

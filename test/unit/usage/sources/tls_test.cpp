@@ -19,10 +19,11 @@ const std::string kSecretPath = "/api/v1/namespaces/evacuator-system/secrets/pro
 /// A Prometheus that wants a password, over TLS, below a prefix.
 class TlsPrometheus {
  public:
-  TlsPrometheus() : identity_(*serving::make_server_identity({"localhost", "127.0.0.1"}, base::SystemClock().now())) {
-    serving::ServerOptions options;
-    options.certificate = serving::Certificate{identity_.certificate, identity_.key};
-    server_.emplace(options, [this](const serving::Request& request) { return answer(request); });
+  TlsPrometheus()
+      : identity_(*http_server::make_server_identity({"localhost", "127.0.0.1"}, base::SystemClock().now())) {
+    http_server::ServerOptions options;
+    options.certificate = http_server::Certificate{identity_.certificate, identity_.key};
+    server_.emplace(options, [this](const http_server::Request& request) { return answer(request); });
     started_ = server_->start().ok();
   }
   bool started() const { return started_; }
@@ -31,13 +32,13 @@ class TlsPrometheus {
   }
   std::string url() const { return origin() + "/prom/"; }
   const std::string& ca() const { return identity_.ca; }
-  serving::Request last() const {
+  http_server::Request last() const {
     const std::scoped_lock lock(mutex_);
     return last_;
   }
 
  private:
-  serving::Response answer(const serving::Request& request) {
+  http_server::Response answer(const http_server::Request& request) {
     const std::scoped_lock lock(mutex_);
     last_ = request;
     if (request.path != "/prom/api/v1/query") return {404, "text/plain", "no"};
@@ -45,10 +46,10 @@ class TlsPrometheus {
     return {200, "application/json", kAnswer};
   }
 
-  serving::ServerIdentity identity_;
+  http_server::ServerIdentity identity_;
   mutable std::mutex mutex_;
-  serving::Request last_;
-  std::optional<serving::Server> server_;
+  http_server::Request last_;
+  std::optional<http_server::Server> server_;
   bool started_ = false;
 };
 
@@ -99,7 +100,7 @@ TEST_F(TlsSource, AnswersOverTls) {
 
 TEST_F(TlsSource, WrongAuthorityIsRefused) {
   ASSERT_TRUE(prometheus_.started());
-  keep_secret(serving::make_server_identity({"localhost"}, base::SystemClock().now())->ca, "secret");
+  keep_secret(http_server::make_server_identity({"localhost"}, base::SystemClock().now())->ca, "secret");
   const auto samples = make()->sample();
   ASSERT_FALSE(samples);
   EXPECT_EQ(samples.error().code, base::ErrorCode::kUnavailable);
@@ -125,7 +126,7 @@ TEST_F(TlsSource, OtherNameIsRefused) {
 
 TEST_F(TlsSource, RenewedAuthorityAndPasswordAreReadAgain) {
   keep_secret(prometheus_.ca(), "old");
-  keep_secret(serving::make_server_identity({"localhost"}, base::SystemClock().now())->ca, "secret");
+  keep_secret(http_server::make_server_identity({"localhost"}, base::SystemClock().now())->ca, "secret");
   keep_secret(prometheus_.ca(), "secret");
   const auto source = make();
   EXPECT_EQ(source->sample().error().code, base::ErrorCode::kUnauthorized);

@@ -19,8 +19,8 @@ const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 const std::string kCreator(api::well_known::kCreatorAnnotation);
 const Json kAlice = {{"user", "alice"}, {"groups", Json::array({"dev", "ops"})}};
 
-signing::Key key(char filler = 'k') { return *signing::Key::from_bytes(std::string(signing::Key::kBytes, filler)); }
-signing::KeyRing keys() { return {key(), key('p')}; }
+crypto::Key key(char filler = 'k') { return *crypto::Key::from_bytes(std::string(crypto::Key::kBytes, filler)); }
+crypto::KeyRing keys() { return {key(), key('p')}; }
 
 api::Evacuation wanted() {
   api::Evacuation evacuation;

@@ -148,14 +148,14 @@ TEST_F(Keys, AreNotLookedAtAllTheTime) {
 TEST_F(Keys, AreRotatedWithOverlap) {
   SecretKeys keys = replica(std::chrono::hours(1));
   keys.refresh(true);
-  const signing::KeyRing before = *keys.keys();
+  const crypto::KeyRing before = *keys.keys();
   later(keys, base::minutes(59));
   EXPECT_EQ(*keys.keys(), before);
   later(keys, base::minutes(1));
   EXPECT_NE(keys.keys()->current, before.current);
   EXPECT_EQ(keys.keys()->previous, before.current) << "what it signed still counts";
   EXPECT_EQ(server_.key("previous"), before.current.bytes());
-  const signing::KeyRing second = *keys.keys();
+  const crypto::KeyRing second = *keys.keys();
   later(keys, std::chrono::hours(1));
   EXPECT_EQ(keys.keys()->previous, second.current);
   EXPECT_EQ(keys.keys()->find(before.current.id()), nullptr);
@@ -164,7 +164,7 @@ TEST_F(Keys, AreRotatedWithOverlap) {
 TEST_F(Keys, AreNotRotatedByStandbysNorWhenThatIsOff) {
   SecretKeys leader = replica(base::Duration::zero());
   leader.refresh(true);
-  const signing::KeyRing before = *leader.keys();
+  const crypto::KeyRing before = *leader.keys();
   later(leader, std::chrono::hours(10'000));
   EXPECT_EQ(*leader.keys(), before);
   SecretKeys standby = replica(std::chrono::hours(1));
@@ -175,7 +175,7 @@ TEST_F(Keys, AreNotRotatedByStandbysNorWhenThatIsOff) {
 TEST_F(Keys, AreRotatedNowWhenTheirTimeIsTakenOff) {
   SecretKeys keys = replica(std::chrono::hours(1000));
   keys.refresh(true);
-  const signing::Key before = keys.keys()->current;
+  const crypto::Key before = keys.keys()->current;
   server_.secret["metadata"]["annotations"].erase("evacuator.dev/rotated-at");
   later(keys, SecretKeys::kLookEvery);
   EXPECT_EQ(keys.keys()->previous, before);
@@ -217,7 +217,7 @@ TEST_F(Keys, ThatWereReadBeforeStayInUse) {
 TEST_F(Keys, StayKnownWhenTheAnswerToARotationIsLost) {
   SecretKeys keys = replica(std::chrono::hours(1));
   keys.refresh(true);
-  const signing::KeyRing before = *keys.keys();
+  const crypto::KeyRing before = *keys.keys();
   server_.lose_answers = true;
   later(keys, std::chrono::hours(1));
   EXPECT_EQ(*keys.keys(), before);
@@ -229,7 +229,7 @@ TEST_F(Keys, StayKnownWhenTheAnswerToARotationIsLost) {
 TEST_F(Keys, AreRevokedByARotationAndTheRemovalOfThePreviousOne) {
   SecretKeys keys = replica();
   keys.refresh(true);
-  const signing::KeyRing revoked = *keys.keys();
+  const crypto::KeyRing revoked = *keys.keys();
   server_.secret["metadata"]["annotations"].erase("evacuator.dev/rotated-at");
   later(keys, SecretKeys::kLookEvery);
   EXPECT_NE(keys.keys()->find(revoked.current.id()), nullptr);

@@ -16,8 +16,8 @@ using base::seconds;
 const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 const std::string kOrigin(api::well_known::kOriginAnnotation);
 
-signing::Key key(char filler = 'k') { return *signing::Key::from_bytes(std::string(signing::Key::kBytes, filler)); }
-signing::KeyRing keys() { return {key(), key('p')}; }
+crypto::Key key(char filler = 'k') { return *crypto::Key::from_bytes(std::string(crypto::Key::kBytes, filler)); }
+crypto::KeyRing keys() { return {key(), key('p')}; }
 
 api::Evacuation wanted() {
   api::Evacuation evacuation;
@@ -87,7 +87,7 @@ TEST_P(Changed, IsMadeByHand) {
   GetParam().change(evacuation);
   EXPECT_EQ(prove_origin(evacuation, keys()), GetParam().want) << value(evacuation);
   settle_origin(evacuation, nullptr);
-  const signing::KeyRing known = keys();
+  const crypto::KeyRing known = keys();
   settle_origin(evacuation, &known);
   EXPECT_FALSE(api::origin_is_verified(evacuation));
   EXPECT_EQ(api::policy_of(evacuation), "");
@@ -161,7 +161,7 @@ TEST(SettledOrigin, IsKnownBeforeItIsStored) {
   api::Evacuation evacuation = made();
   settle_origin(evacuation, nullptr);
   EXPECT_TRUE(origin_is_open(evacuation)) << "without keys nobody can tell";
-  const signing::KeyRing known = keys();
+  const crypto::KeyRing known = keys();
   settle_origin(evacuation, &known);
   EXPECT_TRUE(api::origin_is_verified(evacuation));
   EXPECT_EQ(api::policy_of(evacuation), "balance");
@@ -170,11 +170,11 @@ TEST(SettledOrigin, IsKnownBeforeItIsStored) {
 
 TEST(SettledOrigin, StaysWhateverBecomesOfTheKeys) {
   api::Evacuation evacuation = made();
-  const signing::KeyRing known = keys();
+  const crypto::KeyRing known = keys();
   settle_origin(evacuation, &known);
   evacuation.status.spec_hash = spec_hash(evacuation.spec);
   const api::Evacuation before = evacuation;
-  const signing::KeyRing others{key('x'), {}};
+  const crypto::KeyRing others{key('x'), {}};
   settle_origin(evacuation, &others);
   EXPECT_EQ(evacuation, before);
 }
@@ -185,14 +185,14 @@ TEST(SettledOrigin, IsNeverGivenToOneThatWasJudged) {
   judged.type = to_string(api::ConditionType::kOriginVerified);
   judged.status = api::ConditionStatus::kFalse;
   evacuation.status.conditions = {judged};
-  const signing::KeyRing known = keys();
+  const crypto::KeyRing known = keys();
   settle_origin(evacuation, &known);
   EXPECT_FALSE(api::origin_is_verified(evacuation));
 }
 
 TEST(SettledOrigin, IsLostWithTheSpecThatWasAccepted) {
   api::Evacuation evacuation = made();
-  const signing::KeyRing known = keys();
+  const crypto::KeyRing known = keys();
   settle_origin(evacuation, &known);
   evacuation.status.spec_hash = spec_hash(evacuation.spec);
   evacuation.spec.source.policy = "other";
@@ -223,7 +223,7 @@ class ClaimedOrigin : public testing::TestWithParam<ClaimCase> {};
 TEST_P(ClaimedOrigin, IsProvedAgainByEachProcess) {
   base::ManualClock clock{kNoon};
   OriginMemory memory(clock);
-  const signing::KeyRing known = keys();
+  const crypto::KeyRing known = keys();
   api::Evacuation evacuation = claimed(made());
   GetParam().change(evacuation);
   settle_origin(evacuation, &known, &memory);
@@ -248,13 +248,13 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(SettledOrigin, OnceProvedStaysWithThePriorityThatWasSigned) {
   base::ManualClock clock{kNoon};
   OriginMemory memory(clock);
-  const signing::KeyRing known = keys();
+  const crypto::KeyRing known = keys();
   api::Evacuation evacuation = claimed(made());
   const std::int32_t as_signed = evacuation.spec.priority;
   settle_origin(evacuation, &known, &memory);
   evacuation.spec.priority = evacuation.status.signed_priority.emplace(1'000'000'000);
   evacuation.status.spec_hash = {};
-  const signing::KeyRing others{key('x'), {}};
+  const crypto::KeyRing others{key('x'), {}};
   settle_origin(evacuation, &others, &memory);
   EXPECT_TRUE(api::origin_is_verified(evacuation)) << "keys are rotated";
   EXPECT_EQ(evacuation.status.signed_priority, as_signed);
@@ -267,7 +267,7 @@ TEST(SettledOrigin, OnceProvedStaysWithThePriorityThatWasSigned) {
 TEST(SettledOrigin, OnceProvedIsLostWithTheSpecThatWasSigned) {
   base::ManualClock clock{kNoon};
   OriginMemory memory(clock);
-  const signing::KeyRing known = keys();
+  const crypto::KeyRing known = keys();
   api::Evacuation evacuation = claimed(made());
   settle_origin(evacuation, &known, &memory);
   ASSERT_TRUE(api::origin_is_verified(evacuation));
@@ -284,7 +284,7 @@ TEST(SettledOrigin, IsOpenAgainWhileThereAreNoKeys) {
   api::Evacuation evacuation = claimed(made());
   settle_origin(evacuation, nullptr, &memory);
   EXPECT_TRUE(origin_is_open(evacuation));
-  const signing::KeyRing known = keys();
+  const crypto::KeyRing known = keys();
   settle_origin(evacuation, &known, &memory);
   EXPECT_TRUE(api::origin_is_verified(evacuation));
 }
@@ -292,7 +292,7 @@ TEST(SettledOrigin, IsOpenAgainWhileThereAreNoKeys) {
 /// Who may edit the object may make forecasts wrong, and nothing else.
 TEST(SettledOrigin, DoesNotHangOnTheTargetOnceItWasAccepted) {
   api::Evacuation evacuation = made();
-  const signing::KeyRing known = keys();
+  const crypto::KeyRing known = keys();
   settle_origin(evacuation, &known);
   evacuation.status.spec_hash = spec_hash(evacuation.spec);
   evacuation.meta.annotations =

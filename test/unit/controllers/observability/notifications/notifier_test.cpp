@@ -293,11 +293,11 @@ class HttpPostTest : public testing::Test {
 
   fakes::TempFolder folder;
   base::SystemClock clock;
-  std::vector<serving::Request> seen;
-  serving::Server server{
-      {}, [this](const serving::Request& request) {
+  std::vector<http_server::Request> seen;
+  http_server::Server server{
+      {}, [this](const http_server::Request& request) {
         seen.push_back(request);
-        return serving::Response{.status = request.path.find("gone") == std::string::npos ? 200 : 410};
+        return http_server::Response{.status = request.path.find("gone") == std::string::npos ? 200 : 410};
       }};
   NotificationChannel channel{.name = "ops", .url_file = folder.file("url")};
   controllers::HttpPost post{clock};

@@ -241,7 +241,7 @@ class CollectorTest : public testing::Test {
     config.endpoint = "http://127.0.0.1:" + std::to_string(server.port()) + "/v1/traces";
   }
 
-  serving::Reply respond(const serving::Request& request) {
+  http_server::Reply respond(const http_server::Request& request) {
     const std::scoped_lock lock(mutex);
     seen.push_back(request);
     if (stalls) std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // longer than its client waits
@@ -251,10 +251,10 @@ class CollectorTest : public testing::Test {
   fakes::TempFolder folder;
   base::SystemClock clock;
   std::mutex mutex;
-  std::vector<serving::Request> seen;
-  serving::Response reply{.status = 200, .content_type = "application/json", .body = "{}"};
+  std::vector<http_server::Request> seen;
+  http_server::Response reply{.status = 200, .content_type = "application/json", .body = "{}"};
   std::atomic<bool> stalls = false;
-  serving::Server server{{}, [this](const serving::Request& request) { return respond(request); }};
+  http_server::Server server{{}, [this](const http_server::Request& request) { return respond(request); }};
   TracingConfig config;
 };
 
@@ -325,7 +325,7 @@ TEST_F(CollectorTest, MaySayAnythingAtAll) {
       {.steady = virtual_clock, .metrics = metrics, .log = {}, .resource = {}, .post = [&](const std::string& body) {
          return post(body);
        }});
-  const auto send = [&](serving::Response next) {
+  const auto send = [&](http_server::Response next) {
     reply = std::move(next);
     exporter.add(span_of("one"));
     virtual_clock.advance(seconds(3));

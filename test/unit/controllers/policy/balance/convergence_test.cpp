@@ -17,7 +17,7 @@ const std::string kSecond = "LowNodeUtilization[1]";
 api::PlannedMove move(const std::string& pod, const std::string& from, const std::string& to) {
   return {"shop", pod, pod, from, to, kLow, "", {}, 0};
 }
-planning::NodeTaint taint(const std::string& node) { return {node, std::string(api::well_known::kLoadedTaint), "p"}; }
+planner::NodeTaint taint(const std::string& node) { return {node, std::string(api::well_known::kLoadedTaint), "p"}; }
 api::BalanceRow row(const std::string& strategy) { return {strategy, "cpu", {20, 1}, {10, 1}, "", 0, 0}; }
 
 /// Two entries of one name: the first undoes what was done before, the second goes on.
@@ -26,12 +26,12 @@ CycleOutcome outcome() {
   made.moves = {move("back", "n2", "n1"), move("on", "n3", "n4"), move("on-2", "n3", "n4")};
   made.taints = {taint("n1"), taint("n3")};
   made.balance = {row(kLow), row(kSecond)};
-  planning::StrategyResult first;
+  planner::StrategyResult first;
   first.strategy = kLow;
   first.row = kLow;
   first.nominated = 1;
   first.taints = {taint("n1")};
-  planning::StrategyResult second = first;
+  planner::StrategyResult second = first;
   second.row = kSecond;
   second.nominated = 2;
   second.taints = {taint("n3")};
@@ -46,7 +46,7 @@ api::DeschedulerPolicy policy() {
   made.status.last_cycle = api::LastCycle{.id = "c", .created = 1};
   made.status.plan = {move("forth", "n1", "n2")};
   made.status.balance = {row(kLow), row(kSecond)};
-  for (api::BalanceRow& each : made.status.balance) each.state = planning::kImproving;
+  for (api::BalanceRow& each : made.status.balance) each.state = planner::kImproving;
   return made;
 }
 
@@ -59,8 +59,8 @@ std::vector<std::string> pods_of(const CycleOutcome& of) {
 TEST(JudgeBalance, StopsTheStrategyThatOscillatesAndNoOtherOfItsName) {
   CycleOutcome judged = outcome();
   judge_balance(policy(), judged);
-  EXPECT_EQ(judged.balance[0].state, planning::kOscillating);
-  EXPECT_EQ(judged.balance[1].state, planning::kImproving);
+  EXPECT_EQ(judged.balance[0].state, planner::kOscillating);
+  EXPECT_EQ(judged.balance[1].state, planner::kImproving);
   EXPECT_THAT(pods_of(judged), ElementsAre("on", "on-2"));
   EXPECT_EQ(judged.summary.nominated, 2);
 }
@@ -88,7 +88,7 @@ TEST(JudgeBalance, StopsTheStrategyThatRepeatsItsPlanForNothing) {
     before.status.plan = {move("earlier", from, "n9")};
     judge_balance(before, judged);
     const bool repeats = std::string_view(from) == "n2";
-    EXPECT_EQ(judged.balance[0].state, repeats ? planning::kNoProgress : planning::kImproving) << from;
+    EXPECT_EQ(judged.balance[0].state, repeats ? planner::kNoProgress : planner::kImproving) << from;
     EXPECT_EQ(judged.moves.size(), repeats ? 2U : 3U) << from;
   }
 }
@@ -101,7 +101,7 @@ struct WavesCase {
   bool continues = true;
   double in_use = 100;  ///< percent, now
   std::int32_t without_gain = 0;
-  std::string state{planning::kImproving};
+  std::string state{planner::kImproving};
 };
 
 class WavesTest : public testing::TestWithParam<WavesCase> {};
@@ -109,13 +109,13 @@ class WavesTest : public testing::TestWithParam<WavesCase> {};
 TEST_P(WavesTest, AreJudgedAtTheirEnd) {
   const WavesCase& c = GetParam();
   const auto emptying = [](double now) {
-    return api::BalanceRow{"Defragmentation", std::string(planning::kNodesInUse), {now, 0}, {now - 33, 0}, "", 0, 0};
+    return api::BalanceRow{"Defragmentation", std::string(planner::kNodesInUse), {now, 0}, {now - 33, 0}, "", 0, 0};
   };
   api::DeschedulerPolicy before = policy();
   before.spec.convergence.patience = 2;
   before.status.last_cycle->waves = c.waves_before;
   before.status.balance = {emptying(100)};
-  before.status.balance[0].state = planning::kImproving;
+  before.status.balance[0].state = planner::kImproving;
   before.status.balance[0].without_gain = 1;
   CycleOutcome judged;
   judged.balance = {emptying(c.in_use)};
@@ -128,9 +128,9 @@ TEST_P(WavesTest, AreJudgedAtTheirEnd) {
 INSTANTIATE_TEST_SUITE_P(
     Policy, WavesTest,
     testing::Values(WavesCase{"GetsOn", 3, 2, true, 100, 1},
-                    WavesCase{"DoesNotGetOn", 3, 3, true, 100, 2, std::string(planning::kNoProgress)},
+                    WavesCase{"DoesNotGetOn", 3, 3, true, 100, 2, std::string(planner::kNoProgress)},
                     WavesCase{"DoesNotGetOnAndFreedSome", 3, 3, true, 92, 0},
-                    WavesCase{"EndedForNothing", 1, 2, false, 100, 2, std::string(planning::kNoProgress)},
+                    WavesCase{"EndedForNothing", 1, 2, false, 100, 2, std::string(planner::kNoProgress)},
                     WavesCase{"EndedWithGain", 1, 2, false, 67, 0}),
     [](const auto& info) { return info.param.name; });
 

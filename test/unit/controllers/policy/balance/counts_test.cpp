@@ -79,7 +79,7 @@ class Policy {
   }
 
   api::DeschedulerPolicy policy_;
-  std::optional<planning::PlanSpec> spec_;
+  std::optional<planner::PlanSpec> spec_;
   scheduling::SnapshotInput input_;
   int replaced_ = 0;
 };
@@ -99,7 +99,7 @@ TEST_P(CountsGuard, StopsMovesThatGainNothingAndStartsAgainForAnotherWorkload) {
     const CycleOutcome outcome = policy.cycle();
     EXPECT_THAT(outcome.moves, testing::Not(IsEmpty())) << i;
     ASSERT_THAT(outcome.balance, SizeIs(1));
-    EXPECT_EQ(outcome.balance[0].state, planning::kImproving);
+    EXPECT_EQ(outcome.balance[0].state, planner::kImproving);
     EXPECT_LE(outcome.balance[0].after.deviation, outcome.balance[0].before.deviation);
   }
   for (int i = 0; i < 3; ++i) {
@@ -109,7 +109,7 @@ TEST_P(CountsGuard, StopsMovesThatGainNothingAndStartsAgainForAnotherWorkload) {
   policy.add("shop", {"n2", "n2", "n2"});
   policy.add("even", {"n1", "n2"});
   const CycleOutcome again = policy.cycle();
-  EXPECT_EQ(again.balance[0].state, planning::kImproving);
+  EXPECT_EQ(again.balance[0].state, planner::kImproving);
   EXPECT_THAT(again.moves, testing::Contains(testing::Field(&api::PlannedMove::pod, testing::StartsWith("shop"))));
 }
 

@@ -17,7 +17,7 @@ const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 class NoKeys final : public KeySource {
  public:
   void refresh(bool) override {}
-  std::shared_ptr<const signing::KeyRing> keys() const override { return nullptr; }
+  std::shared_ptr<const crypto::KeyRing> keys() const override { return nullptr; }
   std::string problem() const override { return "none"; }
 };
 

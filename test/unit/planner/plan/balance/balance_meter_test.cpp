@@ -6,7 +6,7 @@
 #include "test/builders/cluster.hpp"
 #include "test/builders/measured.hpp"
 
-namespace planning {
+namespace planner {
 namespace balance_meter_test {
 
 using builders::ClusterBuilder;
@@ -197,4 +197,4 @@ TEST(PlanBalance, ScoresNothingOfOtherStrategies) {
 }
 
 }  // namespace balance_meter_test
-}  // namespace planning
+}  // namespace planner

@@ -4,7 +4,7 @@
 
 #include "planner/strategies/strategy.hpp"
 
-namespace planning {
+namespace planner {
 namespace convergence_test {
 
 constexpr api::ConvergenceSettings kThree{.patience = 3};
@@ -182,4 +182,4 @@ TEST(MovesAgain, ComparesWorkloadsByTheNamesOfTheirPods) {
 }
 
 }  // namespace convergence_test
-}  // namespace planning
+}  // namespace planner

@@ -6,7 +6,7 @@
 
 #include "test/builders/cluster.hpp"
 
-namespace planning {
+namespace planner {
 namespace rounds_test {
 
 using builders::ClusterBuilder;
@@ -235,4 +235,4 @@ TEST(Rounds, CountNodesWithPodsThatDoNotGoWithThem) {
 }
 
 }  // namespace rounds_test
-}  // namespace planning
+}  // namespace planner

@@ -7,7 +7,7 @@
 #include "planner/strategies/defragmentation/search.hpp"
 #include "test/unit/planner/plan/defragmentation/ground.hpp"
 
-namespace planning {
+namespace planner {
 namespace fewest_moves_test {
 
 using builders::ClusterBuilder;
@@ -146,4 +146,4 @@ TEST(FewestMoves, EndTheSearchThatHasThem) {
 }
 
 }  // namespace fewest_moves_test
-}  // namespace planning
+}  // namespace planner

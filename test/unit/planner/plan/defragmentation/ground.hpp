@@ -13,7 +13,7 @@
 #include "planner/strategies/defragmentation/wave_planner.hpp"
 #include "test/builders/cluster.hpp"
 
-namespace planning {
+namespace planner {
 
 /// Everything that a search decides on.
 class DefragmentationGround {
@@ -91,4 +91,4 @@ class DefragmentationGround {
   strategies::Rng rng_{1};
 };
 
-}  // namespace planning
+}  // namespace planner

@@ -4,7 +4,7 @@
 
 #include "test/unit/planner/plan/defragmentation/ground.hpp"
 
-namespace planning {
+namespace planner {
 namespace node_choice_test {
 
 using builders::ClusterBuilder;
@@ -122,4 +122,4 @@ TEST(UnlikePods, AreThoseThatAskForMuchMoreCpuForEachByte) {
 }
 
 }  // namespace node_choice_test
-}  // namespace planning
+}  // namespace planner
