@@ -43,7 +43,7 @@ std::optional<Day> parse_day(std::string_view text) {
   return time ? std::optional(day_of(*time)) : std::nullopt;
 }
 
-Oddities& Oddities::operator+=(const Oddities& other) {
+DiscardedSamples& DiscardedSamples::operator+=(const DiscardedSamples& other) {
   negative += other.negative;
   not_finite += other.not_finite;
   absurd += other.absurd;
@@ -51,7 +51,7 @@ Oddities& Oddities::operator+=(const Oddities& other) {
   return *this;
 }
 
-double checked(double value, double most, Oddities& oddities) {
+double checked(double value, double most, DiscardedSamples& oddities) {
   if (std::isnan(value)) return kUnknown;
   if (std::isinf(value)) return ++oddities.not_finite, kUnknown;
   if (value < 0) return ++oddities.negative, kUnknown;
@@ -61,9 +61,9 @@ double checked(double value, double most, Oddities& oddities) {
 
 bool Figures::is_known() const { return !std::isnan(cpu) || !std::isnan(memory); }
 
-Figures checked_figures(double cpu, double memory, Oddities& oddities) {
-  Oddities of_cpu;
-  Oddities of_memory;
+Figures checked_figures(double cpu, double memory, DiscardedSamples& oddities) {
+  DiscardedSamples of_cpu;
+  DiscardedSamples of_memory;
   const Figures figures{checked(cpu, kMaxCores, of_cpu), checked(memory, kMaxBytes, of_memory)};
   oddities += of_cpu.total() > 0 ? of_cpu : of_memory;
   return figures;
@@ -75,8 +75,8 @@ namespace {
 bool is_within(double value, double peak) { return std::isnan(value) || std::isnan(peak) || value <= peak * 1.01; }
 
 /// Counts each implausible figure of the day.
-Oddities oddities_of(const DayUsage& usage) {
-  Oddities found;
+DiscardedSamples oddities_of(const DayUsage& usage) {
+  DiscardedSamples found;
   for (const double cores : {usage.cpu_peak, usage.cpu_mean, usage.cpu_p95, usage.cpu_startup_peak})
     checked(cores, kMaxCores, found);
   for (const double bytes : {usage.memory_peak, usage.memory_mean}) checked(bytes, kMaxBytes, found);
@@ -94,9 +94,9 @@ void put_day(std::map<Day, DayUsage>& days, Day day, const DayUsage& usage) {
 
 }  // namespace
 
-void add_told_day(Histories& all, const ContainerKey& key, Day day, const DayUsage& usage) {
+void add_reported_day(Histories& all, const ContainerKey& key, Day day, const DayUsage& usage) {
   ContainerHistory& history = all.containers[key];
-  const Oddities found = oddities_of(usage);
+  const DiscardedSamples found = oddities_of(usage);
   if (found.total() == 0) return put_day(history.days, day, usage);
   const std::uint64_t samples = std::max<std::uint64_t>(usage.samples, 1);
   std::uint64_t& reason = found.negative > 0     ? history.oddities.negative
@@ -162,7 +162,7 @@ DayUsage DaySamples::usage() const {
   return told;
 }
 
-SampleFold::Series SampleFold::new_series(const Sample& sample) {
+SampleAggregator::Series SampleAggregator::new_series(const Sample& sample) {
   Series series;
   const Owner owner = owner_of(owners_, sample.ns, sample.pod, result_);
   if (owner.workload != nullptr) series.container = &containers_[{*owner.workload, std::string(sample.container)}];
@@ -172,17 +172,17 @@ SampleFold::Series SampleFold::new_series(const Sample& sample) {
   return series;
 }
 
-SampleFold::Series& SampleFold::series_of(const Sample& sample) {
+SampleAggregator::Series& SampleAggregator::series_of(const Sample& sample) {
   make_key(key_, sample.ns, sample.pod, sample.container);
   const auto at = series_.find(key_);
   return at == series_.end() ? series_.emplace(key_, new_series(sample)).first->second : at->second;
 }
 
-void SampleFold::add(const Sample& sample) {
+void SampleAggregator::add(const Sample& sample) {
   if (!first_) first_ = sample.time;
   Series& series = series_of(sample);
   if (series.container == nullptr || sample.time < window_.from || sample.time >= window_.to) return;
-  Oddities& oddities = series.container->oddities;
+  DiscardedSamples& oddities = series.container->oddities;
   if (sample.time <= series.last) {
     ++oddities.duplicates;
     return;
@@ -196,7 +196,7 @@ void SampleFold::add(const Sample& sample) {
   series.container->days[day].add(sample.time - start_of(day), figures.cpu, figures.memory, is_startup);
 }
 
-Histories SampleFold::finish() && {
+Histories SampleAggregator::finish() && {
   for (auto& [key, container] : containers_) {
     ContainerHistory& history = result_.containers[key];
     history.oddities = container.oddities;

@@ -52,17 +52,17 @@ struct DayUsage {
 };
 
 /// Number of discarded samples by reason.
-struct Oddities {
+struct DiscardedSamples {
   std::uint64_t negative = 0;
   std::uint64_t not_finite = 0;
   std::uint64_t absurd = 0;      ///< above kMaxCores or kMaxBytes
   std::uint64_t duplicates = 0;  ///< not newer than the previous sample of the container
   std::uint64_t total() const { return negative + not_finite + absurd + duplicates; }
-  Oddities& operator+=(const Oddities& other);
+  DiscardedSamples& operator+=(const DiscardedSamples& other);
 };
 
 /// Returns `value`, or kUnknown if it is implausible, which is counted in `oddities`. `most` is kMaxCores or kMaxBytes.
-double checked(double value, double most, Oddities& oddities);
+double checked(double value, double most, DiscardedSamples& oddities);
 
 /// Cores and bytes of one sample after checked(). A sample with two implausible values is counted once, by the reason
 /// of its CPU value.
@@ -71,7 +71,7 @@ struct Figures {
   double memory = kUnknown;
   bool is_known() const;  ///< true if at least one is known
 };
-Figures checked_figures(double cpu, double memory, Oddities& oddities);
+Figures checked_figures(double cpu, double memory, DiscardedSamples& oddities);
 
 /// Accumulates the samples of one container on one day.
 struct DaySamples {
@@ -96,7 +96,7 @@ struct DaySamples {
 struct ContainerHistory {
   std::map<Day, DayUsage> days;
   std::optional<QuantileSketch> cpu;  ///< all samples outside start-up, nullopt if the source has only daily figures
-  Oddities oddities;
+  DiscardedSamples oddities;
 };
 
 struct ContainerKey {
@@ -118,7 +118,7 @@ void add_histories(Histories& all, Histories other);
 
 /// Adds a day with figures from another source. If one figure is implausible, the whole day is discarded and its
 /// samples are counted as oddities. If the day already exists, the one that covers more of the day wins.
-void add_told_day(Histories& all, const ContainerKey& key, Day day, const DayUsage& usage);
+void add_reported_day(Histories& all, const ContainerKey& key, Day day, const DayUsage& usage);
 
 /// One measurement of one container.
 struct Sample {
@@ -132,14 +132,14 @@ struct Sample {
 
 /// Aggregates single samples to days. Keeps a sketch for each container and day instead of the samples. Not
 /// thread-safe; `owners` must outlive it.
-class SampleFold {
+class SampleAggregator {
  public:
   struct Window {
     base::TimePoint from{};
     base::TimePoint to{};
     base::Duration startup{};  ///< length of a pod's start-up time
   };
-  SampleFold(const Owners& owners, Window window) : owners_(owners), window_(window) {}
+  SampleAggregator(const Owners& owners, Window window) : owners_(owners), window_(window) {}
 
   /// Adds a sample. Samples of one container must be in chronological order; others count as duplicates. The start of a
   /// pod is taken from the cluster if known. Otherwise the pod started with its first sample, unless that sample is
@@ -150,7 +150,7 @@ class SampleFold {
  private:
   struct Container {
     std::map<Day, DaySamples> days;
-    Oddities oddities;
+    DiscardedSamples oddities;
   };
   /// State of one container of one pod.
   struct Series {
@@ -216,7 +216,7 @@ class DayFold {
  private:
   struct Sums {
     DayUsage usage;
-    Oddities oddities;
+    DiscardedSamples oddities;
     double replicas = 1;
     double longest = 0;  ///< number of samples of the pod with the most samples
     double mean_sum = 0, mean_weight = 0;

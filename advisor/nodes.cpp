@@ -137,13 +137,13 @@ struct Group {
 
   Reservation finish() && {
     if (short_nodes == result.nodes) {
-      result.why_not =
+      result.no_advice_reason =
           fmt::format("{} days of history, {} are needed ({} samples)", result.days, kMinDays, result.samples);
     } else if (!has_other) {
-      result.why_not =
+      result.no_advice_reason =
           fmt::format("neither the root cgroup nor that of the pods was told ({} samples)", result.samples);
     }
-    if (!result.why_not.empty()) return std::move(result);
+    if (!result.no_advice_reason.empty()) return std::move(result);
     result.is_split = has_agents;
     const double margin = 1 + kMemoryMargin;
     result.kube_cpu = up(agents_cpu, kRoundCores);

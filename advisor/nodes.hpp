@@ -58,7 +58,7 @@ struct Reservation {
   int nodes = 0;
   int days = 0;  ///< smallest number of usable days of any node
   std::uint64_t samples = 0;
-  std::string why_not;  ///< why there is no advice, empty if there is
+  std::string no_advice_reason;  ///< why there is no advice, empty if there is
   /// True if kubelet and runtime were measured separately; otherwise system-reserved includes them.
   bool is_split = false;
   double kube_cpu = 0, kube_memory = 0;

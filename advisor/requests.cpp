@@ -107,7 +107,7 @@ class Adviser {
     advice_.oom_kills = spec.oom_kills;
     note_days();
     observe();
-    advice_.why_not = why_not();
+    advice_.no_advice_reason = no_advice_reason();
     if (!advice_.has_advice()) return;
     recommend_cpu();
     recommend_memory();
@@ -138,7 +138,7 @@ class Adviser {
     advice_.oom_kills = std::max(advice_.oom_kills, kills);
   }
 
-  std::string why_not() const {
+  std::string no_advice_reason() const {
     const std::uint64_t odd = history_.oddities.total();
     if (window_.samples == 0 && odd == 0) return "no history (0 samples)";
     if (static_cast<double>(odd) > kMaxOdd * static_cast<double>(odd + window_.samples))
@@ -180,14 +180,14 @@ class Adviser {
     return peak < request ? peak : request;
   }
 
-  void note_untold(const char* what, int days) {
+  void note_missing(const char* what, int days) {
     advice_.reasons.push_back(days == 0 ? fmt::format("{} was not told", what)
                                         : fmt::format("{} was told of {} {}, {} are needed", what, days,
                                                       days == 1 ? "day" : "days", kMinDays));
   }
 
   void recommend_cpu() {
-    if (cpu_days_ < kMinDays) return note_untold("CPU", cpu_days_);
+    if (cpu_days_ < kMinDays) return note_missing("CPU", cpu_days_);
     double request = peaks_;
     double limit = peaks_;
     if (rules_.profile == Profile::kStandard) request = standard_request();
@@ -204,7 +204,7 @@ class Adviser {
   }
 
   void recommend_memory() {
-    if (memory_days_ < kMinDays) return note_untold("memory", memory_days_);
+    if (memory_days_ < kMinDays) return note_missing("memory", memory_days_);
     double most = advice_.memory_peak;
     // A container that was OOM-killed needed more than its limit.
     if (advice_.oom_kills > 0) most = std::max(most, advice_.current.memory_limit.value_or(0));
@@ -322,7 +322,7 @@ Advice gone_container(const ContainerKey& key, const ContainerHistory& history, 
   advice.risk = advice.confidence = Level::kNone;
   advice.reasons.clear();
   advice.conflicts.clear();
-  advice.why_not = fmt::format(
+  advice.no_advice_reason = fmt::format(
       "{}: its {} days ({} samples) are not used",
       has_workload ? "the workload has no such container any more (renamed?)" : "the workload is not there any more",
       advice.days, advice.samples);

@@ -52,10 +52,10 @@ struct Advice {
   bool can_be_patched = false;
   bool is_sidecar = false;
   Resources current;
-  Resources recommended;  ///< all absent if there is no advice
-  std::string why_not;    ///< why there is no advice, empty if there is
-  int days = 0;           ///< number of usable days
-  int missing_days = 0;   ///< requested days that are missing between the first and the last usable day
+  Resources recommended;         ///< all absent if there is no advice
+  std::string no_advice_reason;  ///< why there is no advice, empty if there is
+  int days = 0;                  ///< number of usable days
+  int missing_days = 0;          ///< requested days that are missing between the first and the last usable day
   std::uint64_t samples = 0;
   Level confidence = Level::kNone;
   Level risk = Level::kNone;         ///< of following the advice
@@ -71,7 +71,7 @@ struct Advice {
   std::optional<double> percentile_low;  ///< kPercentile: bounds of the 95 % confidence interval
   std::optional<double> percentile_high;
 
-  bool has_advice() const { return why_not.empty(); }
+  bool has_advice() const { return no_advice_reason.empty(); }
   bool conflicts_in(std::string_view resource) const;
 };
 

@@ -45,13 +45,13 @@ void QuantileSketch::add_bucket(int index, std::uint32_t times) {
 }
 
 void QuantileSketch::add_at(int index, std::uint32_t times) {
-  make_room(index);
+  extend_to(index);
   const auto at = static_cast<std::size_t>(std::max(index - first_, 0));
   buckets_[at] = saturated(std::uint64_t{buckets_[at]} + times);
 }
 
 /// Extends the buckets to include `index`. Beyond kMaxBuckets, merges the lowest ones.
-void QuantileSketch::make_room(int index) {
+void QuantileSketch::extend_to(int index) {
   if (buckets_.empty()) first_ = index;
   const int last = std::max(index, first_ + static_cast<int>(buckets_.size()) - 1);
   const int lowest = last - static_cast<int>(kMaxBuckets) + 1;

@@ -47,7 +47,7 @@ class QuantileSketch {
 
  private:
   void add_at(int index, std::uint32_t times);
-  void make_room(int index);
+  void extend_to(int index);
 
   double smallest_;
   int first_ = 0;  ///< index of buckets_[0]

@@ -274,15 +274,15 @@ inline constexpr std::int32_t kMaxPastCycles = 50;
 inline constexpr std::size_t kMaxPastDecisions = 300;
 
 /// Observed restart count of a container. Criteria with a time window need past counts after a change of leader.
-struct RestartLook {
+struct RestartObservation {
   base::TimePoint time{};  ///< whole seconds
   std::int32_t total = 0;
-  friend bool operator==(const RestartLook&, const RestartLook&) = default;
+  friend bool operator==(const RestartObservation&, const RestartObservation&) = default;
 };
 struct RestartRecord {
   std::string uid;  ///< of the pod
   std::string container;
-  std::vector<RestartLook> looks;  ///< oldest first, at most kMaxRestartLooks
+  std::vector<RestartObservation> looks;  ///< oldest first, at most kMaxRestartLooks
   friend bool operator==(const RestartRecord&, const RestartRecord&) = default;
 };
 inline constexpr std::size_t kMaxRestartLooks = 12;

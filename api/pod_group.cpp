@@ -59,14 +59,14 @@ std::optional<PodGroup> pod_group_of(const Pod& pod) {
   return pod_group;
 }
 
-bool may_tell_pod_group(const StringMap& labels_or_annotations) {
+bool may_declare_pod_group(const StringMap& labels_or_annotations) {
   const auto has = [&](std::string_view key) { return labels_or_annotations.contains(key); };
   return has(names::kPodGroupKey) || has(names::kLwsName) || has(names::kCompletionIndex);
 }
 
-bool counts_in_pod_group(const Pod& pod) { return !pod.is_terminal() && !pod.meta.is_terminating(); }
+bool is_active_member(const Pod& pod) { return !pod.is_terminal() && !pod.meta.is_terminating(); }
 
-std::string objection_of_scheduling_group(const Pod& pod, const SchedulingPodGroup* group) {
+std::string scheduling_group_blocker(const Pod& pod, const SchedulingPodGroup* group) {
   if (pod.scheduling_group.empty() || pod.is_terminal()) return {};
   if (group != nullptr && !group->is_disrupted_whole) return {};
   if (group == nullptr)

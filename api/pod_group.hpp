@@ -28,14 +28,14 @@ inline constexpr std::size_t kMaxPodsOfPodGroup = 64;
 std::optional<PodGroup> pod_group_of(const Pod& pod);
 
 /// Returns false if no pod with these labels or annotations can be in a PodGroup. Cheaper than pod_group_of().
-bool may_tell_pod_group(const StringMap& labels_or_annotations);
+bool may_declare_pod_group(const StringMap& labels_or_annotations);
 
 /// Returns why the pod may not leave alone because of the scheduling.k8s.io PodGroup in its spec, "" if it may
 /// (terminal pods always may). `group` is that PodGroup; nullptr means unknown, and is treated as one that leaves as a
 /// whole. Do not call if the server has no such PodGroups.
-std::string objection_of_scheduling_group(const Pod& pod, const SchedulingPodGroup* group);
+std::string scheduling_group_blocker(const Pod& pod, const SchedulingPodGroup* group);
 
 /// Returns true if the pod still counts as a member of its PodGroup: neither terminal nor terminating.
-bool counts_in_pod_group(const Pod& pod);
+bool is_active_member(const Pod& pod);
 
 }  // namespace api

@@ -13,7 +13,7 @@ constexpr int kOwnMapping = 512 << 10;
 
 }  // namespace
 
-void prepare_allocator() {
+void configure_allocator() {
   mallopt(M_ARENA_MAX, kMaxArenas);
   mallopt(M_MMAP_THRESHOLD, kOwnMapping);
 }

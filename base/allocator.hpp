@@ -4,7 +4,7 @@ namespace controllers {
 
 /// Configures malloc for a process with many threads: a small fixed number of arenas instead of one per thread, and
 /// large blocks are returned to the system when they are freed. Call before the first thread starts.
-void prepare_allocator();
+void configure_allocator();
 
 /// Returns free memory to the system. Other threads that allocate meanwhile may block for tens of milliseconds.
 void return_free_memory();

@@ -12,11 +12,11 @@ Duration backoff_delay(const Backoff& backoff, std::int64_t failures) {
   return delay;
 }
 
-Duration shortened_by_up_to_half(Duration delay, double random) {
+Duration jitter_down_by_half(Duration delay, double random) {
   return Duration(static_cast<Duration::rep>(static_cast<double>(delay.count()) * (0.5 + random / 2)));
 }
 
-Duration prolonged_by_up_to_a_fifth(Duration delay, std::uint64_t seed) {
+Duration jitter_up_by_fifth(Duration delay, std::uint64_t seed) {
   const std::uint64_t mixed = (seed ^ (seed >> 31)) * 0x9E3779B97F4A7C15ULL;
   return delay + delay * static_cast<std::int64_t>(mixed >> 54) / (5 * 1024);
 }

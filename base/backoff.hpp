@@ -16,9 +16,9 @@ struct Backoff {
 Duration backoff_delay(const Backoff& backoff, std::int64_t failures);
 
 /// Jitter that shortens: returns a delay between half of `delay` (`random` 0) and `delay` (`random` 1).
-Duration shortened_by_up_to_half(Duration delay, double random);
+Duration jitter_down_by_half(Duration delay, double random);
 
 /// Jitter that prolongs: adds up to 20 % to `delay`. Equal seeds give equal delays.
-Duration prolonged_by_up_to_a_fifth(Duration delay, std::uint64_t seed);
+Duration jitter_up_by_fifth(Duration delay, std::uint64_t seed);
 
 }  // namespace base

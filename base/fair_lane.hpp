@@ -11,7 +11,7 @@ namespace base {
 /// Queue that is fair between owners (namespaces, peers): pop() takes one item of each owner in turn, and each owner's
 /// items in order of arrival. An owner with thousands of items delays another owner by one item. Not thread-safe.
 template <typename Item>
-class FairLane {
+class FairQueue {
  public:
   void push(const std::string& owner, Item item) {
     std::deque<Item>& own = by_owner_[owner];

@@ -43,7 +43,7 @@ std::pair<char32_t, std::size_t> control_at(std::string_view text, std::size_t a
 
 /// Escapes control characters (terminal sequences, line ends) and replaces invalid UTF-8 with U+FFFD.
 std::string escaped(std::string_view foreign, std::string_view also_escaped) {
-  const std::string text = short_text(foreign, std::string::npos);
+  const std::string text = truncate_utf8(foreign, std::string::npos);
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     const auto [control, bytes] = control_at(text, i);

@@ -25,7 +25,7 @@ std::size_t character_length(std::string_view text) {
 
 }  // namespace
 
-std::string short_text(std::string_view text, std::size_t most) {
+std::string truncate_utf8(std::string_view text, std::size_t most) {
   std::string out;
   while (!text.empty()) {
     const std::size_t length = character_length(text);

@@ -11,15 +11,15 @@ std::string joined(const std::vector<std::string>& words) {
   return line;
 }
 
-std::vector<std::string> names_of(const std::vector<CommandWords>& commands) {
+std::vector<std::string> names_of(const std::vector<CommandCompletion>& commands) {
   std::vector<std::string> names;
-  for (const CommandWords& command : commands) names.push_back(command.name);
+  for (const CommandCompletion& command : commands) names.push_back(command.name);
   return names;
 }
 
-std::string bash_script(const std::vector<CommandWords>& commands) {
+std::string bash_script(const std::vector<CommandCompletion>& commands) {
   std::string cases;
-  for (const CommandWords& command : commands) {
+  for (const CommandCompletion& command : commands) {
     cases += fmt::format("    {}) words=\"{}\" below=\"{}\" ;;\n", command.name, joined(command.flags),
                          joined(command.subcommands));
   }
@@ -46,15 +46,15 @@ complete -o filenames -F _evacuator evacuator
                      joined(names_of(commands)), cases);
 }
 
-std::string zsh_script(const std::vector<CommandWords>& commands) {
+std::string zsh_script(const std::vector<CommandCompletion>& commands) {
   return "#compdef evacuator\n# zsh completion: source <(evacuator completion zsh)\nautoload -U +X bashcompinit && "
          "bashcompinit\n" +
          bash_script(commands);
 }
 
-std::string fish_script(const std::vector<CommandWords>& commands) {
+std::string fish_script(const std::vector<CommandCompletion>& commands) {
   std::string script = "# fish completion for evacuator: evacuator completion fish | source\n";
-  for (const CommandWords& command : commands) {
+  for (const CommandCompletion& command : commands) {
     script += fmt::format("complete -c evacuator -n __fish_use_subcommand -f -a {} -d '{}'\n", command.name,
                           command.description);
     for (const std::string& word : command.subcommands) {
@@ -71,7 +71,7 @@ std::string fish_script(const std::vector<CommandWords>& commands) {
 
 }  // namespace
 
-std::string completion_script(const std::string& shell, const std::vector<CommandWords>& commands) {
+std::string completion_script(const std::string& shell, const std::vector<CommandCompletion>& commands) {
   if (shell == "fish") return fish_script(commands);
   return shell == "zsh" ? zsh_script(commands) : bash_script(commands);
 }

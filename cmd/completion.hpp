@@ -9,8 +9,8 @@ class App;
 
 namespace cmd {
 
-/// Words of one subcommand for a completion script.
-struct CommandWords {
+/// QueryBuilder of one subcommand for a completion script.
+struct CommandCompletion {
   std::string name;
   std::string description;
   std::vector<std::string> flags;          ///< "--kubeconfig", "-o", including those of its subcommands
@@ -18,8 +18,8 @@ struct CommandWords {
 };
 
 /// Returns the subcommands of the parser with their flags.
-std::vector<CommandWords> describe(const CLI::App& app);
+std::vector<CommandCompletion> describe(const CLI::App& app);
 
-std::string completion_script(const std::string& shell, const std::vector<CommandWords>& commands);
+std::string completion_script(const std::string& shell, const std::vector<CommandCompletion>& commands);
 
 }  // namespace cmd

@@ -11,7 +11,7 @@ namespace {
 [[noreturn]] void fail_with(int code) { throw OutputError(code, std::generic_category()); }
 
 /// Discards buffered output so that the process does not write it again at exit.
-void forget_output() {
+void discard_output() {
   __fpurge(stdout);
   std::clearerr(stdout);
 }
@@ -39,8 +39,8 @@ int with_output(std::string_view program, const std::function<int()>& command, i
     flush_out();
     return code;
   } catch (const OutputError& error) {
-    forget_output();
-    if (error.code().value() == EPIPE) return kReaderGone;
+    discard_output();
+    if (error.code().value() == EPIPE) return kBrokenPipeExitCode;
     print_err("{}: cannot write to standard output: {}\n", program, error.code().message());
     return failed;
   }

@@ -16,7 +16,7 @@ class OutputError : public std::system_error {
 };
 
 /// Exit code of a command whose reader closed the pipe, as shells report SIGPIPE.
-inline constexpr int kReaderGone = 141;
+inline constexpr int kBrokenPipeExitCode = 141;
 
 /// Writes to standard output. Throws OutputError.
 void write_out(std::string_view text);
@@ -34,9 +34,9 @@ void print_err(fmt::format_string<Args...> format, Args&&... args) {
   write_err(fmt::format(format, std::forward<Args>(args)...));
 }
 
-/// Runs a command and flushes its output. Returns the command's exit code. Returns kReaderGone, without a message, if
-/// the reader of the output is gone (`| head`). Returns `failed`, with one line on standard error, if the output cannot
-/// be written for another reason (a full disk). Not thread-safe.
+/// Runs a command and flushes its output. Returns the command's exit code. Returns kBrokenPipeExitCode, without a
+/// message, if the reader of the output is gone (`| head`). Returns `failed`, with one line on standard error, if the
+/// output cannot be written for another reason (a full disk). Not thread-safe.
 int with_output(std::string_view program, const std::function<int()>& command, int failed = 1);
 
 }  // namespace cmd

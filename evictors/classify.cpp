@@ -48,7 +48,7 @@ StatusView read_status(const kube::Response& response) {
   return view;
 }
 
-std::string shortened(std::string_view text) { return base::short_text(text, kMaxMessage); }
+std::string shortened(std::string_view text) { return base::truncate_utf8(text, kMaxMessage); }
 
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
@@ -67,7 +67,7 @@ bool is_denial(std::string_view message) { return message.starts_with(kWebhookPr
 api::Blocker blocker(api::BlockerKind kind, std::string_view name, std::string_view message) {
   api::Blocker result;
   result.kind = to_string(kind);
-  result.name = base::short_text(name, kMaxName);
+  result.name = base::truncate_utf8(name, kMaxName);
   result.message = shortened(message);
   return result;
 }
@@ -178,13 +178,13 @@ Classification classify_transport(const base::Error& error) {
 /// Returns true if the answer says nothing about the request. With 408 and 425, the request was not processed. A 4xx
 /// without a Status usually comes from a proxy. Exceptions are 429, which API servers also send as text, and 401 and
 /// 404, which are checked again later.
-bool says_nothing(int code, const StatusView& view) {
+bool is_uninformative(int code, const StatusView& view) {
   if (code == 408 || code == 425) return true;
   return code >= 400 && code < 500 && !view.is_status && code != 401 && code != 404 && code != 429;
 }
 
 Classification classify_code(int code, const StatusView& view) {
-  if (says_nothing(code, view)) return classified(Class::kUnknown, view);
+  if (is_uninformative(code, view)) return classified(Class::kUnknown, view);
   switch (code) {
     case 401: return classified(Class::kAuth, view);
     case 403: return classify_forbidden(view);
@@ -205,7 +205,7 @@ Classification classify_success(const kube::Response& response, Class meaning) {
   const auto first = response.body.find_first_not_of(" \r\n\t");
   const bool object = first != std::string::npos && response.body[first] == '{';
   if (object && has(response.body, "\"kind\"")) return {meaning, "", {}, {}};
-  return {Class::kUnknown, "the answer is not a Kubernetes object: " + base::short_text(response.body, 200), {}, {}};
+  return {Class::kUnknown, "the answer is not a Kubernetes object: " + base::truncate_utf8(response.body, 200), {}, {}};
 }
 
 base::Duration class_delay(Class answer, int consecutive) {
@@ -322,7 +322,7 @@ std::string service_setting(std::string_view service, int status) {
 }
 
 std::string service_refusal(std::string_view service, const kube::Response& answer) {
-  std::string said = base::short_text(answer.body, 120);
+  std::string said = base::truncate_utf8(answer.body, 120);
   std::ranges::replace_if(
       said, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   return fmt::format("service {} answered {}{}{}{}", service, answer.status, said.empty() ? "" : ": ", said,
@@ -334,11 +334,9 @@ base::Duration blocked_delay(const Classification& meaning, int consecutive, std
   const base::Duration by_class =
       meaning.passes ? base::backoff_delay(kPasses, consecutive) : class_delay(meaning.answer, consecutive);
   if (meaning.answer == Class::kThrottled) {
-    return base::prolonged_by_up_to_a_fifth(
-        std::max<base::Duration>(meaning.retry_after.value_or(by_class), seconds(1)), seed);
+    return base::jitter_up_by_fifth(std::max<base::Duration>(meaning.retry_after.value_or(by_class), seconds(1)), seed);
   }
-  return base::prolonged_by_up_to_a_fifth(std::max(by_class, meaning.retry_after.value_or(base::Duration::zero())),
-                                          seed);
+  return base::jitter_up_by_fifth(std::max(by_class, meaning.retry_after.value_or(base::Duration::zero())), seed);
 }
 
 }  // namespace evictors

@@ -32,10 +32,10 @@ bool is_plain_name(std::string_view text) {
 }
 
 std::string problem_of(const Document& document) {
-  std::string message = base::short_text(document.body, kMaxProblem);
+  std::string message = base::truncate_utf8(document.body, kMaxProblem);
   if (const auto body = api::parse_json(document.body.size() <= kMaxDocumentBytes ? document.body : "");
       body && body->is_object() && !api::text_at(*body, {"message"}).empty()) {
-    message = base::short_text(api::text_at(*body, {"message"}), kMaxProblem);
+    message = base::truncate_utf8(api::text_at(*body, {"message"}), kMaxProblem);
   }
   if (document.status == 0) return fmt::format("no answer: {}", message);
   return fmt::format("{}: {}", document.status, message);

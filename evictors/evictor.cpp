@@ -20,7 +20,7 @@ constexpr std::size_t kMaxReason = 512;
 std::string one_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-  return base::short_text(text, kMaxReason);
+  return base::truncate_utf8(text, kMaxReason);
 }
 
 /// Names the policy only for Evacuations that the operator created.
@@ -167,13 +167,13 @@ base::seconds grace_period(const api::EvacuationSpec& spec, const api::Pod* pod)
 }
 
 base::seconds termination_timeout(const api::EvacuationSpec& spec, const api::Pod* pod) {
-  return spec.timeouts.termination.value_or(grace_period(spec, pod) + kEndAfterGrace);
+  return spec.timeouts.termination.value_or(grace_period(spec, pod) + kTerminationSlack);
 }
 
 base::TimePoint termination_deadline(const api::EvacuationSpec& spec, const api::Pod* pod, base::TimePoint now) {
   const auto deletion = pod ? pod->meta.deletion_timestamp : std::nullopt;
   if (spec.timeouts.termination || !deletion) return now + termination_timeout(spec, pod);
-  return std::clamp<base::TimePoint>(*deletion, now, now + kMaxGracePeriod) + kEndAfterGrace;
+  return std::clamp<base::TimePoint>(*deletion, now, now + kMaxGracePeriod) + kTerminationSlack;
 }
 
 Action post_eviction(const EvictorContext& context, std::string resource_version) {

@@ -71,7 +71,7 @@ using CallResult = base::Result<kube::Response>;
 /// Purpose of an action. The controller treats roles differently. Names of actions are for the evictors.
 enum class ActionRole { kPrepare, kRequest, kUndo, kCleanUp };
 /// Returns true for roles that help to move the pod away, false for those that revert something.
-constexpr bool leads_away(ActionRole role) { return role == ActionRole::kPrepare || role == ActionRole::kRequest; }
+constexpr bool moves_pod(ActionRole role) { return role == ActionRole::kPrepare || role == ActionRole::kRequest; }
 
 /// Next step of an Evacuation. The controller stores its name in status.intent before it sends the request.
 struct Action {
@@ -164,7 +164,8 @@ enum class NextMove {
   kAct,
   kWait,
   kProceed,
-  kHold,  ///< Requesting: the state that the call depends on cannot be read. Stay in the phase and send nothing.
+  kHold,  ///< Requesting: the state that the call depends on cannot be read. PhaseInterval in the phase and send
+          ///< nothing.
 };
 struct EvictionStep {
   NextMove next = NextMove::kWait;

@@ -41,7 +41,7 @@ bool is_our_token(const EvictorContext& context, std::string_view value) {
 }
 
 std::string handoff_reason(const api::EvacuationSpec& spec) {
-  return spec.reason.empty() ? "evacuation requested" : base::short_text(spec.reason, kMaxHandoffReason);
+  return spec.reason.empty() ? "evacuation requested" : base::truncate_utf8(spec.reason, kMaxHandoffReason);
 }
 
 }  // namespace evictors

@@ -23,16 +23,17 @@ Timeouts effective_timeouts(const api::EvacuationSpec& spec);
 /// Maximum grace period: 7 days. Longer ones are cut.
 inline constexpr base::seconds kMaxGracePeriod{7 * 24 * 3600};
 /// Time after its grace period during which a pod may still exist.
-inline constexpr base::seconds kEndAfterGrace{120};
+inline constexpr base::seconds kTerminationSlack{120};
 /// Returns metadata.deletionGracePeriodSeconds of a terminating pod, else the grace period of an eviction. Clamped to 0
 /// … kMaxGracePeriod.
 base::seconds grace_period(const api::EvacuationSpec& spec, const api::Pod* pod);
 
-/// Returns the timeout of a deletion that begins now: spec.timeouts.termination, or the grace period + kEndAfterGrace.
+/// Returns the timeout of a deletion that begins now: spec.timeouts.termination, or the grace period +
+/// kTerminationSlack.
 base::seconds termination_timeout(const api::EvacuationSpec& spec, const api::Pod* pod);
 /// Returns when a pod that has been seen terminating since `now` counts as stuck: after spec.timeouts.termination, or
-/// kEndAfterGrace after its deletionTimestamp and `now`, whichever is later. The deletion may have another grace period
-/// than Evacuator's eviction.
+/// kTerminationSlack after its deletionTimestamp and `now`, whichever is later. The deletion may have another grace
+/// period than Evacuator's eviction.
 base::TimePoint termination_deadline(const api::EvacuationSpec& spec, const api::Pod* pod, base::TimePoint now);
 
 /// Maximum time from the start of a call to its answer.

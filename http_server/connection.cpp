@@ -44,7 +44,7 @@ Request to_request(http::request<http::string_body>&& message, std::string peer)
   return request;
 }
 
-Reply call_handler(const SharedByConnections& shared, const Request& request) {
+Reply call_handler(const ServerState& shared, const Request& request) {
   try {
     return shared.handler(request);
   } catch (const std::exception& error) {
@@ -101,7 +101,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
  public:
   static constexpr bool kTls = !std::is_same_v<Wire, beast::tcp_stream>;
 
-  Session(tcp::socket socket, std::shared_ptr<ssl::context> tls, std::shared_ptr<SharedByConnections> shared,
+  Session(tcp::socket socket, std::shared_ptr<ssl::context> tls, std::shared_ptr<ServerState> shared,
           std::function<void(Connection*)> on_end)
       : tls_(std::move(tls)),
         wire_(make_wire(std::move(socket), tls_.get())),
@@ -147,7 +147,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       lowest().expires_after(options().header_timeout);
       wire_.async_handshake(ssl::stream_base::server, [self = this->shared_from_this()](error_code error) {
         if (!error) return self->await_request();
-        self->tell(kNoAnswer);
+        self->tell(kNoResponse);
       });
     } else {
       await_request();
@@ -158,7 +158,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void await_request() {
     if (closed_) return;
     waiting_since_ = ++shared_->waits;
-    answer_until_ = std::chrono::steady_clock::time_point::max();
+    response_deadline_ = std::chrono::steady_clock::time_point::max();
     if (buffer_.size() > 0) return read_header();
     lowest().expires_after(options().idle_timeout);
     wire_.async_read_some(buffer_.prepare(4096),
@@ -226,7 +226,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
       status = 400;
     }
     if (status == 0) {
-      if (error != http::error::end_of_stream) tell(kNoAnswer);
+      if (error != http::error::end_of_stream) tell(kNoResponse);
       return shut();
     }
     keep_alive_ = false;
@@ -265,7 +265,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
     head += keep_alive_ ? "\r\n" : "Connection: close\r\n\r\n";
     if (!is_head_) head += response.body;
     waiting_since_ = ++shared_->waits;  // waits for the peer to read the response
-    answer_until_ = std::chrono::steady_clock::now() + options().answer_timeout;
+    response_deadline_ = std::chrono::steady_clock::now() + options().response_timeout;
     send(std::move(head), [self = this->shared_from_this()] {
       if (self->keep_alive_) return self->await_request();
       self->shut();
@@ -281,7 +281,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   void send_from(std::size_t offset, std::function<void()> then) {
     if (closed_) return;
     if (offset >= outgoing_.size()) return then();
-    lowest().expires_at(std::min(answer_until_, std::chrono::steady_clock::now() + options().write_timeout));
+    lowest().expires_at(std::min(response_deadline_, std::chrono::steady_clock::now() + options().write_timeout));
     wire_.async_write_some(
         asio::buffer(outgoing_.data() + offset, outgoing_.size() - offset),
         [self = this->shared_from_this(), offset, then = std::move(then)](error_code error, std::size_t bytes) mutable {
@@ -315,7 +315,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   void stream(Stream reply) {
     tell(reply.status);
-    answer_until_ = std::chrono::steady_clock::time_point::max();
+    response_deadline_ = std::chrono::steady_clock::time_point::max();
     queue_ = std::make_shared<ChunkQueue>();
     keep_alive_ = false;
     outgoing_ = fmt::format(
@@ -392,7 +392,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 
   std::shared_ptr<ssl::context> tls_;
   Wire wire_;
-  std::shared_ptr<SharedByConnections> shared_;
+  std::shared_ptr<ServerState> shared_;
   std::function<void(Connection*)> on_end_;
   std::string peer_;
   beast::flat_buffer buffer_;
@@ -401,7 +401,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
   std::shared_ptr<ChunkQueue> queue_;
   std::atomic<std::uint64_t> waiting_since_ = 0;
   std::atomic<std::size_t> body_bytes_ = 0;
-  std::chrono::steady_clock::time_point answer_until_ = std::chrono::steady_clock::time_point::max();
+  std::chrono::steady_clock::time_point response_deadline_ = std::chrono::steady_clock::time_point::max();
   bool keep_alive_ = true;
   bool is_head_ = false;
   bool sending_ = false;
@@ -413,7 +413,7 @@ class Session final : public Connection, public std::enable_shared_from_this<Ses
 }  // namespace
 
 std::shared_ptr<Connection> make_connection(tcp::socket socket, std::shared_ptr<ssl::context> tls,
-                                            std::shared_ptr<SharedByConnections> shared,
+                                            std::shared_ptr<ServerState> shared,
                                             std::function<void(Connection*)> on_end) {
   if (tls) {
     return std::make_shared<Session<beast::ssl_stream<beast::tcp_stream>>>(std::move(socket), std::move(tls),

@@ -20,12 +20,12 @@
 namespace http_server {
 
 /// State that all connections share with the server.
-struct SharedByConnections {
+struct ServerState {
   ServerOptions options;
   Handler handler;
   base::Log log;
   boost::asio::thread_pool* handlers = nullptr;
-  base::FairLane<std::function<void()>> jobs;  ///< handler jobs by peer address; guarded by mutex
+  base::FairQueue<std::function<void()>> jobs;  ///< handler jobs by peer address; guarded by mutex
 
   std::mutex mutex;
   std::condition_variable streams_done;
@@ -90,7 +90,7 @@ class Connection {
 /// that is about to be destroyed.
 std::shared_ptr<Connection> make_connection(boost::asio::ip::tcp::socket socket,
                                             std::shared_ptr<boost::asio::ssl::context> tls,
-                                            std::shared_ptr<SharedByConnections> shared,
+                                            std::shared_ptr<ServerState> shared,
                                             std::function<void(Connection*)> on_end);
 
 }  // namespace http_server

@@ -71,7 +71,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   tcp::acceptor acceptor;
   asio::steady_timer accept_pause;
   asio::thread_pool handlers;
-  std::shared_ptr<SharedByConnections> shared = std::make_shared<SharedByConnections>();
+  std::shared_ptr<ServerState> shared = std::make_shared<ServerState>();
   std::vector<std::thread> threads;
   std::uint16_t port = 0;
   bool started = false;

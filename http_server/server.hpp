@@ -63,11 +63,11 @@ using Reply = std::variant<Response, Stream>;
 /// Called concurrently by the handler threads. An exception becomes a 500.
 using Handler = std::function<Reply(const Request& request)>;
 
-/// Called when a request has ended, with the status of its response (for a stream: its initial status), or kNoAnswer if
-/// the TLS handshake failed or the peer timed out or disconnected. `peer` as in Request. Called by the server's
+/// Called when a request has ended, with the status of its response (for a stream: its initial status), or kNoResponse
+/// if the TLS handshake failed or the peer timed out or disconnected. `peer` as in Request. Called by the server's
 /// threads; must be fast.
 using OnEnd = std::function<void(int status, const std::string& peer)>;
-inline constexpr int kNoAnswer = 0;
+inline constexpr int kNoResponse = 0;
 
 struct Certificate {
   std::string chain_pem;
@@ -97,7 +97,7 @@ struct ServerOptions {
   base::milliseconds body_timeout{30'000};
   base::milliseconds write_timeout{10'000};  ///< maximum time without progress
   /// From the first byte of a response to its last, regardless of progress; not for streams.
-  base::milliseconds answer_timeout{30'000};
+  base::milliseconds response_timeout{30'000};
   base::milliseconds idle_timeout{60'000};  ///< maximum time between requests
   int io_threads = 1;
   int handler_threads = 8;

@@ -36,7 +36,7 @@ bool looks_like_html(std::string_view content_type, std::string_view body) {
 
 /// Returns a hint on the origin of an answer outside 2xx without a Status. An API server sends a Status with every 4xx
 /// except 429.
-std::string_view suspect(int status) {
+std::string_view origin_hint(int status) {
   if (status == 401) return "; check the operator's credentials (ServiceAccount token or kubeconfig)";
   const bool is_proxy = status >= 400 && status < 500 && status != 404 && status != 429;
   return is_proxy ? "; a proxy before the API server may have answered: check the server's URL and HTTPS_PROXY" : "";
@@ -51,17 +51,18 @@ std::string foreign_message(const Response& response) {
     return fmt::format(
         "HTTP {} with an HTML page instead of JSON: something other than a Kubernetes API server "
         "answered (a proxy or a login page?); check the server's URL{}",
-        response.status, response.status == 401 ? suspect(401) : "");
+        response.status, response.status == 401 ? origin_hint(401) : "");
   const bool is_protobuf = api::protobuf::is_envelope(response.body);
   const std::string text = is_protobuf ? "{" : one_line(response.body);
-  if (text.empty()) return fmt::format("HTTP {} with an empty body{}", response.status, suspect(response.status));
+  if (text.empty()) return fmt::format("HTTP {} with an empty body{}", response.status, origin_hint(response.status));
   if (text.front() == '{')
-    return fmt::format("HTTP {} with a body that is no Kubernetes Status{}", response.status, suspect(response.status));
-  return fmt::format("HTTP {}: {}{}", response.status, text, suspect(response.status));
+    return fmt::format("HTTP {} with a body that is no Kubernetes Status{}", response.status,
+                       origin_hint(response.status));
+  return fmt::format("HTTP {}: {}{}", response.status, text, origin_hint(response.status));
 }
 
 /// Describes a Status without a message.
-std::string bare_message(const Response& response, const StatusBody& status) {
+std::string default_message(const Response& response, const StatusBody& status) {
   const std::string reason = one_line(status.reason);
   return fmt::format("HTTP {}{}{}", response.status, reason.empty() ? "" : " ", reason);
 }
@@ -197,7 +198,7 @@ base::Result<Response> classify(Response response) {
   if (fine) return base::unavailable(foreign_message(response));
   const StatusBody status = parse_status(response.body);
   std::string message = one_line(status.message);
-  if (message.empty()) message = status.is_status ? bare_message(response, status) : foreign_message(response);
+  if (message.empty()) message = status.is_status ? default_message(response, status) : foreign_message(response);
   const bool is_foreign = !status.is_status && is_proxy_answer(response);
   const ErrorCode code = is_foreign ? ErrorCode::kUnavailable : code_of(response.status, status.reason);
   return base::Error{code, message, retry_after_of(status, response.retry_after)};

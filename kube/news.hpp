@@ -5,9 +5,9 @@
 namespace kube {
 
 /// Optional interface of a WatchStream that notifies a listener, so that no thread has to wait in next().
-class NewsSource {
+class ReadinessSource {
  public:
-  virtual ~NewsSource() = default;
+  virtual ~ReadinessSource() = default;
 
   /// Sets a listener that is called each time next() may have a new result, including the end of the stream, and
   /// immediately if there already is one. Any thread may call it, with a lock of the stream held: it must be quick and

@@ -9,7 +9,7 @@ namespace {
 constexpr std::array<double, 4> kWeights = {8, 4, 2, 1};
 constexpr base::Duration kMaxNap = base::milliseconds(100);  // a manual clock does not wake us
 
-RateLimiterOptions sensible(RateLimiterOptions options) {
+RateLimiterOptions with_minimums(RateLimiterOptions options) {
   options.qps = std::isfinite(options.qps) ? std::max(options.qps, 0.1) : 0.1;
   options.burst = std::max(options.burst, 1);
   options.max_in_flight = std::max(options.max_in_flight, 4);
@@ -43,7 +43,7 @@ base::Duration TokenBucket::until_next(base::TimePoint now) {
 }
 
 RateLimiter::RateLimiter(const base::Clock& clock, RateLimiterOptions options)
-    : clock_(clock), options_(sensible(options)), bucket_(options_.qps, options_.burst) {}
+    : clock_(clock), options_(with_minimums(options)), bucket_(options_.qps, options_.burst) {}
 
 RateLimiter::~RateLimiter() { shut_down(); }
 

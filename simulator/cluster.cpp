@@ -63,12 +63,12 @@ Cluster::Cluster(const base::Clock& clock, ClusterOptions options)
       store_(clock, options.seed),
       events_(store_, options.events),
       actors_(controllers(store_, events_, options)) {
-  furnish();
+  create_namespaces();
 }
 
 Cluster::~Cluster() = default;
 
-void Cluster::furnish() {
+void Cluster::create_namespaces() {
   for (const char* ns : {"default", "kube-system"}) (void)add(objects::name_space(ns));
 }
 

@@ -69,7 +69,7 @@ class Cluster {
 
  private:
   bool tick_all(base::TimePoint now);
-  void furnish();
+  void create_namespaces();
 
   const base::Clock& clock_;
   base::ManualClock* manual_ = nullptr;

@@ -6,7 +6,7 @@
 
 namespace simulator {
 
-void Journal::follow_rest(std::vector<kube::ResourceType> types, Handler handler) {
+void Journal::follow_others(std::vector<kube::ResourceType> types, Handler handler) {
   rest_types_ = std::move(types);
   rest_ = std::move(handler);
 }
@@ -15,7 +15,7 @@ bool Journal::poll() {
   if (store_.revision() == seen_) return false;
   const auto changes = store_.changes_since(seen_);
   if (!changes) {
-    start_over();
+    replay_all();
     return true;
   }
   for (const Change& change : *changes) {
@@ -33,7 +33,7 @@ void Journal::tell(const Change& change) const {
 }
 
 /// Replays all objects. The revision is read first, so that a concurrent change is delivered twice rather than missed.
-void Journal::start_over() {
+void Journal::replay_all() {
   if (reset_) reset_();
   seen_ = store_.revision();
   for (const auto& [type, handler] : handlers_) notify_all(type, handler);

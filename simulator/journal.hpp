@@ -20,7 +20,7 @@ class Journal {
   void follow(const kube::ResourceType& type, Handler handler) { handlers_.emplace_back(type, std::move(handler)); }
   /// Calls the handler for changes of resources without another handler. After a reset, only objects of `types` are
   /// replayed to it.
-  void follow_rest(std::vector<kube::ResourceType> types, Handler handler);
+  void follow_others(std::vector<kube::ResourceType> types, Handler handler);
   /// Sets the function called before all objects are replayed as kAdded, which happens if the journal has been
   /// compacted past the last poll.
   void on_reset(std::function<void()> reset) { reset_ = std::move(reset); }
@@ -29,7 +29,7 @@ class Journal {
   bool poll();
 
  private:
-  void start_over();
+  void replay_all();
   void tell(const Change& change) const;
   void notify_all(const kube::ResourceType& type, const Handler& handler) const;
 

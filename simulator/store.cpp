@@ -114,13 +114,13 @@ void bump_generation(Json& object) {
 void keep_system_metadata(const Json& stored, Json& edited) {
   for (const char* name : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
                            "deletionGracePeriodSeconds", "generation", "resourceVersion", "generateName"}) {
-    api::carry_member(stored.at("metadata"), edited["metadata"], name);
+    api::copy_member(stored.at("metadata"), edited["metadata"], name);
   }
 }
 
 void keep_other_parts(const Json& stored, Json& edited, Part part) {
-  if (part == Part::kMain) api::carry_member(stored, edited, "status");
-  if (part == Part::kStatus) api::keep_all_but_status(stored, edited);
+  if (part == Part::kMain) api::copy_member(stored, edited, "status");
+  if (part == Part::kStatus) api::revert_all_but_status(stored, edited);
 }
 
 /// Returns the grace period of the deletion in seconds; 0 deletes immediately.

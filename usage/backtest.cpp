@@ -15,7 +15,7 @@ constexpr double kStandardErrors = 1.5;  // number of standard errors by which t
 
 void BackTest::open(const Forecasts& forecasts) {
   Open open{settings_->horizon, 0, 0, forecasts, forecasts.rules};
-  for (std::size_t i = 0; i < kAsGiven; ++i) open.corrected[i] += rules_[i].bias;
+  for (std::size_t i = 0; i < kUncorrectedRule; ++i) open.corrected[i] += rules_[i].bias;
   open_.push_back(open);
 }
 
@@ -54,7 +54,7 @@ void BackTest::judge(const Open& open) {
       sum.mean += share * (gain - sum.mean);
       sum.square += share * (gain * gain - sum.square);
     }
-    learn(rules_[i], open.raw.rules[i], open.corrected[i], open.peak, i != kAsGiven);
+    learn(rules_[i], open.raw.rules[i], open.corrected[i], open.peak, i != kUncorrectedRule);
   }
   for (std::size_t i = 0; i < kNaive; ++i) learn(naive_[i], open.raw.naive[i], open.raw.naive[i], open.peak, false);
 }

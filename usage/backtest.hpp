@@ -17,8 +17,8 @@ namespace usage {
 class BackTest {
  public:
   static constexpr std::size_t kRules = 6;
-  static constexpr std::size_t kAsGiven = kRules - 1;  ///< rule that is never corrected
-  static constexpr std::size_t kNaive = 2;             ///< number of naive forecasts to compare with
+  static constexpr std::size_t kUncorrectedRule = kRules - 1;  ///< rule that is never corrected
+  static constexpr std::size_t kNaive = 2;                     ///< number of naive forecasts to compare with
   /// NaN if the rule has no forecast now; the rule is then not judged.
   struct Forecasts {
     std::array<float, kRules> rules;

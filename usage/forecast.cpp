@@ -14,7 +14,7 @@ constexpr base::Duration kDay = hours(24);
 constexpr std::size_t kHoursOfWeek = 168;
 constexpr std::size_t kAsNow = 0;  // index in BackTest's naive forecasts
 constexpr std::size_t kAsYesterday = 1;
-static_assert(static_cast<std::size_t>(ForecastRule::kYesterday) == BackTest::kAsGiven);
+static_assert(static_cast<std::size_t>(ForecastRule::kYesterday) == BackTest::kUncorrectedRule);
 
 double ratio(base::Duration a, base::Duration b) {
   return static_cast<double>(a.count()) / static_cast<double>(b.count());
@@ -106,7 +106,7 @@ ForecastRates::ForecastRates(const api::UsageForecast& settings)
       horizon(static_cast<std::uint32_t>(std::max<std::int64_t>((settings.horizon + step / 2) / step, 1))),
       slots(static_cast<std::size_t>((kDay + slot - base::Duration(1)) / slot)),
       strides(static_cast<std::size_t>((kDay + stride - base::Duration(1)) / stride)),
-      least_judged(static_cast<std::uint32_t>(std::clamp<std::int64_t>(hours(6) / stride, 8, 24))),
+      min_judged(static_cast<std::uint32_t>(std::clamp<std::int64_t>(hours(6) / stride, 8, 24))),
       weekly(settings.history >= hours(8 * 24)),
       usual(rate_of(step, hours(6))),
       usual_week(rate_of(step, hours(7 * 24))),
@@ -148,7 +148,7 @@ void Forecaster::add(double value) {
   if (std::isnan(value)) {
     skip();
   } else {
-    if (!begun_) begin(static_cast<float>(value));
+    if (!partial_line_) begin(static_cast<float>(value));
     known_ = now;
     follow(static_cast<float>(value));
   }
@@ -157,13 +157,13 @@ void Forecaster::add(double value) {
 }
 
 void Forecaster::begin(float value) {
-  begun_ = true;
+  partial_line_ = true;
   levels_[index(ForecastRule::kTrend)].value = value;
   levels_[index(ForecastRule::kSlowTrend)].value = value;
 }
 
 void Forecaster::shift(double by) {
-  if (!begun_) return;
+  if (!partial_line_) return;
   for (std::size_t i = 0; i < levels_.size(); ++i) {
     if (seasonal_ || !is_by_season(static_cast<ForecastRule>(i))) levels_[i].value += static_cast<float>(by);
   }
@@ -255,7 +255,7 @@ void Forecaster::learn_week(float value) {
 }
 
 void Forecaster::open_if_due(base::TimePoint now) {
-  if (!begun_ || (now != start_ && stride_of(now) == stride_of(now - rates_->step))) return;
+  if (!partial_line_ || (now != start_ && stride_of(now) == stride_of(now - rates_->step))) return;
   if (now - known_ >= rates_->step * rates_->horizon) return;  // the current value is unknown
   BackTest::Forecasts forecasts;
   for (std::size_t i = 0; i < BackTest::kRules; ++i) {
@@ -270,7 +270,7 @@ void Forecaster::open_if_due(base::TimePoint now) {
 bool Forecaster::is_ready(ForecastRule rule) const {
   if (rule == ForecastRule::kWeekly) return seasonal_ && !week_.empty() && next_ - start_ >= 8 * kDay;
   if (rule == ForecastRule::kYesterday) return !std::isnan(yesterday());
-  return begun_ && (seasonal_ || !is_by_season(rule));
+  return partial_line_ && (seasonal_ || !is_by_season(rule));
 }
 
 /// Returns the stride of the day.
@@ -300,11 +300,11 @@ float Forecaster::peak_of(ForecastRule rule) const {
 
 Forecast Forecaster::forecast() const {
   Forecast result;
-  if (!begun_ || next_ - known_ > rates_->step * rates_->horizon) return result;
+  if (!partial_line_ || next_ - known_ > rates_->step * rates_->horizon) return result;
   const BackTest::Record* best = nullptr;
   for (std::size_t i = 0; i < BackTest::kRules; ++i) {
     const BackTest::Record& record = backtest_.rule(i);
-    if (!is_ready(static_cast<ForecastRule>(i)) || record.count < rates_->least_judged ||
+    if (!is_ready(static_cast<ForecastRule>(i)) || record.count < rates_->min_judged ||
         (best != nullptr && record.error >= best->error))
       continue;
     best = &record;
@@ -342,7 +342,7 @@ ForecastQuality quality_of(std::span<const Forecast> forecasts) {
     now.add(each.error, each.naive_error);
     yesterday.add(each.error, each.seasonal_error);
   }
-  quality.to_now = now.ratio();
+  quality.ratio_to_now = now.ratio();
   quality.to_yesterday = yesterday.ratio();
   return quality;
 }
@@ -353,7 +353,7 @@ ForecastQuality quality_of_columns(std::span<const ForecastQuality> columns) {
     quality.judged += each.judged;
     quality.trusted += each.trusted;
   }
-  quality.to_now = mean_ratio(columns, &ForecastQuality::to_now);
+  quality.ratio_to_now = mean_ratio(columns, &ForecastQuality::ratio_to_now);
   quality.to_yesterday = mean_ratio(columns, &ForecastQuality::to_yesterday);
   return quality;
 }

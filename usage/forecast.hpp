@@ -25,7 +25,8 @@ enum class ForecastRule {
   kYesterday,  ///< maximum of the same hours of the previous day; best for a load that repeats itself
 };
 std::string_view to_string(ForecastRule rule);
-inline constexpr std::size_t kModels = BackTest::kAsGiven;  ///< number of rules with a level: all but kYesterday
+inline constexpr std::size_t kModels =
+    BackTest::kUncorrectedRule;  ///< number of rules with a level: all but kYesterday
 
 /// Forecast with its accuracy. Errors are the mean absolute error of the maximum within the horizon, in the unit of the
 /// series, over the last days of the back-test.
@@ -55,7 +56,7 @@ struct ForecastRates {
   std::uint32_t horizon;  ///< in steps
   std::size_t slots;      ///< per day
   std::size_t strides;    ///< per day
-  std::uint32_t least_judged;
+  std::uint32_t min_judged;
   BackTest::Settings backtest;
   bool weekly;  ///< the history is long enough
   std::array<Level, kModels> levels;
@@ -111,7 +112,7 @@ class Forecaster {
   base::TimePoint next_;
   base::TimePoint known_{};  ///< time of the last value that was not a gap
   float last_ = 0;           ///< value at known_
-  bool begun_ = false;
+  bool partial_line_ = false;
   bool seasonal_ = false;      ///< season_ contains a full day
   std::uint32_t in_slot_ = 0;  ///< number of values in the current slot during the first day
   std::array<Level, kModels> levels_{};
@@ -131,7 +132,7 @@ Forecast forecast(const Series& series, const api::UsageForecast& settings);
 struct ForecastQuality {
   std::uint32_t trusted = 0;
   std::uint32_t judged = 0;        ///< number of series with enough judged forecasts
-  double to_now = kUnknown;        ///< relative to the error of "as now"
+  double ratio_to_now = kUnknown;  ///< relative to the error of "as now"
   double to_yesterday = kUnknown;  ///< relative to the error of "as at this time yesterday", where known
 };
 /// REQUIRES: the forecasts are of one column, so that their errors have the same unit.

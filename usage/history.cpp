@@ -19,7 +19,7 @@ base::TimePoint History::step_of(base::TimePoint time) const {
 }
 
 void History::take_columns(const std::vector<Column>& columns) {
-  if (!measure_the_same(columns_, columns)) nodes_.clear();
+  if (!have_same_units(columns_, columns)) nodes_.clear();
   columns_ = columns;
 }
 

@@ -86,7 +86,7 @@ void match_nodes(Samples& samples, const NodeMatcher& matcher) {
   for (Samples::Node& node : samples.nodes) {
     const std::string_view name = matcher.match(node.name);
     if (name.empty()) {
-      const std::string text = base::short_text(node.name, kMaxShown);
+      const std::string text = base::truncate_utf8(node.name, kMaxShown);
       const std::string nodes = matcher.listed_by(node.name);
       nodes.empty() ? strangers.push_back(text) : doubled.push_back(fmt::format("{} ({})", text, nodes));
       continue;
@@ -100,7 +100,7 @@ void match_nodes(Samples& samples, const NodeMatcher& matcher) {
   if (!doubled.empty())
     samples.problems.push_back(fmt::format("{} of {} are addresses that two nodes list: {}", doubled.size(),
                                            samples.nodes.size(), some_names(doubled)));
-  bring_into_order(rows, "", samples.problems);
+  sort_and_merge(rows, "", samples.problems);
   samples.nodes.clear();
   join_nodes(samples, std::move(rows), 0);
 }

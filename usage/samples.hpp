@@ -33,7 +33,7 @@ struct Column {
 };
 
 /// Compares columns without their windows, which may differ between answers of some sources.
-inline bool measure_the_same(const std::vector<Column>& some, const std::vector<Column>& others) {
+inline bool have_same_units(const std::vector<Column>& some, const std::vector<Column>& others) {
   return std::equal(some.begin(), some.end(), others.begin(), others.end(), [](const Column& one, const Column& other) {
     return one.resource == other.resource && one.unit == other.unit;
   });

@@ -17,7 +17,7 @@ constexpr const char* kPolicy = "advice";
 
 class Adviser {
  public:
-  explicit Adviser(const PlacementQuestion& question)
+  explicit Adviser(const PlacementInput& question)
       : question_(question), causes_(find_causes(question.cluster, question.measured)) {}
 
   PlacementReport advise() {
@@ -25,7 +25,7 @@ class Adviser {
     report_.now = outcome_of(question_.cluster, question_, &report_.busy);
     for (const FoundCause& each : causes_) by_cause_[each.finding.cause].push_back(&each);
     plan_together();
-    plan_alone();
+    plan_individually();
     add_risks();
     std::ranges::stable_sort(report_.findings, {}, [&](const Finding& each) { return order_of(each); });
     report_.alerts = alerts_for(question_.cluster);
@@ -46,13 +46,13 @@ class Adviser {
     return finding;
   }
 
-  bool may_plan() const { return plans_ < question_.most_plans; }
+  bool may_plan() const { return plans_ < question_.max_plans; }
   Outcome plan(const std::vector<const FoundCause*>& causes, Grade grade) {
     ++plans_;
-    return outcome_of(with_changes(question_.cluster, causes, grade), question_);
+    return outcome_of(apply_changes(question_.cluster, causes, grade), question_);
   }
   /// Plans with the softened constraint. If that gains nothing and the constraint can be dropped, plans without it.
-  void plan_into(Finding& finding, const std::vector<const FoundCause*>& causes) {
+  void plan_finding(Finding& finding, const std::vector<const FoundCause*>& causes) {
     finding.then = plan(causes, Grade::kPreferred);
     if (gains(finding) || !has_grades(finding.cause) || !may_plan()) return;
     Finding dropped = finding;
@@ -68,7 +68,7 @@ class Adviser {
     for (const auto& [cause, found] : by_cause_) {
       if (!has_effect(cause) || found.size() < 2 || !may_plan()) continue;
       Finding together = all_of(found);
-      plan_into(together, found);
+      plan_finding(together, found);
       if (gains(together)) {
         report_.findings.push_back(std::move(together));
       } else {
@@ -82,7 +82,7 @@ class Adviser {
   }
 
   /// Plans each finding alone, those with the most pods first.
-  void plan_alone() {
+  void plan_individually() {
     std::vector<const FoundCause*> left;
     for (const FoundCause& each : causes_) {
       if (!has_effect(each.finding.cause)) continue;
@@ -96,7 +96,7 @@ class Adviser {
     for (const FoundCause* each : left) {
       Finding finding = each->finding;
       if (may_plan()) {
-        plan_into(finding, {each});
+        plan_finding(finding, {each});
       } else {
         ++report_.unplanned;
       }
@@ -118,7 +118,7 @@ class Adviser {
             static_cast<int>(finding.cause)};
   }
 
-  const PlacementQuestion& question_;
+  const PlacementInput& question_;
   const std::vector<FoundCause> causes_;
   std::map<Cause, std::vector<const FoundCause*>> by_cause_;
   std::vector<Cause> idle_;  ///< causes that gain nothing even if all their findings are changed together
@@ -128,9 +128,9 @@ class Adviser {
 
 }  // namespace
 
-PlacementReport advise_placement(const PlacementQuestion& question) { return Adviser(question).advise(); }
+PlacementReport advise_placement(const PlacementInput& question) { return Adviser(question).advise(); }
 
-Outcome outcome_of(const SnapshotInput& cluster, const PlacementQuestion& question, std::int32_t* busy) {
+Outcome outcome_of(const SnapshotInput& cluster, const PlacementInput& question, std::int32_t* busy) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"Defragmentation", "{}"});
   const planner::PlanSpec spec(policy);

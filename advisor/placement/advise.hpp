@@ -10,11 +10,11 @@
 
 namespace advisor {
 
-struct PlacementQuestion {
+struct PlacementInput {
   const scheduling::SnapshotInput& cluster;
   base::TimePoint now;
   const scheduling::MeasuredUsage* measured = nullptr;  ///< nullptr if usage was not measured
-  std::size_t most_plans = 40;
+  std::size_t max_plans = 40;
   /// Starts a stopwatch and returns a function that reads it. If empty, only the number of steps limits a plan's
   /// search, which makes results reproducible.
   std::function<std::function<base::Duration()>()> stopwatch{};
@@ -25,10 +25,10 @@ struct PlacementQuestion {
 /// whose budgets never allow an eviction stay in both. Several findings with one cause are first changed together, and
 /// then one by one only if that gains something. Planned findings without a gain are left out, except for budgets that
 /// block drains.
-PlacementReport advise_placement(const PlacementQuestion& question);
+PlacementReport advise_placement(const PlacementInput& question);
 
 /// Plans Defragmentation and returns its outcome. Sets `*busy` to the number of nodes with pods, if not nullptr.
-Outcome outcome_of(const scheduling::SnapshotInput& cluster, const PlacementQuestion& question,
+Outcome outcome_of(const scheduling::SnapshotInput& cluster, const PlacementInput& question,
                    std::int32_t* busy = nullptr);
 
 /// Returns utilization alerts with thresholds for the size of this cluster.

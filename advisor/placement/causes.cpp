@@ -40,7 +40,7 @@ class Finder {
     for (const auto& node : cluster_.nodes) zones.insert(node->zone());
     zones.erase("");
     for (const PodGroup& group : groups_) {
-      look_at_rules(group, zones.size());
+      find_constraints(group, zones.size());
       look_at_selectors(group);
       look_at_volumes(group);
       look_at_requests(group);
@@ -73,7 +73,7 @@ class Finder {
     return found_.emplace_back(std::move(found));
   }
   template <typename Is>
-  std::vector<std::size_t> those_of(const PodGroup& group, Is&& is) const {
+  std::vector<std::size_t> matching_pods(const PodGroup& group, Is&& is) const {
     std::vector<std::size_t> pods;
     std::ranges::copy_if(group.pods, std::back_inserter(pods), [&](std::size_t each) { return is(pod(each)); });
     return pods;
@@ -85,17 +85,17 @@ class Finder {
     return group.pods.size() <= 2 ? Risk::kMedium : Risk::kLow;
   }
 
-  void look_at_rules(const PodGroup& group, std::size_t zones) {
-    if (auto pods = those_of(group, has_required_anti_affinity); !pods.empty())
+  void find_constraints(const PodGroup& group, std::size_t zones) {
+    if (auto pods = matching_pods(group, has_required_anti_affinity); !pods.empty())
       add(Cause::kRequiredAntiAffinity, group, pods, risk_of_sharing(group),
           fmt::format("{} pods with required anti-affinity", pods.size()), "make it preferred, with weight 100");
     const auto hosts = [](const api::Pod& each) { return has_hard_spread(each, true); };
-    if (auto pods = those_of(group, hosts); !pods.empty() && zones > 1)
+    if (auto pods = matching_pods(group, hosts); !pods.empty() && zones > 1)
       add(Cause::kHostnameSpread, group, pods, Risk::kLow,
           fmt::format("{} pods have to spread evenly over nodes", pods.size()),
           fmt::format("spread them over the {} zones instead", zones));
     const auto wider = [](const api::Pod& each) { return has_hard_spread(each, false); };
-    if (auto pods = those_of(group, wider); !pods.empty())
+    if (auto pods = matching_pods(group, wider); !pods.empty())
       add(Cause::kZoneSpread, group, pods, Risk::kMedium,
           fmt::format("{} pods have to spread evenly over zones", pods.size()),
           "whenUnsatisfiable: ScheduleAnyway, or a larger maxSkew");
@@ -110,7 +110,7 @@ class Finder {
   }
 
   void look_at_selectors(const PodGroup& group) {
-    auto pods = those_of(group, is_pinned);
+    auto pods = matching_pods(group, is_pinned);
     if (pods.empty()) return;
     const std::size_t nodes = nodes_for(pod(pods.front()));
     if (nodes >= cluster_.nodes.size()) return;
@@ -120,12 +120,12 @@ class Finder {
   }
 
   const api::PersistentVolume* volume_of(const api::Pod& pod, const api::Volume& volume) {
-    if (claims_.empty()) {
-      for (const auto& claim : cluster_.claims) claims_[{claim->meta.ns, claim->meta.name}] = claim->volume_name;
+    if (claimed_by_.empty()) {
+      for (const auto& claim : cluster_.claims) claimed_by_[{claim->meta.ns, claim->meta.name}] = claim->volume_name;
       for (const auto& each : cluster_.volumes) volumes_[each->meta.name] = each.get();
     }
-    const auto claim = claims_.find({pod.meta.ns, volume.source});
-    if (claim == claims_.end()) return nullptr;
+    const auto claim = claimed_by_.find({pod.meta.ns, volume.source});
+    if (claim == claimed_by_.end()) return nullptr;
     const auto found = volumes_.find(claim->second);
     return found == volumes_.end() ? nullptr : found->second;
   }
@@ -140,10 +140,10 @@ class Finder {
   }
 
   void look_at_volumes(const PodGroup& group) {
-    if (auto pods = those_of(group, [&](const api::Pod& each) { return has_volume(each, true); }); !pods.empty())
+    if (auto pods = matching_pods(group, [&](const api::Pod& each) { return has_volume(each, true); }); !pods.empty())
       add(Cause::kLocalVolume, group, pods, Risk::kMedium, fmt::format("{} pods have disks of their node", pods.size()),
           "use network storage where the data allows it");
-    if (auto pods = those_of(group, [&](const api::Pod& each) { return has_volume(each, false); }); !pods.empty())
+    if (auto pods = matching_pods(group, [&](const api::Pod& each) { return has_volume(each, false); }); !pods.empty())
       add(Cause::kZonalVolume, group, pods, Risk::kMedium, fmt::format("{} pods have disks of one zone", pods.size()),
           "use storage that every zone reaches");
   }
@@ -260,7 +260,7 @@ class Finder {
   const MeasuredUsage* measured_;
   const std::vector<PodGroup> groups_;
   const std::vector<CoveredPods> covered_;
-  std::map<std::pair<std::string, std::string>, std::string> claims_;
+  std::map<std::pair<std::string, std::string>, std::string> claimed_by_;
   std::map<std::string, const api::PersistentVolume*> volumes_;
   std::vector<FoundCause> found_;
 };
@@ -316,7 +316,7 @@ std::vector<std::size_t> blocked_pods(const SnapshotInput& cluster) {
   return {blocked.begin(), blocked.end()};
 }
 
-SnapshotInput with_changes(const SnapshotInput& cluster, const std::vector<const FoundCause*>& causes, Grade grade) {
+SnapshotInput apply_changes(const SnapshotInput& cluster, const std::vector<const FoundCause*>& causes, Grade grade) {
   SnapshotInput changed = cluster;
   for (const FoundCause* cause : causes) {
     const Cause what = cause->finding.cause;

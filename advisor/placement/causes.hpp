@@ -27,8 +27,8 @@ std::vector<std::size_t> blocked_pods(const scheduling::SnapshotInput& cluster);
 
 /// Returns a copy of the cluster with these changes applied. `causes` must come from find_causes() for the same
 /// cluster.
-scheduling::SnapshotInput with_changes(const scheduling::SnapshotInput& cluster,
-                                       const std::vector<const FoundCause*>& causes, Grade grade);
+scheduling::SnapshotInput apply_changes(const scheduling::SnapshotInput& cluster,
+                                        const std::vector<const FoundCause*>& causes, Grade grade);
 
 /// Changes the texts and risk of the finding to those of dropping the constraint.
 void drop_constraint(Finding& finding);

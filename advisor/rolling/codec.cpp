@@ -192,7 +192,7 @@ RollingHistory::Parts read_parts(Reader& in, Day today) {
   parts.first = base::TimePoint(base::seconds(in.number(static_cast<std::uint64_t>(kLastDay) * 86'400)));
   parts.last = base::TimePoint(base::seconds(in.number(static_cast<std::uint64_t>(kLastDay) * 86'400)));
   parts.samples = in.number(kMaxCount);
-  Oddities& odd = parts.oddities;
+  DiscardedSamples& odd = parts.oddities;
   for (std::uint64_t* count : {&odd.negative, &odd.not_finite, &odd.absurd, &odd.duplicates})
     *count = in.number(kMaxCount);
   const auto last_day = static_cast<std::uint64_t>(std::max<Day>(today, 0));
@@ -229,7 +229,7 @@ std::string encode_history(const RollingHistory& history) {
   out.number(seconds_of(parts.first));
   out.number(seconds_of(parts.last));
   out.number(parts.samples);
-  const Oddities& odd = parts.oddities;
+  const DiscardedSamples& odd = parts.oddities;
   for (const std::uint64_t count : {odd.negative, odd.not_finite, odd.absurd, odd.duplicates}) out.number(count);
   out.number(parts.closed.size());
   for (const auto& [day, usage] : parts.closed) write_day(day, usage, out);

@@ -27,7 +27,7 @@ class RollingHistory {
     std::optional<Day> day{};          ///< date of `open`; later than all of `closed`
     DaySamples open{};
     std::map<int, QuantileSketch> sketches{};  ///< sketches of closed days, by day / kSketchDays; at most kMaxSketches
-    Oddities oddities{};
+    DiscardedSamples oddities{};
     base::TimePoint first{};  ///< first sample
     base::TimePoint last{};
     std::uint64_t samples = 0;  ///< total, including dropped ones

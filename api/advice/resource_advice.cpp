@@ -28,7 +28,7 @@ Json encode_container(const ContainerAdvice& container) {
                {"samples", container.samples},
                {"days", container.days}};
   if (container.recommended) json["recommended"] = encode_resources(*container.recommended);
-  put_text(json, "noAdvice", container.why_not);
+  put_text(json, "noAdvice", container.no_advice_reason);
   put_text(json, "confidence", container.confidence);
   put_text(json, "risk", container.risk);
   if (!container.notes.empty()) json["notes"] = container.notes;
@@ -44,7 +44,7 @@ ContainerAdvice decode_container(const Json& json) {
   if (const Json* current = lenient::object(json, "current")) container.current = decode_resources(*current);
   if (const Json* recommended = lenient::object(json, "recommended"))
     container.recommended = decode_resources(*recommended);
-  container.why_not = lenient::text(json, "noAdvice");
+  container.no_advice_reason = lenient::text(json, "noAdvice");
   container.confidence = lenient::text(json, "confidence");
   container.risk = lenient::text(json, "risk");
   for (const Json& note : items_at(json, {"notes"})) {

@@ -31,7 +31,7 @@ struct ContainerAdvice {
   std::string name;
   AdvisedResources current;
   std::optional<AdvisedResources> recommended;  ///< nullopt if there is no advice
-  std::string why_not;                          ///< why there is no advice, human-readable
+  std::string no_advice_reason;                 ///< why there is no advice, human-readable
   std::string confidence;                       ///< Low, Medium, High
   std::string risk;                             ///< of following the advice: Low, Medium, High
   std::vector<std::string> notes;               ///< at most kMaxAdviceNotes, human-readable

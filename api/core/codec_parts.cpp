@@ -110,7 +110,7 @@ error_code read_quantity(ProtoValue& value, std::optional<Quantity>& target, std
   const auto read = read_quantity_text(value.bytes());
   if (!read) return kMalformedProtobuf;
   target = Quantity::parse(*read);
-  if (!target) text = base::short_text(*read, kMaxUnreadText);
+  if (!target) text = base::truncate_utf8(*read, kMaxUnreadText);
   return simdjson::SUCCESS;
 }
 
@@ -124,7 +124,7 @@ const protobuf::Message* message_for(const protobuf::Envelope& envelope,
 }
 
 base::Error wrong_kind(const char* what, const protobuf::Envelope& envelope) {
-  const std::string kind = envelope.kind.empty() ? "no kind" : "kind " + base::short_text(envelope.kind, kMaxKind);
+  const std::string kind = envelope.kind.empty() ? "no kind" : "kind " + base::truncate_utf8(envelope.kind, kMaxKind);
   return base::invalid(std::string("decoding ") + what + ": the protobuf is of " + kind);
 }
 

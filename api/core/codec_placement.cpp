@@ -23,14 +23,14 @@ std::optional<SelectorOperator> selector_operator(std::string_view text) {
 
 /// Makes an invalid requirement match nothing (In without values), so that it cannot widen the selector. The API server
 /// accepts no such requirement.
-void break_requirement(SelectorRequirement& requirement) {
+void make_unmatchable(SelectorRequirement& requirement) {
   requirement.op = SelectorOperator::kIn;
   requirement.values.clear();
 }
 
 void check_names(SelectorRequirement& requirement) {
   if (!is_qualified_name(requirement.key) || !std::ranges::all_of(requirement.values, is_label_value)) {
-    break_requirement(requirement);
+    make_unmatchable(requirement);
   }
 }
 
@@ -48,7 +48,7 @@ error_code read_requirement(V& value, bool names_fields, std::vector<SelectorReq
     requirement.op = *known;
     if (!names_fields) check_names(requirement);
   } else {
-    break_requirement(requirement);
+    make_unmatchable(requirement);
   }
   target.push_back(std::move(requirement));
   return error;

@@ -237,7 +237,7 @@ error_code read_container_state(V& value, ContainerStatus& status) {
 struct HeldResources {
   std::map<std::string, ResourceList> of_container;  ///< by container name: maximum of resources and allocatedResources
   std::optional<ResourceList> of_pod;
-  bool may_not_grow = false;  ///< the resize requested by the spec is infeasible
+  bool resize_infeasible = false;  ///< the resize requested by the spec is infeasible
 };
 
 /// Raises each resource to at least the amount in `least`. Both lists must be sorted by name.
@@ -271,13 +271,13 @@ error_code read_held(std::string_view key, V& member, std::optional<ResourceList
   return error;
 }
 
-/// Returns the resources held on the node: the maximum of requested and held amounts, or with `may_not_grow` the held
-/// amounts where known. Returns nullptr if they equal the requests.
-std::shared_ptr<const ResourceList> held_beside(const ResourceList& requests, const ResourceList& held,
-                                                bool may_not_grow) {
-  ResourceList all = may_not_grow ? ResourceList() : requests;
+/// Returns the resources held on the node: the maximum of requested and held amounts, or with `resize_infeasible` the
+/// held amounts where known. Returns nullptr if they equal the requests.
+std::shared_ptr<const ResourceList> held_resources(const ResourceList& requests, const ResourceList& held,
+                                                   bool resize_infeasible) {
+  ResourceList all = resize_infeasible ? ResourceList() : requests;
   raise_to(all, held);
-  if (may_not_grow) {  // resources that cannot be resized are missing in the status
+  if (resize_infeasible) {  // resources that cannot be resized are missing in the status
     const auto is_before = [](const auto& a, const auto& b) { return a.first < b.first; };
     ResourceList rest;
     std::ranges::set_difference(requests, held, std::back_inserter(rest), is_before);
@@ -286,18 +286,18 @@ std::shared_ptr<const ResourceList> held_beside(const ResourceList& requests, co
   return all == requests ? nullptr : std::make_shared<const ResourceList>(std::move(all));
 }
 
-void settle_held(Pod& pod, const HeldResources& held) {
+void apply_held(Pod& pod, const HeldResources& held) {
   if (held.of_container.empty() && !held.of_pod) return;
   const auto settle = [&](SharedList<Container>& containers) {
     for (Container& each : containers) {
       const auto at = held.of_container.find(each.name);
-      if (at != held.of_container.end()) each.held = held_beside(each.requests, at->second, held.may_not_grow);
+      if (at != held.of_container.end()) each.held = held_resources(each.requests, at->second, held.resize_infeasible);
     }
   };
   settle(pod.containers);
   settle(pod.init_containers);
   if (held.of_pod && !pod.pod_requests.empty())
-    pod.held_pod_requests = held_beside(pod.pod_requests, *held.of_pod, held.may_not_grow);
+    pod.held_pod_requests = held_resources(pod.pod_requests, *held.of_pod, held.resize_infeasible);
 }
 
 bool is_infeasible_resize(const PodCondition& condition) {
@@ -385,7 +385,7 @@ error_code read_pod_status(V& value, Pod& pod, HeldResources& held) {
   });
   pod.phase = pod_phase(phase);
   sort_statuses(pod.container_statuses.edit());
-  held.may_not_grow = std::ranges::any_of(pod.conditions, is_infeasible_resize);
+  held.resize_infeasible = std::ranges::any_of(pod.conditions, is_infeasible_resize);
   return error;
 }
 
@@ -404,7 +404,7 @@ base::Result<Pod> decode_pod(std::string_view bytes) {
   });
   if (!pod) return pod;
   wire::finish_volumes(*pod);
-  wire::settle_held(*pod, held);
+  wire::apply_held(*pod, held);
   if (!pod->node_name.empty()) pod->nominated_node = {};
   remove_placement_hint(*pod);
   limit_lists(*pod);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "api/core/claim_risk.hpp"
 #include "api/core/codec_parts.hpp"
+#include "api/core/pvc_risk.hpp"
 
 namespace api::wire {
 namespace {
@@ -144,7 +144,7 @@ error_code read_csi_driver(V& value, CsiNode::Driver& driver) {
     if (key == "name") return read(member, driver.name);
     if (key != "allocatable") return simdjson::SUCCESS;
     return for_members(member, [&](std::string_view part, auto& count) {
-      return part == "count" ? read(count, driver.most_volumes) : simdjson::SUCCESS;
+      return part == "count" ? read(count, driver.max_volumes) : simdjson::SUCCESS;
     });
   });
 }

@@ -234,7 +234,7 @@ struct Pod {
   bool is_mirror() const;      ///< mirror of a static pod: annotation kubernetes.io/config.mirror
   bool is_daemon_set() const;  ///< has an ownerReference of kind DaemonSet
 
-  /// Shares the storage of equal parts with other pods. Call it for pods that are kept.
+  /// FailureShares the storage of equal parts with other pods. Call it for pods that are kept.
   void share_parts();
 };
 
@@ -329,7 +329,7 @@ struct StorageClass {
 struct CsiNode {
   struct Driver {
     std::string name;
-    std::optional<std::int32_t> most_volumes;  ///< nullopt if no limit is known
+    std::optional<std::int32_t> max_volumes;  ///< nullopt if no limit is known
     friend bool operator==(const Driver&, const Driver&) = default;
   };
   ObjectMeta meta;  ///< its name is the node's name

@@ -30,7 +30,7 @@ error_code read_attachment(V& value, VolumeAttachment& attachment) {
 
 namespace api {
 
-bool CsiStorageCapacity::suffices(const Quantity& size) const {
+bool CsiStorageCapacity::fits(const Quantity& size) const {
   const std::optional<Quantity>& most = largest ? largest : capacity;
   return most && *most >= size;
 }

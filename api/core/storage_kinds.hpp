@@ -35,7 +35,7 @@ struct CsiStorageCapacity {
   std::optional<Quantity> largest;     ///< maximumVolumeSize; takes precedence over capacity
 
   /// Returns true if a volume of this size can be created.
-  bool suffices(const Quantity& size) const;
+  bool fits(const Quantity& size) const;
 };
 
 base::Result<VolumeAttachment> decode_volume_attachment(std::string_view json);

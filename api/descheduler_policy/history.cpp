@@ -96,7 +96,8 @@ void put_policy_history(Json& status, const PolicyHistory& history) {
 void put_restart_records(Json& status, const std::vector<RestartRecord>& records) {
   for (const auto& [uid, container, looks] : records) {
     Json rows = Json::array();
-    for (const RestartLook& look : looks) rows.push_back({{"time", wire_time(look.time)}, {"total", look.total}});
+    for (const RestartObservation& look : looks)
+      rows.push_back({{"time", wire_time(look.time)}, {"total", look.total}});
     status["restarts"].push_back({{"uid", uid}, {"container", container}, {"looks", std::move(rows)}});
   }
 }

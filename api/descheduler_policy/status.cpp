@@ -118,7 +118,7 @@ void put_refusals(Json& json, const std::vector<RefusedPod>& refusals) {
 }
 
 /// Encodes the status without lists that are equal in `other`. nullptr encodes all.
-Json encode_differing(const DeschedulerPolicyStatus& status, const DeschedulerPolicyStatus* other) {
+Json encode_changed(const DeschedulerPolicyStatus& status, const DeschedulerPolicyStatus* other) {
   using Status = DeschedulerPolicyStatus;
   const auto is_news = [&](auto Status::*member) { return other == nullptr || status.*member != other->*member; };
   Json json = {
@@ -182,10 +182,10 @@ DeschedulerPolicyStatus policy_status_of(const Json& json) {
 
 Json encode_refused_pod(const RefusedPod& refused) { return encode_decision_row(refused); }
 
-Json encode_status(const DeschedulerPolicyStatus& status) { return encode_differing(status, nullptr); }
+Json encode_status(const DeschedulerPolicyStatus& status) { return encode_changed(status, nullptr); }
 
 std::pair<Json, Json> encode_change(const DeschedulerPolicyStatus& before, const DeschedulerPolicyStatus& after) {
-  return {encode_differing(before, &after), encode_differing(after, &before)};
+  return {encode_changed(before, &after), encode_changed(after, &before)};
 }
 
 }  // namespace api

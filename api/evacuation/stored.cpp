@@ -206,7 +206,7 @@ error_code read_status(Value& value, EvacuationStatus& status, std::string& unkn
 
 /// Reads the text with simdjson. Skips the spec if `spec` is nullptr. Returns false if metadata is missing or simdjson
 /// rejects the text.
-bool read_quickly(std::string_view text, Evacuation& evacuation, Json* spec, std::string& unknown_phase) {
+bool read_with_simdjson(std::string_view text, Evacuation& evacuation, Json* spec, std::string& unknown_phase) {
   bool has_metadata = false;
   wire::Lease lease;
   const auto done = wire::read_document(*lease, text, "an Evacuation", [&](wire::Object& root) {
@@ -240,7 +240,7 @@ base::Result<Evacuation> read_stored_evacuation(std::string_view text, StoredPar
   std::string ignored;
   std::string& unknown = unknown_phase ? *unknown_phase : ignored;
   Json spec(Json::value_t::discarded);
-  if (!read_quickly(text, evacuation, parts == StoredParts::kAll ? &spec : nullptr, unknown))
+  if (!read_with_simdjson(text, evacuation, parts == StoredParts::kAll ? &spec : nullptr, unknown))
     return read_slowly(text, parts, unknown);
   FieldErrors errors;
   if (!spec.is_discarded()) evacuation.spec = read_evacuation_spec(spec, errors);

@@ -22,7 +22,7 @@ constexpr base::seconds kMaxDue{2 * 604800};
 void correct_refs(EvacuationStatus& status, base::TimePoint now) {
   for (auto& [name, value] : status.refs) {
     const auto time = base::parse_time(value);
-    if (time && base::is_beyond(*time, now)) value = base::format_time(now);
+    if (time && base::is_in_future(*time, now)) value = base::format_time(now);
   }
 }
 
@@ -41,7 +41,7 @@ void for_past(EvacuationStatus& status, Visit visit) {
 }
 
 /// Bounds due times, for a clock that was ahead and wrote no other time.
-void bound_dues(EvacuationStatus& status, base::TimePoint now) {
+void limit_due_times(EvacuationStatus& status, base::TimePoint now) {
   for (const auto member : kDue) {
     if (auto& due = status.*member) due = std::min(*due, now + kMaxDue);
   }
@@ -53,27 +53,27 @@ void correct_times(EvacuationStatus& status, base::TimePoint now) {
   correct_refs(status, now);
   base::TimePoint newest = base::TimePoint::min();
   for_past(status, [&](base::TimePoint& time) { newest = std::max(newest, time); });
-  if (!base::is_beyond(newest, now)) return bound_dues(status, now);
-  const bool entered_ahead = status.phase_entered_at && base::is_beyond(*status.phase_entered_at, now);
+  if (!base::is_in_future(newest, now)) return limit_due_times(status, now);
+  const bool entered_ahead = status.phase_entered_at && base::is_in_future(*status.phase_entered_at, now);
   for (const auto member : kDue) {
     auto& due = status.*member;
-    const bool is_of_that_clock = due && (*due >= newest || (entered_ahead && *due > now));
-    if (is_of_that_clock) due = std::max(now, *due - (newest - now));
+    const bool is_from_fast_clock = due && (*due >= newest || (entered_ahead && *due > now));
+    if (is_from_fast_clock) due = std::max(now, *due - (newest - now));
   }
   for_past(status, [&](base::TimePoint& time) { time = std::min(time, now); });
-  bound_dues(status, now);
+  limit_due_times(status, now);
 }
 
 void correct_times(DeschedulerPolicyStatus& status, base::TimePoint now) {
   const auto correct = [&](std::optional<base::TimePoint>& time) {
-    if (time) time = base::believed(*time, now);
+    if (time) time = base::clamp_to_now(*time, now);
   };
   correct(status.evicted_until);
   correct(status.circuit.counted_until);
   correct(status.circuit.opened_at);
   if (status.rounds) correct(status.rounds->planned_at);
   for (RestartRecord& record : status.restarts) {
-    for (RestartLook& look : record.looks) look.time = base::believed(look.time, now);
+    for (RestartObservation& look : record.looks) look.time = base::clamp_to_now(look.time, now);
   }
 }
 

@@ -32,7 +32,7 @@ bool is_shallow(std::string_view text) {
 }
 
 /// Returns the first bytes in printable form, for an error message.
-std::string beginning_of(std::string_view text) {
+std::string printable_prefix(std::string_view text) {
   std::string shown(text.substr(0, 40));
   std::ranges::replace_if(
       shown, [](unsigned char c) { return c < 0x20 || c > 0x7e; }, ' ');
@@ -45,7 +45,7 @@ base::Error no_json(std::string_view text, std::size_t byte) {
   const std::size_t newline = before.rfind('\n');
   const std::size_t column = newline == std::string_view::npos ? before.size() + 1 : before.size() - newline;
   return base::invalid(fmt::format("not valid JSON at line {}, column {} of text that begins with '{}'", line, column,
-                                   beginning_of(text)));
+                                   printable_prefix(text)));
 }
 
 /// Removes the library's prefix: "[json.exception.out_of_range.406] number overflow …".

@@ -38,7 +38,7 @@ const Json& items_at(const Json& object, std::initializer_list<std::string_view>
   return found && found->is_array() ? *found : kNone;
 }
 
-void carry_member(const Json& from, Json& to, std::string_view name) {
+void copy_member(const Json& from, Json& to, std::string_view name) {
   const auto wanted = from.find(name);
   const auto there = to.find(name);
   if (wanted == from.end()) {
@@ -60,13 +60,13 @@ void keep_members(const Json& stored, Json& edited, std::initializer_list<std::s
     member = stays ? std::next(member) : edited.erase(member);
   }
   for (const auto& [name, value] : stored.items()) {
-    if (!is_free(name)) carry_member(stored, edited, name);
+    if (!is_free(name)) copy_member(stored, edited, name);
   }
 }
 
 }  // namespace
 
-void keep_all_but_status(const Json& stored, Json& edited) {
+void revert_all_but_status(const Json& stored, Json& edited) {
   keep_members(stored.at("metadata"), edited["metadata"], {"managedFields"});
   keep_members(stored, edited, {"metadata", "status"});
 }

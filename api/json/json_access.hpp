@@ -24,10 +24,10 @@ bool flag_at(const Json& object, std::initializer_list<std::string_view> path);
 const Json& items_at(const Json& object, std::initializer_list<std::string_view> path);
 
 /// Sets member `name` of `to` to that of `from`, or removes it if `from` has none. Copies only if they differ.
-void carry_member(const Json& from, Json& to, std::string_view name);
+void copy_member(const Json& from, Json& to, std::string_view name);
 /// Reverts all changes except those that a status write may make: keeps status and metadata.managedFields of `edited`.
 /// Both must be objects with metadata objects.
-void keep_all_but_status(const Json& stored, Json& edited);
+void revert_all_but_status(const Json& stored, Json& edited);
 
 /// Returns true if arrays and objects are nested deeper than `limit`. Such JSON must not be passed to recursive code.
 bool is_nested_deeper(const Json& value, int limit);

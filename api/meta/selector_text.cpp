@@ -116,7 +116,7 @@ base::Result<SelectorRequirement> read_requirement_text(SelectorTokens& tokens) 
 }
 
 /// Puts key=value requirements first, sorted by key, as in matchLabels.
-void put_plain_ones_first(std::vector<SelectorRequirement>& requirements) {
+void put_match_labels_first(std::vector<SelectorRequirement>& requirements) {
   const auto is_plain = [](const SelectorRequirement& each) {
     return each.op == SelectorOperator::kIn && each.values.size() == 1;
   };
@@ -137,7 +137,7 @@ base::Result<LabelSelector> parse_selector_text(std::string_view text) {
     if (!tokens.take_if(",")) return unexpected("\",\"", tokens.peek());
     if (tokens.at_end()) return base::invalid("nothing follows the last comma");
   }
-  put_plain_ones_first(selector.requirements);
+  put_match_labels_first(selector.requirements);
   return selector;
 }
 

@@ -95,8 +95,8 @@ class Shared {
   void freeze() {
     if (node_) node_->freeze();
   }
-  /// Shares the allocation with an equal value that was shared before and still exists. `hash` must be equal for equal
-  /// values.
+  /// FailureShares the allocation with an equal value that was shared before and still exists. `hash` must be equal for
+  /// equal values.
   void share(std::size_t hash) {
     if (!node_ || node_->is_frozen()) return;
     if (node_->value == V{}) return reset(nullptr);

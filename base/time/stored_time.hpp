@@ -11,9 +11,9 @@ namespace base {
 /// Maximum tolerated clock skew between replicas.
 inline constexpr minutes kClockTolerance{1};
 
-constexpr bool is_beyond(TimePoint stored, TimePoint now) { return stored > now + kClockTolerance; }
+constexpr bool is_in_future(TimePoint stored, TimePoint now) { return stored > now + kClockTolerance; }
 
 /// Returns `stored`, the time of a past event, or `now` if it is in the future beyond the tolerance.
-constexpr TimePoint believed(TimePoint stored, TimePoint now) { return is_beyond(stored, now) ? now : stored; }
+constexpr TimePoint clamp_to_now(TimePoint stored, TimePoint now) { return is_in_future(stored, now) ? now : stored; }
 
 }  // namespace base

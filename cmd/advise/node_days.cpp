@@ -29,9 +29,9 @@ class NodeDaysReader {
   }
 
   advisor::NodeDays finish(std::vector<std::string>& problems) && {
-    if (strangers_ > 0)
-      problems.push_back(fmt::format("{} values are of nodes that are not in the cluster", strangers_));
-    if (!unclear_.empty()) problems.push_back(unclear_text());
+    if (unknown_tokens_ > 0)
+      problems.push_back(fmt::format("{} values are of nodes that are not in the cluster", unknown_tokens_));
+    if (!ambiguous_.empty()) problems.push_back(unclear_text());
     return std::move(days_);
   }
 
@@ -41,25 +41,25 @@ class NodeDaysReader {
   void take(std::string_view instance, double value, Day day, std::size_t metric) {
     const std::string node(matcher_.match(instance));
     if (node.empty()) {
-      ++strangers_;
+      ++unknown_tokens_;
       return;
     }
     const bool is_clear = told_.insert(node).second && !std::isnan(value);
     days_[node][day].values[metric] = is_clear ? value : advisor::kUnknown;
-    if (!is_clear) unclear_.insert(node);
+    if (!is_clear) ambiguous_.insert(node);
   }
 
   std::string unclear_text() const {
     std::string names;
     std::size_t shown = 0;
-    for (const std::string& node : unclear_) {
+    for (const std::string& node : ambiguous_) {
       if (++shown > kMaxNames) break;
       names += (names.empty() ? "" : ", ") + node;
     }
     return fmt::format(
         "{} nodes have more than one series for a figure, or one without a number: such figures are not used ({}{}); "
         "narrow them down with --prometheus-matchers",
-        unclear_.size(), names, unclear_.size() > kMaxNames ? ", …" : "");
+        ambiguous_.size(), names, ambiguous_.size() > kMaxNames ? ", …" : "");
   }
 
   PrometheusSession& session_;
@@ -67,8 +67,8 @@ class NodeDaysReader {
   const std::vector<usage::DailyExpression> expressions_;
   advisor::NodeDays days_;
   std::set<std::string> told_;  ///< nodes that already have a value in the current response
-  std::set<std::string> unclear_;
-  std::size_t strangers_ = 0;
+  std::set<std::string> ambiguous_;
+  std::size_t unknown_tokens_ = 0;
 };
 
 }  // namespace

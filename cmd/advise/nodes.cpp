@@ -59,8 +59,8 @@ std::string reservations_text(const std::vector<advisor::Reservation>& all) {
   Table table({"NODES", "COUNT", "KUBE-RESERVED", "SYSTEM-RESERVED", "EVICTION-HARD", "RESERVED NOW", "DAYS"});
   std::string without;
   for (const advisor::Reservation& each : all) {
-    if (!each.why_not.empty()) {
-      without += fmt::format("  {}: no advice: {}\n", plain_text(each.group), each.why_not);
+    if (!each.no_advice_reason.empty()) {
+      without += fmt::format("  {}: no advice: {}\n", plain_text(each.group), each.no_advice_reason);
       continue;
     }
     const auto amounts = [](double cpu, double memory) {
@@ -89,11 +89,11 @@ api::Json nodes_json(const advisor::NodeAdvice& advice, const std::vector<std::s
                       {"count", each.nodes},
                       {"days", each.days},
                       {"samples", each.samples},
-                      {"noAdvice", each.why_not},
+                      {"noAdvice", each.no_advice_reason},
                       {"reservedNow",
                        {{"cpu", advisor::cpu_quantity(each.reserved_cpu)},
                         {"memory", advisor::memory_quantity(each.reserved_memory)}}}};
-    if (each.why_not.empty()) json["kubeletConfiguration"] = advisor::kubelet_configuration(each);
+    if (each.no_advice_reason.empty()) json["kubeletConfiguration"] = advisor::kubelet_configuration(each);
     reservations.push_back(std::move(json));
   }
   api::Json findings = api::Json::array();
@@ -111,7 +111,8 @@ std::string kubelet_text(const advisor::NodeAdvice& advice) {
   std::string text;
   for (const advisor::Reservation& each : advice.reservations) {
     text += fmt::format("---\n# nodes: {} ({})\n", plain_text(each.group), each.nodes);
-    text += each.why_not.empty() ? advisor::kubelet_configuration(each) : "# no advice: " + each.why_not + "\n";
+    text += each.no_advice_reason.empty() ? advisor::kubelet_configuration(each)
+                                          : "# no advice: " + each.no_advice_reason + "\n";
   }
   return text;
 }

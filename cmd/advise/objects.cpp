@@ -50,7 +50,7 @@ base::Status read_dump(const std::string& path, const Each& each) {
   return base::invalid(fmt::format("{}: holds no object: did the command that should write it fail?", path));
 }
 
-base::Status read_kind(plugin::Session& session, const WantedKind& wanted, const std::string& ns, const Each& each,
+base::Status read_kind(plugin::Session& session, const RequestedKind& wanted, const std::string& ns, const Each& each,
                        std::vector<std::string>& problems) {
   kube::ListOptions options;
   if (wanted.type.namespaced) options.ns = ns;
@@ -70,7 +70,7 @@ base::Status read_kind(plugin::Session& session, const WantedKind& wanted, const
 
 }  // namespace
 
-base::Status read_objects(const ClusterOptions& options, plugin::Io& io, const std::vector<WantedKind>& kinds,
+base::Status read_objects(const ClusterOptions& options, plugin::Io& io, const std::vector<RequestedKind>& kinds,
                           const Each& each, std::vector<std::string>& problems) {
   if (!options.snapshot.empty()) return read_dump(options.snapshot, each);
   plugin::GlobalFlags flags;
@@ -78,7 +78,7 @@ base::Status read_objects(const ClusterOptions& options, plugin::Io& io, const s
   flags.context = options.context;
   const auto session = plugin::Session::connect(flags, io);
   if (!session) return session.error();
-  for (const WantedKind& wanted : kinds) {
+  for (const RequestedKind& wanted : kinds) {
     if (auto read = read_kind(**session, wanted, options.ns, each, problems); !read) return read;
   }
   return base::Done{};

@@ -14,14 +14,14 @@
 namespace cmd::advise {
 
 /// A kind to read. An optional kind may be absent or forbidden, which is reported as a problem.
-struct WantedKind {
+struct RequestedKind {
   kube::ResourceType type;
   bool is_optional = false;
 };
 
 /// Calls each(object) for every object of these kinds, with kind and apiVersion set. A dump yields every object it
 /// contains, of any kind. Error messages are complete for the user.
-base::Status read_objects(const ClusterOptions& options, plugin::Io& io, const std::vector<WantedKind>& kinds,
+base::Status read_objects(const ClusterOptions& options, plugin::Io& io, const std::vector<RequestedKind>& kinds,
                           const std::function<void(const api::Json&)>& each, std::vector<std::string>& problems);
 
 }  // namespace cmd::advise

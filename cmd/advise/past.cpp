@@ -87,7 +87,7 @@ class Reader {
       : options_(options), inventory_(inventory), io_(io), connect_(std::move(connect)) {}
 
   base::Result<Past> read() {
-    if (auto sound = settle(); !sound) return sound.error();
+    if (auto sound = validate_options(); !sound) return sound.error();
     if (auto done = read_files(); !done) return done.error();
     if (auto done = read_prometheus(); !done) return done.error();
     return std::move(past_);
@@ -96,10 +96,10 @@ class Reader {
  private:
   bool has_files() const { return !options_.top_logs.empty() || !options_.csv_files.empty(); }
 
-  base::Status settle() {
+  base::Status validate_options() {
     if (!has_files() && options_.prometheus.url.empty() && !options_.resource_advices)
       return base::invalid("where is the history? give --prometheus, --top, --csv or --resource-advices");
-    const auto startup = duration_of("--startup", options_.startup, base::Duration(0), std::chrono::hours(1));
+    const auto startup = parse_duration_flag("--startup", options_.startup, base::Duration(0), std::chrono::hours(1));
     if (!startup) return startup.error();
     startup_ = *startup;
     past_.rules.profile = advisor::parse_profile(options_.profile).value_or(advisor::Profile::kStandard);
@@ -185,12 +185,12 @@ class Reader {
 
   base::Status read_files() {
     if (!has_files()) return base::Done{};
-    advisor::SampleFold fold(inventory_.owners,
-                             {advisor::start_of(past_.rules.from), advisor::start_of(past_.rules.to), startup_});
+    advisor::SampleAggregator fold(inventory_.owners,
+                                   {advisor::start_of(past_.rules.from), advisor::start_of(past_.rules.to), startup_});
     advisor::Histories days;
     auto walked = walk_files([&](const advisor::Sample& sample) { fold.add(sample); },
                              [&](const advisor::ContainerKey& key, Day day, const advisor::DayUsage& usage) {
-                               advisor::add_told_day(days, key, day, usage);
+                               advisor::add_reported_day(days, key, day, usage);
                              });
     if (!walked) return walked;
     past_.problems.insert(past_.problems.end(), notes_.begin(), notes_.end());

@@ -30,7 +30,7 @@ base::Result<Read> read_dump(const PlacementOptions& options) {
   const auto now = choose_now(options.now, *dump);
   if (!now) return now.error();
   std::vector<std::string> warnings;
-  if (auto warning = caveats_of(*dump); !warning.empty()) warnings.push_back(std::move(warning));
+  if (auto warning = input_warnings(*dump); !warning.empty()) warnings.push_back(std::move(warning));
   return Read{std::move(dump->objects), now->time, std::move(warnings)};
 }
 
@@ -86,7 +86,7 @@ base::Status advise_on(const PlacementOptions& options, plugin::Io& io) {
   const auto report = advisor::advise_placement({.cluster = read->cluster,
                                                  .now = read->now,
                                                  .measured = *measured ? &**measured : nullptr,
-                                                 .most_plans = static_cast<std::size_t>(options.plans),
+                                                 .max_plans = static_cast<std::size_t>(options.plans),
                                                  .stopwatch = started_watch});
   for (const std::string& each : read->warnings) io.err("Warning: " + each + "\n");
   if (const std::string warning = usage_warning(read->cluster, *measured); !warning.empty())

@@ -37,7 +37,7 @@ base::Result<api::UsageEndpoint> endpoint_of(const PrometheusOptions& options) {
     return base::invalid("--prometheus-token-file: a token can be read on the way over http: give an https URL");
   api::UsageEndpoint endpoint;
   endpoint.url = options.url;
-  const auto timeout = duration_of("--prometheus-timeout", options.timeout, base::seconds(1), base::minutes(5));
+  const auto timeout = parse_duration_flag("--prometheus-timeout", options.timeout, base::seconds(1), base::minutes(5));
   if (!timeout) return timeout.error();
   endpoint.timeout = *timeout;
   for (const std::string& text : options.headers) {
@@ -50,15 +50,15 @@ base::Result<api::UsageEndpoint> endpoint_of(const PrometheusOptions& options) {
 
 }  // namespace
 
-base::Result<kube::Response> PrometheusSession::NoServer::round_trip(const kube::Request&) {
+base::Result<kube::Response> PrometheusSession::UnreachableTransport::round_trip(const kube::Request&) {
   return base::unavailable("there is no API server here");
 }
-base::Result<std::unique_ptr<kube::WatchStream>> PrometheusSession::NoServer::watch(const kube::Request&) {
+base::Result<std::unique_ptr<kube::WatchStream>> PrometheusSession::UnreachableTransport::watch(const kube::Request&) {
   return base::unavailable("there is no API server here");
 }
 
-base::Result<base::Duration> duration_of(const std::string& flag, const std::string& text, base::Duration least,
-                                         base::Duration most) {
+base::Result<base::Duration> parse_duration_flag(const std::string& flag, const std::string& text, base::Duration least,
+                                                 base::Duration most) {
   const auto duration = base::parse_duration(text);
   if (duration && *duration >= least && *duration <= most) return *duration;
   return base::invalid(fmt::format("{}: \"{}\" is no duration between {} and {}", flag, text,
@@ -70,7 +70,7 @@ base::Result<std::unique_ptr<PrometheusSession>> PrometheusSession::open(const P
                                                                          usage::Connect connect) {
   auto endpoint = endpoint_of(options);
   if (!endpoint) return std::move(endpoint).error();
-  const auto step = duration_of("--step", options.step, base::minutes(1), base::minutes(15));
+  const auto step = parse_duration_flag("--step", options.step, base::minutes(1), base::minutes(15));
   if (!step) return step.error();
   settings.step = *step;
   if (options.matchers.size() > kMaxMatchers || options.matchers.find_first_of("{}\n") != std::string::npos)

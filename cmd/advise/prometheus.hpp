@@ -24,19 +24,19 @@ class PrometheusSession {
  private:
   /// Transport that must not be reached: the endpoint references no Secret, so the client never reads one from an API
   /// server.
-  class NoServer final : public kube::Transport {
+  class UnreachableTransport final : public kube::Transport {
     base::Result<kube::Response> round_trip(const kube::Request& request) override;
     base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request& request) override;
   };
 
-  NoServer no_server_;
+  UnreachableTransport no_server_;
   kube::Client api_{no_server_, nullptr};
   usage::DailySettings settings_;
   std::unique_ptr<usage::DailyHistory> history_;
 };
 
 /// Parses a flag's duration, such as "5m". An error, if it is malformed or outside of the bounds, names the flag.
-base::Result<base::Duration> duration_of(const std::string& flag, const std::string& text, base::Duration least,
-                                         base::Duration most);
+base::Result<base::Duration> parse_duration_flag(const std::string& flag, const std::string& text, base::Duration least,
+                                                 base::Duration most);
 
 }  // namespace cmd::advise

@@ -26,23 +26,23 @@ constexpr kube::ResourceType kHorizontal{"autoscaling", "v2", "horizontalpodauto
 constexpr kube::ResourceType kHorizontalV1{"autoscaling", "v1", "horizontalpodautoscalers", "HorizontalPodAutoscaler"};
 constexpr kube::ResourceType kVertical{"autoscaling.k8s.io", "v1", "verticalpodautoscalers", "VerticalPodAutoscaler"};
 
-const std::vector<WantedKind>& wanted_kinds() {
-  static const std::vector<WantedKind> kinds = {{kube::kPods},
-                                                {kube::kDeployments, true},
-                                                {kube::kReplicaSets, true},
-                                                {kube::kStatefulSets, true},
-                                                {kube::kDaemonSets, true},
-                                                {kube::kJobs, true},
-                                                {kCronJobs, true},
-                                                {kHorizontal, true},
-                                                {kHorizontalV1, true},
-                                                {kVertical, true}};
+const std::vector<RequestedKind>& wanted_kinds() {
+  static const std::vector<RequestedKind> kinds = {{kube::kPods},
+                                                   {kube::kDeployments, true},
+                                                   {kube::kReplicaSets, true},
+                                                   {kube::kStatefulSets, true},
+                                                   {kube::kDaemonSets, true},
+                                                   {kube::kJobs, true},
+                                                   {kCronJobs, true},
+                                                   {kHorizontal, true},
+                                                   {kHorizontalV1, true},
+                                                   {kVertical, true}};
   return kinds;
 }
 
 /// Adds the history that a ResourceAdvice object stores for each container.
-void add_kept(const api::Json& object, base::TimePoint now, advisor::Histories& kept,
-              std::vector<std::string>& problems) {
+void add_stored_history(const api::Json& object, base::TimePoint now, advisor::Histories& kept,
+                        std::vector<std::string>& problems) {
   if (api::text_at(object, {"kind"}) != kube::kResourceAdvices.kind) return;
   const auto advice = api::decode_resource_advice(object);
   if (!advice) return;
@@ -64,13 +64,13 @@ void add_kept(const api::Json& object, base::TimePoint now, advisor::Histories& 
 base::Result<advisor::Inventory> read_inventory(const RequestsOptions& options, plugin::Io& io,
                                                 advisor::Histories& kept, std::vector<std::string>& problems) {
   advisor::InventoryBuilder builder;
-  std::vector<WantedKind> kinds = wanted_kinds();
+  std::vector<RequestedKind> kinds = wanted_kinds();
   if (options.resource_advices) kinds.push_back({kube::kResourceAdvices});
   auto read = read_objects(
       options.cluster, io, kinds,
       [&](const api::Json& object) {
         builder.add(object);
-        if (options.resource_advices) add_kept(object, io.clock.now(), kept, problems);
+        if (options.resource_advices) add_stored_history(object, io.clock.now(), kept, problems);
       },
       problems);
   if (!read) return std::move(read).error();

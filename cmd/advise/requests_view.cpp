@@ -73,7 +73,7 @@ std::string without_text(const std::vector<Advice>& all) {
   for (const Advice& advice : all) {
     if (advice.has_advice()) continue;
     text += fmt::format("  {}/{} {}: {}\n", plain_text(advice.key.workload.ns), workload_text(advice),
-                        plain_text(advice.key.container), plain_text(advice.why_not));
+                        plain_text(advice.key.container), plain_text(advice.no_advice_reason));
   }
   return text.empty() ? text : "\nNO ADVICE\n" + text;
 }
@@ -138,7 +138,7 @@ api::Json advice_json(const Advice& advice) {
                     {"samples", advice.samples},
                     {"days", advice.days},
                     {"missingDays", advice.missing_days},
-                    {"noAdvice", advice.why_not},
+                    {"noAdvice", advice.no_advice_reason},
                     {"conflicts", std::move(conflicts)},
                     {"reasons", advice.reasons}};
   json["observed"] = {{"cpuMeanCores", number(advice.cpu_used)},

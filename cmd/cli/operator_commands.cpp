@@ -29,7 +29,7 @@ Examples:
 )";
 
 /// Adds flags for the cluster connection and the operator's namespace and identity.
-void add_whereabouts(CLI::App& app, RunOptions& options) {
+void add_connection_flags(CLI::App& app, RunOptions& options) {
   app.add_option("--kubeconfig", options.kubeconfig,
                  "Kubeconfig file (default: $KUBECONFIG, the pod's service account, ~/.kube/config)")
       ->type_name("FILE");
@@ -73,7 +73,7 @@ void add_rates_and_log(CLI::App& app, RunOptions& options) {
 
 void add_run(CLI::App& app, RunOptions& options, int& exit_code) {
   CLI::App* run = app.add_subcommand("run", "Run the operator against a cluster");
-  add_whereabouts(*run, options);
+  add_connection_flags(*run, options);
   add_serving_and_election(*run, options);
   add_rates_and_log(*run, options);
   run->add_flag("--once", options.once,

@@ -20,10 +20,10 @@ constexpr std::string_view kV1alpha2 = "descheduler/v1alpha2";
 /// Reads a values file: the settings around the policy, and the policy with the chart's defaults.
 class ChartReader {
  public:
-  ChartReader(const Json& json, const FieldPath& at, std::optional<int> minor, Workbench& bench)
-      : json_(json), values_(json, at, bench.errors()), at_(at), bench_(bench), given_(minor) {
+  ChartReader(const Json& json, const FieldPath& at, std::optional<int> minor, ConversionContext& bench)
+      : json_(json), values_(json, at, bench.errors()), at_(at), context_(bench), requested_minor_(minor) {
     values_.read("deschedulerPolicyAPIVersion", version_);
-    minor_ = std::clamp(given_ ? *given_ : guess(), kOldestChart, kNewestChart);
+    minor_ = std::clamp(requested_minor_ ? *requested_minor_ : guess(), kOldestChart, kNewestChart);
   }
 
   void read() {
@@ -40,8 +40,8 @@ class ChartReader {
   int guess() {
     const Json* policy = find_at(json_, {"deschedulerPolicy"});
     const bool of_image = policy == nullptr || !policy->is_object() || !policy->contains("profiles");
-    of_image_ = of_image ? chart_minor_of(text_at(json_, {"image", "tag"})) : std::nullopt;
-    if (of_image_) return version_.empty() ? *of_image_ : std::max(*of_image_, kOldestChartWithApiVersion);
+    image_minor_ = of_image ? chart_minor_of(text_at(json_, {"image", "tag"})) : std::nullopt;
+    if (image_minor_) return version_.empty() ? *image_minor_ : std::max(*image_minor_, kOldestChartWithApiVersion);
     return version_ == kV1alpha1 ? kNewestChartOfV1alpha1 : kNewestChart;
   }
 
@@ -50,10 +50,10 @@ class ChartReader {
   void note_default(const FieldPath& at, const std::string& value) {
     used_defaults_ = true;
     const bool several = value.find(", ") != std::string::npos && !value.starts_with('{');  // names of strategies
-    bench_.note(NoteKind::kAdded, at,
-                value.empty()
-                    ? fmt::format("is a default of {}", chart())
-                    : fmt::format("{} {} of {}", value, several ? "are the defaults" : "is the default", chart()));
+    context_.note(NoteKind::kAdded, at,
+                  value.empty()
+                      ? fmt::format("is a default of {}", chart())
+                      : fmt::format("{} {} of {}", value, several ? "are the defaults" : "is the default", chart()));
   }
 
   void read_schedule() {
@@ -65,11 +65,11 @@ class ChartReader {
     values_.read("suspend", suspend);
     if (kind == "Deployment" && minor_ >= kOldestChartWithKind) return read_interval(interval, suspend);
     if (kind != "CronJob" && kind != "Deployment")
-      return bench_.error(at_.field("kind"),
-                          "must be CronJob or Deployment: the chart renders nothing of another kind");
+      return context_.error(at_.field("kind"),
+                            "must be CronJob or Deployment: the chart renders nothing of another kind");
     if (interval) {
-      bench_.note(NoteKind::kIgnored, at_.field("deschedulingInterval"),
-                  "a CronJob, the default, runs by schedule; only kind: Deployment looks at it");
+      context_.note(NoteKind::kIgnored, at_.field("deschedulingInterval"),
+                    "a CronJob, the default, runs by schedule; only kind: Deployment looks at it");
     }
     if (suspend) common_.spec["suspend"] = true;
     read_cron();
@@ -85,7 +85,7 @@ class ChartReader {
     set_interval(std::chrono::duration_cast<base::seconds>(*interval), at, common_);
     for (const char* of_jobs : {"schedule", "suspend"}) {
       if (values_.find(of_jobs) != nullptr && (suspend || of_jobs != std::string_view("suspend")))
-        bench_.note(NoteKind::kIgnored, at_.field(of_jobs), "only kind: CronJob looks at it");
+        context_.note(NoteKind::kIgnored, at_.field(of_jobs), "only kind: CronJob looks at it");
     }
   }
 
@@ -99,57 +99,57 @@ class ChartReader {
     }
     std::string zone;
     if (minor_ >= kOldestChartWithTimeZone) values_.read("timeZone", zone);
-    read_cron_schedule({cron, zone, at}, common_, bench_);
+    read_cron_schedule({cron, zone, at}, common_, context_);
   }
 
   void read_options() {
     const Json* json = values_.find("cmdOptions");
     if (json == nullptr) return;
     if (!json->is_object())
-      return bench_.error(at_.field("cmdOptions"), fmt::format("must be an object, not {}", kind_of(*json)));
+      return context_.error(at_.field("cmdOptions"), fmt::format("must be an object, not {}", kind_of(*json)));
     for (const auto& [flag, value] : json->items()) read_option(flag, value, at_.field("cmdOptions").key(flag));
   }
 
   void read_option(const std::string& flag, const Json& value, const FieldPath& at) {
     if (flag == "descheduling-interval") {
       const auto interval = value.is_string() ? base::parse_duration(value.get<std::string>()) : std::nullopt;
-      if (!interval) return bench_.error(at, "must be a duration such as \"5m\"");
+      if (!interval) return context_.error(at, "must be a duration such as \"5m\"");
       return set_interval(std::chrono::duration_cast<base::seconds>(*interval), at, common_);
     }
-    if (read_policy_flag(flag, value, at, minor_, defaults_of_flags_, bench_)) return;
+    if (read_policy_flag(flag, value, at, minor_, defaults_of_flags_, context_)) return;
     if (flag == "dry-run") return;  // converted policies start as dry runs
     if (flag == "feature-gates")
-      return bench_.note(NoteKind::kChanged, at,
-                         "evictions in the background need no gate: pods that carry the annotation leave that way");
-    bench_.note(NoteKind::kIgnored, at, "is a flag of the process", "docs/operations.md has the operator's");
+      return context_.note(NoteKind::kChanged, at,
+                           "evictions in the background need no gate: pods that carry the annotation leave that way");
+    context_.note(NoteKind::kIgnored, at, "is a flag of the process", "docs/operations.md has the operator's");
   }
 
   /// Reports all values about upstream's installation in one note.
   void note_installation() {
     FieldErrors unknown;
-    std::swap(unknown, bench_.errors());
+    std::swap(unknown, context_.errors());
     values_.finish();
-    std::swap(unknown, bench_.errors());
+    std::swap(unknown, context_.errors());
     std::string names;
     for (const FieldError& each : unknown) {
       if (each.message.starts_with("unknown field")) names += (names.empty() ? "" : ", ") + each.path;
     }
     if (!names.empty())
-      bench_.note(NoteKind::kIgnored, FieldPath(names), "about how upstream is installed",
-                  "install Evacuator with config/default");
+      context_.note(NoteKind::kIgnored, FieldPath(names), "about how upstream is installed",
+                    "install Evacuator with config/default");
   }
 
   /// Returns true if the chart renders the policy as v1alpha1.
   bool is_v1alpha1() {
     const FieldPath at = at_.field("deschedulerPolicyAPIVersion");
     if (!version_.empty() && version_ != kV1alpha1 && version_ != kV1alpha2)
-      bench_.error(at, "must be descheduler/v1alpha2 or descheduler/v1alpha1");
+      context_.error(at, "must be descheduler/v1alpha2 or descheduler/v1alpha1");
     if (version_ == kV1alpha2 && minor_ < kOldestChartWithApiVersion) {
-      bench_.note(NoteKind::kIgnored, at, fmt::format("{} does not look at it, and writes {}", chart(), kV1alpha1));
+      context_.note(NoteKind::kIgnored, at, fmt::format("{} does not look at it, and writes {}", chart(), kV1alpha1));
       return true;
     }
     if (version_ == kV1alpha1 && minor_ > kNewestChartOfV1alpha1)
-      bench_.note(
+      context_.note(
           NoteKind::kChanged, at,
           fmt::format("the descheduler of {} refuses this version at its start; it is converted as 0.{} read it",
                       chart(), kNewestChartOfV1alpha1));
@@ -164,12 +164,12 @@ class ChartReader {
     merge_as_helm(policy, defaults, at_.field("deschedulerPolicy"),
                   [&](const FieldPath& at, const Json& value) { added_.emplace_back(at, value); });
     for (const auto& [at, value] : added_) {
-      if (!is_switched_off(policy, at)) note_default(at, summary_of_default(value));
+      if (!is_disabled(policy, at)) note_default(at, summary_of_default(value));
     }
   }
 
   /// Returns true if `at` belongs to a strategy that the user has disabled.
-  bool is_switched_off(const Json& policy, const FieldPath& at) const {
+  bool is_disabled(const Json& policy, const FieldPath& at) const {
     const std::string strategies = at_.field("deschedulerPolicy").field("strategies").text() + ".";
     if (!at.text().starts_with(strategies)) return false;
     const std::string name =
@@ -183,42 +183,43 @@ class ChartReader {
     Json policy = Json::object();
     if (const auto found = json_.find("deschedulerPolicy"); found != json_.end()) policy = *found;
     if (policy.is_null())
-      return bench_.error(at,
-                          "is empty: the chart writes no policy then; if a ConfigMap of yours holds it, convert that");
-    if (!policy.is_object()) return bench_.error(at, fmt::format("must be an object, not {}", kind_of(policy)));
+      return context_.error(
+          at, "is empty: the chart writes no policy then; if a ConfigMap of yours holds it, convert that");
+    if (!policy.is_object()) return context_.error(at, fmt::format("must be an object, not {}", kind_of(policy)));
     const bool v1alpha1 = is_v1alpha1();
     const bool dead = !v1alpha1 && policy.contains("strategies") && !policy["strategies"].is_null();
     add_defaults(policy, v1alpha1);
     for (const auto& [name, value] : defaults_of_flags_.items()) {
       if (!policy.contains(name)) policy[name] = value;
     }
-    if (dead) note_dead_strategies(policy);
-    (v1alpha1 ? read_v1alpha1 : read_v1alpha2)(policy, at, common_, bench_);
+    if (dead) drop_ignored_strategies(policy);
+    (v1alpha1 ? read_v1alpha1 : read_v1alpha2)(policy, at, common_, context_);
   }
 
   /// Drops strategies that a newer chart ignores. With an old chart they take effect; with a new one the user only
   /// expects it.
-  void note_dead_strategies(Json& policy) {
+  void drop_ignored_strategies(Json& policy) {
     policy.erase("strategies");
     used_defaults_ = used_defaults_ || version_.empty();
-    bench_.note(NoteKind::kDropped, at_.field("deschedulerPolicy").field("strategies"),
-                fmt::format("{} writes {}, which has profiles: upstream passes strategies over", chart(), kV1alpha2),
-                version_.empty() ? "say --chart-version 0.29 if the chart is that old" : "remove them");
+    context_.note(NoteKind::kDropped, at_.field("deschedulerPolicy").field("strategies"),
+                  fmt::format("{} writes {}, which has profiles: upstream passes strategies over", chart(), kV1alpha2),
+                  version_.empty() ? "say --chart-version 0.29 if the chart is that old" : "remove them");
   }
 
   void note_version() {
     if (!used_defaults_) return;
-    if (given_ && *given_ != minor_)
-      return bench_.note(NoteKind::kChanged, at_,
-                         fmt::format("the defaults of chart 0.{} are not known here, only those of 0.{} to 0.{}: read "
-                                     "with those of {}",
-                                     *given_, kOldestChart, kNewestChart, chart()),
-                         "`helm get values --all RELEASE` and the ConfigMap tell what runs");
-    if (given_) return;
-    const char* why = of_image_                ? "the version of image.tag"
+    if (requested_minor_ && *requested_minor_ != minor_)
+      return context_.note(
+          NoteKind::kChanged, at_,
+          fmt::format("the defaults of chart 0.{} are not known here, only those of 0.{} to 0.{}: read "
+                      "with those of {}",
+                      *requested_minor_, kOldestChart, kNewestChart, chart()),
+          "`helm get values --all RELEASE` and the ConfigMap tell what runs");
+    if (requested_minor_) return;
+    const char* why = image_minor_             ? "the version of image.tag"
                       : minor_ == kNewestChart ? "the newest that is known here"
                                                : "the newest with v1alpha1";
-    bench_.note(
+    context_.note(
         NoteKind::kChanged, at_, fmt::format("read with the defaults of {}, {}", chart(), why),
         "say --chart-version if it is another; `helm get values --all RELEASE` and the ConfigMap tell what runs");
   }
@@ -226,9 +227,9 @@ class ChartReader {
   const Json& json_;
   StrictObject values_;
   FieldPath at_;
-  Workbench& bench_;
-  std::optional<int> given_;
-  std::optional<int> of_image_;  ///< minor version guessed from the image tag
+  ConversionContext& context_;
+  std::optional<int> requested_minor_;
+  std::optional<int> image_minor_;  ///< minor version guessed from the image tag
   int minor_ = kNewestChart;
   std::string version_;  ///< deschedulerPolicyAPIVersion
   bool used_defaults_ = false;
@@ -244,7 +245,7 @@ bool is_chart_values(const Json& json) {
   return std::ranges::any_of(kOnlyThere, [&](const char* name) { return json.contains(name); });
 }
 
-void read_chart_values(const Json& values, const FieldPath& at, std::optional<int> minor, Workbench& bench) {
+void read_chart_values(const Json& values, const FieldPath& at, std::optional<int> minor, ConversionContext& bench) {
   if (bench.options().chart_minor) minor = bench.options().chart_minor;
   ChartReader(values, at, minor, bench).read();
 }

@@ -41,7 +41,8 @@ Json deckhouse_defaults(std::string_view strategy) {
 /// Converts a Descheduler of deckhouse.io to a v1alpha1 policy, which also has settings per strategy.
 class DeckhouseReader {
  public:
-  DeckhouseReader(const Json& spec, const FieldPath& at, Workbench& bench) : spec_(spec), at_(at), bench_(bench) {}
+  DeckhouseReader(const Json& spec, const FieldPath& at, ConversionContext& bench)
+      : spec_(spec), at_(at), context_(bench) {}
 
   void read() {
     const bool is_first = spec_.contains("deschedulerPolicy");  // v1alpha1
@@ -58,10 +59,10 @@ class DeckhouseReader {
     strategies_at_ = at.field("strategies");
     for (const auto& [name, entry] : member_of(body, "strategies").items())
       policy["strategies"][canonical_plugin(name)] = strategy_of(name, entry, strategies_at_.key(name));
-    bench_.note(NoteKind::kChanged, at_, "Deckhouse's module adds settings that this file does not contain",
-                "compare with the ConfigMap in d8-descheduler, or convert that");
-    read_v1alpha1(policy, at, common(at), bench_);
-    bench_.move_paths(moved_);
+    context_.note(NoteKind::kChanged, at_, "Deckhouse's module adds settings that this file does not contain",
+                  "compare with the ConfigMap in d8-descheduler, or convert that");
+    read_v1alpha1(policy, at, common(at), context_);
+    context_.move_paths(moved_);
   }
 
  private:
@@ -69,7 +70,7 @@ class DeckhouseReader {
   Json global_parameters(const Json& body, const FieldPath& at) {
     const FieldPath inside = at.field("globalParameters");
     Json policy = member_of(body, "globalParameters");
-    if (policy.erase("strategies") > 0) bench_.note(NoteKind::kDropped, inside.field("strategies"), kUnknown);
+    if (policy.erase("strategies") > 0) context_.note(NoteKind::kDropped, inside.field("strategies"), kUnknown);
     for (const auto& [name, value] : policy.items()) moved_.push_back({at.key(name).text(), inside.key(name).text()});
     return policy;
   }
@@ -107,8 +108,8 @@ class DeckhouseReader {
         for (const auto& [each, unused] : value.items())
           moved_.push_back({legacy.key(each).text(), at.field(member).key(each).text()});
       } else if (member == "nodeFilter") {
-        bench_.note(NoteKind::kDropped, at.field(member), "chooses nodes for one strategy only",
-                    "set spec.nodeSelector of the policy");
+        context_.note(NoteKind::kDropped, at.field(member), "chooses nodes for one strategy only",
+                      "set spec.nodeSelector of the policy");
       } else if (value.is_object() && args.contains(member)) {
         for (const auto& [resource, percent] : value.items()) {
           if (!percent.is_null()) args[member][resource] = percent;
@@ -159,14 +160,14 @@ class DeckhouseReader {
 
   void note_left_out(const Json& json, const FieldPath& at, std::initializer_list<std::string_view> known) {
     for (const auto& [name, value] : json.items()) {
-      if (std::ranges::find(known, name) == known.end()) bench_.note(NoteKind::kDropped, at.key(name), kUnknown);
+      if (std::ranges::find(known, name) == known.end()) context_.note(NoteKind::kDropped, at.key(name), kUnknown);
     }
   }
 
   const Json& spec_;
   static constexpr const char* kUnknown = "is not a field of Deckhouse's Descheduler";
   const FieldPath at_;
-  Workbench& bench_;
+  ConversionContext& context_;
   Json evictability_ = Json::object();
   FieldPath strategies_at_;
   std::vector<Origin> moved_;  ///< maps paths in the v1alpha1 policy to paths in the Descheduler
@@ -177,17 +178,17 @@ class DeckhouseReader {
 constexpr const char* kKoordinatorSource = "koordinator";
 
 /// Calls `inside` with the member `name` if present. Members that `inside` does not read are noted.
-void with_leniently(StrictObject& object, const char* name, Workbench& bench,
+void with_leniently(StrictObject& object, const char* name, ConversionContext& bench,
                     const std::function<void(StrictObject&)>& inside) {
   const Json* json = object.find(name);
   if (json == nullptr) return;
   StrictObject member(*json, object.path().field(name), bench.errors());
   inside(member);
-  finish_leniently(member, bench);
+  finish_with_notes(member, bench);
 }
 
 /// Reads dryRun. If true, the policy stays a dry run, whatever mode was requested.
-void read_dry_run(StrictObject& object, Draft& draft, Workbench& bench) {
+void read_dry_run(StrictObject& object, Draft& draft, ConversionContext& bench) {
   bool dry = false;
   object.read("dryRun", dry);
   if (!dry) return;
@@ -201,8 +202,8 @@ void read_dry_run(StrictObject& object, Draft& draft, Workbench& bench) {
 /// Converts LowNodeLoad's arguments to a LowNodeUtilization strategy with measured usage.
 class LowNodeLoadReader {
  public:
-  LowNodeLoadReader(const Json& args, const FieldPath& at, Workbench& bench)
-      : args_(args, at, bench.errors()), bench_(bench) {}
+  LowNodeLoadReader(const Json& args, const FieldPath& at, ConversionContext& bench)
+      : args_(args, at, bench.errors()), context_(bench) {}
 
   using Members = std::vector<std::pair<std::string, FieldPath>>;
 
@@ -232,11 +233,11 @@ class LowNodeLoadReader {
     bool paused = false;
     args_.read("paused", paused);
     if (paused) draft.spec["suspend"] = true;
-    read_dry_run(args_, draft, bench_);
+    read_dry_run(args_, draft, context_);
     for (const char* other : {"prodLowThresholds", "prodHighThresholds", "resourceWeights", "detectorCacheTimeout",
                               "nodeMetricExpirationSeconds"})
       drop(args_, other);
-    finish_leniently(args_, bench_);
+    finish_with_notes(args_, context_);
     return source;
   }
 
@@ -244,7 +245,7 @@ class LowNodeLoadReader {
   void drop(StrictObject& object, const char* name) {
     const Json* value = object.find(name);
     if (value != nullptr && !value->empty() && *value != false)
-      bench_.note(NoteKind::kDropped, object.path().field(name), "has no equal in LowNodeUtilization");
+      context_.note(NoteKind::kDropped, object.path().field(name), "has no equal in LowNodeUtilization");
   }
 
   /// Reads both thresholds. Our lists must name the same resources, so missing resources are filled in: a resource
@@ -266,7 +267,7 @@ class LowNodeLoadReader {
 
   void read_pools(Json& to, Members& members) {
     args_.for_each("nodePools", [&](const Json& item, const FieldPath& path) {
-      StrictObject pool(item, path, bench_.errors());
+      StrictObject pool(item, path, context_.errors());
       Json ours = Json::object();
       for (const char* same : {"name", "nodeSelector"}) {
         if (const Json* value = pool.find(same)) ours[same] = *value;
@@ -276,13 +277,13 @@ class LowNodeLoadReader {
       read_thresholds(pool, ours, fmt::format("nodePools[{}].", number), members);
       for (const char* other : {"prodLowThresholds", "prodHighThresholds", "resourceWeights", "anomalyCondition"})
         drop(pool, other);
-      finish_leniently(pool, bench_);
+      finish_with_notes(pool, context_);
       to["nodePools"].push_back(std::move(ours));
     });
   }
 
   void read_namespaces(Draft& draft, Json& to) {
-    with_leniently(args_, "evictableNamespaces", bench_, [&](StrictObject& namespaces) {
+    with_leniently(args_, "evictableNamespaces", context_, [&](StrictObject& namespaces) {
       if (const Json* include = namespaces.find("include"); include != nullptr && !include->empty())
         draft.spec["evictability"]["namespaces"]["include"] = *include;
       if (const Json* exclude = namespaces.find("exclude"); exclude != nullptr && !exclude->empty())
@@ -295,11 +296,11 @@ class LowNodeLoadReader {
     constexpr std::uint32_t kDefaultRounds = 5;
     constexpr std::uint32_t kMaxSamples = 20;
     std::uint32_t rounds = 0;
-    with_leniently(args_, "anomalyCondition", bench_, [&](StrictObject& condition) {
+    with_leniently(args_, "anomalyCondition", context_, [&](StrictObject& condition) {
       condition.read("consecutiveAbnormalities", rounds);
       if (rounds > kMaxSamples)
-        bench_.note(NoteKind::kChanged, condition.path().field("consecutiveAbnormalities"),
-                    fmt::format("{} samples are not kept: {} must agree", rounds, kMaxSamples));
+        context_.note(NoteKind::kChanged, condition.path().field("consecutiveAbnormalities"),
+                      fmt::format("{} samples are not kept: {} must agree", rounds, kMaxSamples));
       for (const char* other : {"timeout", "consecutiveNormalities"}) condition.find(other);
     });
     const std::uint32_t samples = std::min(rounds == 0 ? kDefaultRounds : rounds, kMaxSamples);
@@ -318,14 +319,14 @@ class LowNodeLoadReader {
     std::vector<PodsOfPolicy> pods;
     std::vector<Json> selectors;
     args_.for_each("podSelectors", [&](const Json& item, const FieldPath& path) {
-      StrictObject object(item, path, bench_.errors());
+      StrictObject object(item, path, context_.errors());
       PodsOfPolicy& each = pods.emplace_back(PodsOfPolicy{{}, {}, path.field("selector")});
       object.read("name", each.name);
       const Json* selector = object.find("selector");
-      finish_leniently(object, bench_);
+      finish_with_notes(object, context_);
       if (selector != nullptr) return selectors.push_back(*selector);
       pods.pop_back();
-      bench_.note(NoteKind::kIgnored, path, "has no selector, which selects nothing there");
+      context_.note(NoteKind::kIgnored, path, "has no selector, which selects nothing there");
     });
     for (EitherSelector& either : either_selectors(std::move(selectors))) {
       if (either.is_joined)
@@ -340,25 +341,25 @@ class LowNodeLoadReader {
     constexpr std::size_t kMaxPolicies = 16;
     const FieldPath at = args_.path().field("podSelectors");
     if (pods_.size() > kMaxPolicies)
-      return bench_.error(at, fmt::format("would be {} policies, more than {}; give the pods one label that "
-                                          "podSelectors selects",
-                                          std::exchange(pods_, {}).size(), kMaxPolicies));
+      return context_.error(at, fmt::format("would be {} policies, more than {}; give the pods one label that "
+                                            "podSelectors selects",
+                                            std::exchange(pods_, {}).size(), kMaxPolicies));
     if (pods_.size() > 1)
-      bench_.note(NoteKind::kChanged, at,
-                  fmt::format("becomes {} policies, one for each selector: each evens out the same nodes by itself",
-                              pods_.size()),
-                  "give the pods one label, and select it in spec.evictability.labelSelector of one policy");
+      context_.note(NoteKind::kChanged, at,
+                    fmt::format("becomes {} policies, one for each selector: each evens out the same nodes by itself",
+                                pods_.size()),
+                    "give the pods one label, and select it in spec.evictability.labelSelector of one policy");
   }
 
   Json source_of_usage() {
-    bench_.note(NoteKind::kChanged, args_.path(),
-                "goes by NodeMetrics of Koordinator, as LowNodeUtilization with usage does",
-                "give the operator the right to read them: config/optional/usage-koordinator.yaml");
+    context_.note(NoteKind::kChanged, args_.path(),
+                  "goes by NodeMetrics of Koordinator, as LowNodeUtilization with usage does",
+                  "give the operator the right to read them: config/optional/usage-koordinator.yaml");
     return {{"name", kKoordinatorSource}, {"type", "Koordinator"}, {"interval", "60s"}, {"maxAge", "3m"}};
   }
 
   StrictObject args_;
-  Workbench& bench_;
+  ConversionContext& context_;
   std::vector<PodsOfPolicy> pods_;
 };
 
@@ -393,18 +394,18 @@ constexpr std::array kJobArgs = {"defaultJobMode",          "defaultJobTTL",   "
 /// decides how they leave.
 class MigrationReader {
  public:
-  MigrationReader(const Json& args, const FieldPath& at, Workbench& bench)
-      : args_(args, at, bench.errors()), bench_(bench) {}
+  MigrationReader(const Json& args, const FieldPath& at, ConversionContext& bench)
+      : args_(args, at, bench.errors()), context_(bench) {}
 
   Draft read() {
     for (const char* of_type : {"apiVersion", "kind"}) args_.find(of_type);
-    read_dry_run(args_, draft_, bench_);
+    read_dry_run(args_, draft_, context_);
     read_evictor();
     read_namespaces();
     for (const MigrationLimit& limit : kMigrationLimits) read_limit(limit);
     read_rate();
     note_others();
-    finish_leniently(args_, bench_);
+    finish_with_notes(args_, context_);
     return std::move(draft_);
   }
 
@@ -416,11 +417,11 @@ class MigrationReader {
                              "labelSelector", "nodeFit", "nodeSelector", "priorityThreshold"}) {
       if (const Json* value = args_.find(same)) evictor[same] = *value;
     }
-    read_evictor_args(evictor, args_.path(), draft_, bench_);
+    read_evictor_args(evictor, args_.path(), draft_, context_);
   }
 
   void read_namespaces() {
-    with_leniently(args_, "namespaces", bench_, [&](StrictObject& namespaces) {
+    with_leniently(args_, "namespaces", context_, [&](StrictObject& namespaces) {
       for (const char* list : {"include", "exclude"}) {
         const Json* names = namespaces.find(list);
         if (names != nullptr && !names->empty()) draft_.spec["evictability"]["namespaces"][list] = *names;
@@ -432,7 +433,7 @@ class MigrationReader {
     const Json* most = args_.find(limit.theirs);
     if (most == nullptr) return;
     const FieldPath at = args_.path().field(limit.theirs);
-    if (*most == 0) return bench_.note(NoteKind::kIgnored, at, "0 is no limit there");
+    if (*most == 0) return context_.note(NoteKind::kIgnored, at, "0 is no limit there");
     draft_.spec["limits"]["inFlight"][limit.ours] = *most;
     draft_.origins.push_back({fmt::format("spec.limits.inFlight.{}", limit.ours), at.text()});
   }
@@ -447,7 +448,7 @@ class MigrationReader {
                                            : 0;
     const Json* burst = args_.find("evictBurst");
     if (rate < 1 || rate > static_cast<double>(bounds::kMaxRate) || rate != std::floor(rate))
-      return bench_.note(NoteKind::kDropped, at, "only whole numbers have an equal", "set spec.limits.rate");
+      return context_.note(NoteKind::kDropped, at, "only whole numbers have an equal", "set spec.limits.rate");
     draft_.spec["limits"]["rate"]["perSecond"] = static_cast<std::int64_t>(rate);
     draft_.origins.push_back({"spec.limits.rate.perSecond", at.text()});
     if (burst == nullptr) return;
@@ -459,19 +460,19 @@ class MigrationReader {
     for (const MigrationArg& lost : kLostMigrationArgs) {
       const Json* value = args_.find(lost.name);
       if (value != nullptr && *value != false)
-        bench_.note(NoteKind::kDropped, args_.path().field(lost.name), "has no equal", lost.advice);
+        context_.note(NoteKind::kDropped, args_.path().field(lost.name), "has no equal", lost.advice);
     }
     for (const char* name : kJobArgs) {
       if (args_.find(name) != nullptr)
-        bench_.note(NoteKind::kChanged, args_.path().field(name),
-                    "is about PodMigrationJobs; here pods leave by "
-                    "Evacuations",
-                    "spec.evacuation says how");
+        context_.note(NoteKind::kChanged, args_.path().field(name),
+                      "is about PodMigrationJobs; here pods leave by "
+                      "Evacuations",
+                      "spec.evacuation says how");
     }
   }
 
   StrictObject args_;
-  Workbench& bench_;
+  ConversionContext& context_;
   Draft draft_;
 };
 
@@ -486,13 +487,13 @@ bool admits(const Json& namespaces, const Json& name) {
 /// Converts a Koordinator profile to one policy per strategy, because LowNodeLoad has its own scope.
 class KoordinatorProfileReader {
  public:
-  KoordinatorProfileReader(const Json& json, const FieldPath& at, Workbench& bench)
-      : profile_(json, at, bench.errors()), bench_(bench) {}
+  KoordinatorProfileReader(const Json& json, const FieldPath& at, ConversionContext& bench)
+      : profile_(json, at, bench.errors()), context_(bench) {}
 
   std::vector<Draft> read() {
     profile_.read("name", name_);
     read_configs();
-    with_leniently(profile_, "plugins", bench_, [&](StrictObject& plugins) {
+    with_leniently(profile_, "plugins", context_, [&](StrictObject& plugins) {
       for (const char* point : {"deschedule", "balance", "evict", "filter"}) read_point(plugins, point);
     });
     read_evictor();
@@ -500,7 +501,7 @@ class KoordinatorProfileReader {
     for (const Enabled& strategy : strategies_) add_strategy(strategy);
     note_shared_limits();
     note_unused();
-    finish_leniently(profile_, bench_);
+    finish_with_notes(profile_, context_);
     return std::move(drafts_);
   }
 
@@ -518,15 +519,15 @@ class KoordinatorProfileReader {
 
   void read_configs() {
     profile_.for_each("pluginConfig", [&](const Json& item, const FieldPath& path) {
-      StrictObject object(item, path, bench_.errors());
+      StrictObject object(item, path, context_.errors());
       Config config{"", Json::object(), path.field("args")};
       object.read("name", config.name);
       if (const Json* args = object.find("args")) config.args = *args;
-      finish_leniently(object, bench_);
+      finish_with_notes(object, context_);
       if (!config.args.is_object())
         return object.complain("args", fmt::format("must be an object, not {}", kind_of(config.args)));
       if (config_of(config.name) != nullptr)
-        return bench_.note(NoteKind::kIgnored, path, fmt::format("{} is configured above already", config.name));
+        return context_.note(NoteKind::kIgnored, path, fmt::format("{} is configured above already", config.name));
       configs_.push_back(std::move(config));
     });
   }
@@ -534,7 +535,7 @@ class KoordinatorProfileReader {
   void read_point(StrictObject& plugins, const char* point) {
     const bool evicts = std::string_view(point) == "evict";
     const bool is_evictor = evicts || std::string_view(point) == "filter";
-    with_leniently(plugins, point, bench_, [&](StrictObject& set) {
+    with_leniently(plugins, point, context_, [&](StrictObject& set) {
       set.for_each("enabled", [&](const Json& item, const FieldPath& path) {
         const std::string plugin = item.is_string() ? item.get<std::string>() : text_at(item, {"name"});
         if (is_evictor || plugin == kMigration) return read_evictor_of(plugin, path);
@@ -553,7 +554,7 @@ class KoordinatorProfileReader {
     } else if (plugin == kDefaultEvictor) {
       default_on_ = true;
     } else {
-      bench_.note(NoteKind::kDropped, at, fmt::format("the plugin {} has no equal", plugin));
+      context_.note(NoteKind::kDropped, at, fmt::format("the plugin {} has no equal", plugin));
     }
   }
 
@@ -563,7 +564,7 @@ class KoordinatorProfileReader {
     Config* config = migrates || default_on_ ? config_of(migrates ? kMigration : kDefaultEvictor) : nullptr;
     if (config == nullptr) return;
     config->used = true;
-    evictor_ = MigrationReader(config->args, config->at, bench_).read();
+    evictor_ = MigrationReader(config->args, config->at, context_).read();
     evictor_.source = config->at.text();
   }
 
@@ -578,13 +579,13 @@ class KoordinatorProfileReader {
     draft.name = name_;
     draft.source = profile_.path().text();
     if (is_load) return add_load(std::move(draft), args, at);
-    bench_.add_strategy(draft, {strategy.plugin, args, at, {}});
+    context_.add_strategy(draft, {strategy.plugin, args, at, {}});
     add_draft(std::move(draft));
   }
 
   void add_load(Draft draft, const Json& args, const FieldPath& at) {
-    LowNodeLoadReader reader(args, at, bench_);
-    bench_.add_strategy(draft, reader.read(draft));
+    LowNodeLoadReader reader(args, at, context_);
+    context_.add_strategy(draft, reader.read(draft));
     if (reader.pods().empty()) return add_draft(std::move(draft));
     for (const auto& pods : reader.pods()) {
       Draft part = draft;
@@ -626,8 +627,8 @@ class KoordinatorProfileReader {
       if (admits(theirs, name)) names.push_back(name);
     }
     if (names.empty())
-      bench_.error(FieldPath(evictor_.source).field("namespaces"),
-                   "admits none of the namespaces that LowNodeLoad's evictableNamespaces.include has");
+      context_.error(FieldPath(evictor_.source).field("namespaces"),
+                     "admits none of the namespaces that LowNodeLoad's evictableNamespaces.include has");
     return names;
   }
 
@@ -636,16 +637,16 @@ class KoordinatorProfileReader {
     if (policies < 2) return;
     for (const Origin& origin : evictor_.origins) {
       if (origin.ours.starts_with("spec.limits."))
-        bench_.note(NoteKind::kChanged, FieldPath(origin.theirs),
-                    fmt::format("holds for each of the {} policies by itself", policies),
-                    "bound all of them with limits of the operator's configuration");
+        context_.note(NoteKind::kChanged, FieldPath(origin.theirs),
+                      fmt::format("holds for each of the {} policies by itself", policies),
+                      "bound all of them with limits of the operator's configuration");
     }
   }
 
   void note_unused() {
     for (const Config& config : configs_) {
       if (!config.used)
-        bench_.note(NoteKind::kIgnored, config.at, fmt::format("{} is configured, but not enabled", config.name));
+        context_.note(NoteKind::kIgnored, config.at, fmt::format("{} is configured, but not enabled", config.name));
     }
   }
 
@@ -656,7 +657,7 @@ class KoordinatorProfileReader {
 
   static constexpr std::string_view kMigration = "MigrationController";
   StrictObject profile_;
-  Workbench& bench_;
+  ConversionContext& context_;
   std::string name_;
   const Json* nodes_ = nullptr;
   std::vector<Config> configs_;
@@ -681,11 +682,11 @@ bool is_deckhouse_spec(const Json& json) {
   return policy.contains("globalParameters") || has_lower;
 }
 
-void read_deckhouse(const Json& spec, const FieldPath& at, Workbench& bench) {
+void read_deckhouse(const Json& spec, const FieldPath& at, ConversionContext& bench) {
   DeckhouseReader(spec, at, bench).read();
 }
 
-void read_koordinator(const Json& object, const FieldPath& at, Workbench& bench) {
+void read_koordinator(const Json& object, const FieldPath& at, ConversionContext& bench) {
   StrictObject config(object, at, bench.errors());
   Draft common;
   for (const char* of_process :
@@ -706,7 +707,7 @@ void read_koordinator(const Json& object, const FieldPath& at, Workbench& bench)
   config.for_each("profiles", [&](const Json& profile, const FieldPath& path) {
     for (Draft& draft : KoordinatorProfileReader(profile, path, bench).read()) drafts.push_back(std::move(draft));
   });
-  finish_leniently(config, bench);
+  finish_with_notes(config, bench);
   bench.add_drafts(std::move(drafts), common);
 }
 

@@ -13,7 +13,7 @@
 
 namespace api::upstream {
 
-void put_selector_text(const Json* text, const FieldPath& at, Json& to, const char* name, Workbench& bench) {
+void put_selector_text(const Json* text, const FieldPath& at, Json& to, const char* name, ConversionContext& bench) {
   if (text == nullptr) return;
   if (!text->is_string()) return bench.error(at, fmt::format("must be a string, not {}", kind_of(*text)));
   const auto selector = parse_selector_text(text->get_ref<const std::string&>());
@@ -203,7 +203,7 @@ bool is_no_threshold(const Json& threshold) {
 
 /// Reads minPodAge. Even an age of 0 requires a started pod: status.startTime must be set and must not be in the
 /// future.
-void read_min_pod_age(StrictObject& args, Json& evictability, Workbench& bench) {
+void read_min_pod_age(StrictObject& args, Json& evictability, ConversionContext& bench) {
   std::optional<base::Duration> age;
   args.read_duration("minPodAge", age);
   if (!age) return;
@@ -218,7 +218,7 @@ void read_min_pod_age(StrictObject& args, Json& evictability, Workbench& bench) 
 
 }  // namespace
 
-void read_evictor_args(const Json& json, const FieldPath& at, Draft& draft, Workbench& bench) {
+void read_evictor_args(const Json& json, const FieldPath& at, Draft& draft, ConversionContext& bench) {
   StrictObject args(json, at, bench.errors());
   Json evictability = Json::object();
   for (const char* same : {"labelSelector", "namespaceLabelSelector", "nodeFit", "minReplicas", "noEvictionPolicy",

@@ -30,7 +30,7 @@ std::string renderer_of(const Json& json) {
 
 namespace {
 
-constexpr int kDeepest = 32;
+constexpr int kMaxDepth = 32;
 
 bool is_policy(const Json& json) {
   if (json.is_string()) {
@@ -51,7 +51,7 @@ bool is_bare_policy_holder(const Json& json) {
 
 std::optional<FieldPath> search(const Json& json, const FieldPath& at, bool in_object, int depth) {
   if (is_policy(json)) return in_object && is_bare_policy_holder(json) ? at.field("deschedulerPolicy") : at;
-  if (depth >= kDeepest || !json.is_structured()) return std::nullopt;
+  if (depth >= kMaxDepth || !json.is_structured()) return std::nullopt;
   std::size_t index = 0;
   for (const auto& [key, value] : json.items()) {
     const FieldPath below = json.is_array() ? at.index(index++) : at.key(key);

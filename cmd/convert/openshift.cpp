@@ -38,8 +38,8 @@ struct Customizations {
 
 class KubeDeschedulerReader {
  public:
-  KubeDeschedulerReader(const Json& object, const FieldPath& at, Workbench& bench)
-      : spec_(*spec_of(object), at.field("spec"), bench.errors()), bench_(bench) {
+  KubeDeschedulerReader(const Json& object, const FieldPath& at, ConversionContext& bench)
+      : spec_(*spec_of(object), at.field("spec"), bench.errors()), context_(bench) {
     const std::string ns = text_at(object, {"metadata", "namespace"});
     const std::string name = text_at(object, {"metadata", "name"});
     config_map_ = fmt::format("kubectl -n {} get configmap {} -o yaml | evacuator convert -",
@@ -59,13 +59,13 @@ class KubeDeschedulerReader {
     std::vector<std::string> profiles;
     spec_.read("profiles", profiles);
     if (profiles.empty() && spec_.find("strategies") != nullptr)
-      return bench_.error(
+      return context_.error(
           spec_.path().field("strategies"),
           "belongs to v1beta1 of OpenShift 4.6 and older, which is not read; convert what the operator has "
           "made: " +
               config_map_);
-    finish_leniently(spec_, bench_);
-    if (profiles.empty()) return bench_.error(spec_.path().field("profiles"), "must name at least one profile");
+    finish_with_notes(spec_, context_);
+    if (profiles.empty()) return context_.error(spec_.path().field("profiles"), "must name at least one profile");
     write(profiles);
   }
 
@@ -81,7 +81,7 @@ class KubeDeschedulerReader {
     spec_.read("deschedulingIntervalSeconds", interval);
     const FieldPath at = spec_.path().field("deschedulingIntervalSeconds");
     if (interval <= base::seconds(0))
-      return bench_.note(NoteKind::kIgnored, at, "is not set: the operator runs no descheduler then");
+      return context_.note(NoteKind::kIgnored, at, "is not set: the operator runs no descheduler then");
     common_.spec["schedule"]["interval"] = base::format_duration(interval);
     common_.origins.push_back({"spec.schedule.interval", at.text()});
   }
@@ -105,7 +105,7 @@ class KubeDeschedulerReader {
     for (const char* other : {"devDeviationThresholds", "devEnableSoftTainter", "devMigrationCooldown",
                               "devMaxMigrationCooldown", "devMigrationHistoryWindow", "devEnableEvictionsInBackground"})
       object.find(other);
-    finish_leniently(object, bench_);
+    finish_with_notes(object, context_);
   }
 
   void write(const std::vector<std::string>& profiles) {
@@ -121,11 +121,11 @@ class KubeDeschedulerReader {
     put_limit(total_, "total", "total");
     put_limit(per_node_, "perNode", "node");
     if (excludes_protected_)
-      bench_.note(
+      context_.note(
           NoteKind::kDropped, spec_.path(),
           "the operator excludes the namespaces openshift-* of the cluster, too, which this object does not name",
           "for all of them convert what the operator has made: " + config_map_);
-    read_v1alpha2(policy, spec_.path(), common_, bench_);
+    read_v1alpha2(policy, spec_.path(), common_, context_);
   }
 
   void put_limit(std::optional<std::uint32_t> limit, const char* ours, const char* theirs) {
@@ -143,15 +143,15 @@ class KubeDeschedulerReader {
     if (name == "LifecycleAndUtilization") return lifecycle(name, true, at);
     if (name == "LongLifecycle" || name == "DevPreviewLongLifecycle") return lifecycle("LongLifecycle", false, at);
     if (name == "CompactAndScale") return compact_and_scale(name);
-    if (name.ends_with("KubeVirtRelieveAndMigrate")) return ask_for_config_map(at);
-    bench_.error(at, fmt::format("\"{}\" is no profile of KubeDescheduler", name.substr(0, 80)));
+    if (name.ends_with("KubeVirtRelieveAndMigrate")) return report_prometheus_profile(at);
+    context_.error(at, fmt::format("\"{}\" is no profile of KubeDescheduler", name.substr(0, 80)));
     return nullptr;
   }
 
   /// Reports a profile that queries Prometheus, whose address only OpenShift's operator knows.
-  Json ask_for_config_map(const FieldPath& at) {
-    bench_.error(at, "goes by Prometheus, whose URL this object does not tell; convert what the operator has made: " +
-                         config_map_);
+  Json report_prometheus_profile(const FieldPath& at) {
+    context_.error(at, "goes by Prometheus, whose URL this object does not tell; convert what the operator has made: " +
+                           config_map_);
     return nullptr;
   }
 
@@ -190,8 +190,9 @@ class KubeDeschedulerReader {
   /// OpenShift's operator excludes the protected namespaces instead.
   Json with_evictable_namespaces(const char* name, Json args) {
     if (!custom_.included.empty())
-      bench_.note(NoteKind::kIgnored, spec_.path().field("profileCustomizations").field("namespaces").field("included"),
-                  fmt::format("{} does not look at it", name));
+      context_.note(NoteKind::kIgnored,
+                    spec_.path().field("profileCustomizations").field("namespaces").field("included"),
+                    fmt::format("{} does not look at it", name));
     if (custom_.included.empty() || name == std::string_view("LowNodeUtilization"))
       args["evictableNamespaces"]["exclude"] = excluded();
     return {{"name", name}, {"args", std::move(args)}};
@@ -221,16 +222,16 @@ class KubeDeschedulerReader {
     const std::string wanted = name.empty() ? std::string(levels[1].name) : name;
     const auto found = std::ranges::find(levels, wanted, &Level::name);
     if (found != levels.end()) return *found;
-    bench_.error(spec_.path().field("profileCustomizations").field(field),
-                 fmt::format("\"{}\" is not one of {}, {} or {}", name.substr(0, 80), levels[0].name, levels[1].name,
-                             levels[2].name));
+    context_.error(spec_.path().field("profileCustomizations").field(field),
+                   fmt::format("\"{}\" is not one of {}, {} or {}", name.substr(0, 80), levels[0].name, levels[1].name,
+                               levels[2].name));
     return std::nullopt;
   }
 
   static Json of_each_resource(int percent) { return {{"cpu", percent}, {"memory", percent}, {"pods", percent}}; }
 
   Json lifecycle(const std::string& name, bool with_age, const FieldPath& at) {
-    if (!custom_.actual_utilization.empty()) return ask_for_config_map(at);
+    if (!custom_.actual_utilization.empty()) return report_prometheus_profile(at);
     const auto level = level_of(kUtilizationLevels, custom_.utilization_level, "devLowNodeUtilizationThresholds");
     if (!level) return nullptr;
     Json balance = {{"thresholds", of_each_resource(level->low)}, {"targetThresholds", of_each_resource(level->high)}};
@@ -258,7 +259,7 @@ class KubeDeschedulerReader {
   }
 
   StrictObject spec_;
-  Workbench& bench_;
+  ConversionContext& context_;
   std::string config_map_;  ///< command that prints the policy rendered by OpenShift's operator
   Customizations custom_;
   std::optional<std::uint32_t> total_, per_node_;
@@ -270,7 +271,7 @@ class KubeDeschedulerReader {
 
 }  // namespace
 
-void read_kube_descheduler(const Json& object, const FieldPath& at, Workbench& bench) {
+void read_kube_descheduler(const Json& object, const FieldPath& at, ConversionContext& bench) {
   KubeDeschedulerReader(object, at, bench).read();
 }
 

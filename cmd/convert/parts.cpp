@@ -14,8 +14,8 @@ namespace api::upstream {
 namespace {
 
 constexpr std::string_view kArgsOfOne = "spec.strategies[0].args";
-constexpr const char* kPassedOver = "upstream passes it over in silence";
-constexpr const char* kMend = "mend or remove it";
+constexpr const char* kIgnoredByUpstream = "upstream passes it over in silence";
+constexpr const char* kFixAdvice = "mend or remove it";
 constexpr std::size_t kMaxRounds = 64;  // maximum number of rounds to fix the args of one strategy
 
 struct UpstreamPlugin {
@@ -103,7 +103,7 @@ FieldError at_origin(FieldError error, const std::vector<Origin>& origins) {
   return error;
 }
 
-void Workbench::note(NoteKind kind, const FieldPath& at, std::string why, std::string advice) {
+void ConversionContext::note(NoteKind kind, const FieldPath& at, std::string why, std::string advice) {
   ConversionNote note{kind, at.text(), std::move(why), std::move(advice)};
   if (std::ranges::find(notes_, note) == notes_.end()) notes_.push_back(std::move(note));
 }
@@ -132,14 +132,14 @@ constexpr std::array kArgsOfOurs = {
 
 }  // namespace
 
-bool Workbench::refuse_args_of_ours(StrategySource& source) {
+bool ConversionContext::reject_own_args(StrategySource& source) {
   if (source.ours) return false;
   const std::size_t before = errors_.size();
   for (const ArgOfOurs& each : kArgsOfOurs) {
     if (each.strategy != source.name || !source.args.contains(each.name)) continue;
     if (source.lenient) {
       source.args.erase(each.name);
-      note(NoteKind::kDropped, path_of_member(source, each.name), kPassedOver, kMend);
+      note(NoteKind::kDropped, path_of_member(source, each.name), kIgnoredByUpstream, kFixAdvice);
       continue;
     }
     error(path_of_member(source, each.name),
@@ -150,17 +150,17 @@ bool Workbench::refuse_args_of_ours(StrategySource& source) {
 
 /// For input that upstream's decoder read leniently: removes an unknown field with a note. Returns true if the
 /// complaint was about one.
-bool Workbench::settle_unknown(StrategySource& source, const FieldError& complaint) {
+bool ConversionContext::drop_unknown_field(StrategySource& source, const FieldError& complaint) {
   if (!source.lenient || !complaint.message.starts_with("unknown field") || !complaint.path.starts_with(kArgsOfOne))
     return false;
   if (!erase_at(source.args, std::string_view(complaint.path).substr(kArgsOfOne.size()))) return false;
   const FieldError theirs = at_origin(complaint, origins_of_args(source, kArgsOfOne));
-  note(NoteKind::kDropped, FieldPath(theirs.path), complaint.message + "; " + kPassedOver, kMend);
+  note(NoteKind::kDropped, FieldPath(theirs.path), complaint.message + "; " + kIgnoredByUpstream, kFixAdvice);
   return true;
 }
 
 /// Returns true if the complaint was resolved by changing the args or by dropping the strategy with a note.
-bool Workbench::settle_complaint(StrategySource& source, const FieldError& complaint) {
+bool ConversionContext::resolve_complaint(StrategySource& source, const FieldError& complaint) {
   const std::string member(member_of_args(complaint.path));
   if (complaint.message.find("set terminalPods:") != std::string::npos && !source.args.contains("terminalPods")) {
     source.args["terminalPods"] = {{"evict", true}};
@@ -180,13 +180,13 @@ bool Workbench::settle_complaint(StrategySource& source, const FieldError& compl
 }
 
 /// Returns true if the catalogue accepts the strategy. Otherwise errors and notes were added.
-bool Workbench::settle_args(StrategySource& source) {
+bool ConversionContext::resolve_complaints(StrategySource& source) {
   for (std::size_t round = 0;; ++round) {
     const FieldErrors complaints = catalogue_.check({{source.name, to_json_text(source.args)}});
     if (complaints.empty()) return true;
     bool settled = false;
     for (const FieldError& complaint : complaints) {
-      if (round < kMaxRounds && (settle_complaint(source, complaint) || settle_unknown(source, complaint))) {
+      if (round < kMaxRounds && (resolve_complaint(source, complaint) || drop_unknown_field(source, complaint))) {
         settled = true;
         break;
       }
@@ -245,7 +245,7 @@ std::optional<EndedCriterion> ended_criterion(const Json& args) {
 
 /// Sets terminalPods.evict if the args select terminated pods: upstream evicts such pods without it, Evacuator requires
 /// it.
-void Workbench::settle_ended_pods(StrategySource& source) {
+void ConversionContext::allow_terminated_pods(StrategySource& source) {
   if (source.name != "PodLifeTime" || source.args.contains("terminalPods")) return;
   const auto ended = ended_criterion(source.args);
   if (!ended) return;
@@ -255,15 +255,15 @@ void Workbench::settle_ended_pods(StrategySource& source) {
        "take it out if pods that have ended are to stay");
 }
 
-void Workbench::add_strategy(Draft& draft, StrategySource source) {
+void ConversionContext::add_strategy(Draft& draft, StrategySource source) {
   if (std::ranges::find(catalogue_.names, source.name) == catalogue_.names.end()) {
     return note(NoteKind::kDropped, source.at, fmt::format("the strategy {} is not supported yet", source.name),
                 "keep upstream's descheduler for it, with a policy of this one only");
   }
   // A config file may set the type of the args; upstream ignores it.
   for (const char* of_type : {"apiVersion", "kind"}) source.args.erase(of_type);
-  if (refuse_args_of_ours(source) || !settle_args(source)) return;
-  settle_ended_pods(source);
+  if (reject_own_args(source) || !resolve_complaints(source)) return;
+  allow_terminated_pods(source);
   Json strategy = {{"name", source.name}};
   if (!source.args.empty()) strategy["args"] = source.args;
   Json& strategies = draft.spec["strategies"];
@@ -272,7 +272,7 @@ void Workbench::add_strategy(Draft& draft, StrategySource source) {
   strategies.push_back(std::move(strategy));
 }
 
-void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
+void ConversionContext::add_drafts(std::vector<Draft> drafts, const Draft& common) {
   std::erase_if(drafts, [&](const Draft& draft) {
     if (draft.spec.contains("strategies")) return false;
     note(NoteKind::kIgnored, FieldPath(draft.source),
@@ -295,14 +295,14 @@ void Workbench::add_drafts(std::vector<Draft> drafts, const Draft& common) {
     if (!nodes.is_null()) draft.spec.erase("nodeSelector");
     draft.spec.update(common.spec, true);  // merges objects recursively because both may have limits
     if (!nodes.is_null()) draft.spec["nodeSelector"] = std::move(nodes);
-    settle_usage_sources(draft, *this);
+    prune_usage_sources(draft, *this);
     draft.origins.insert(draft.origins.end(), common.origins.begin(), common.origins.end());
     drafts_.push_back(std::move(draft));
   }
 }
 
 /// Returns the complete object. Validation errors are reported at the path in the input.
-Json Workbench::complete(Draft& draft) {
+Json ConversionContext::complete(Draft& draft) {
   draft.spec.emplace("mode", to_string(options_.mode));
   draft.spec["compatibility"] = options_.compatibility;
   if (options_.interval) draft.spec["schedule"] = {{"interval", base::format_duration(*options_.interval)}};
@@ -324,7 +324,7 @@ Json Workbench::complete(Draft& draft) {
   return object;
 }
 
-Conversion Workbench::finish() {
+Conversion ConversionContext::finish() {
   Conversion conversion;
   std::vector<std::string> taken;
   for (Draft& draft : drafts_) {
@@ -347,20 +347,20 @@ Conversion Workbench::finish() {
   return conversion;
 }
 
-void finish_leniently(StrictObject& object, Workbench& bench) {
+void finish_with_notes(StrictObject& object, ConversionContext& bench) {
   FieldErrors& errors = object.errors();
   const std::size_t before = errors.size();
   object.finish();
   const FieldErrors unknown(errors.begin() + static_cast<std::ptrdiff_t>(before), errors.end());
   errors.resize(before);
   for (const FieldError& each : unknown)
-    bench.note(NoteKind::kDropped, FieldPath(each.path), each.message + "; " + kPassedOver, kMend);
+    bench.note(NoteKind::kDropped, FieldPath(each.path), each.message + "; " + kIgnoredByUpstream, kFixAdvice);
 }
 
 namespace {
 
 /// Reads a limit. Omits a limit above the maximum, with a note.
-void read_limit(StrictObject& policy, const char* theirs, const char* ours, Draft& common, Workbench& bench) {
+void read_limit(StrictObject& policy, const char* theirs, const char* ours, Draft& common, ConversionContext& bench) {
   std::optional<std::uint32_t> limit;
   policy.read(theirs, limit);
   if (!limit) return;
@@ -374,7 +374,7 @@ void read_limit(StrictObject& policy, const char* theirs, const char* ours, Draf
 
 /// Reads gracePeriodSeconds. 0 is replaced by 1: upstream's 0 is a forced deletion, in which the API server removes the
 /// pod while its containers still run.
-void read_grace_period(StrictObject& policy, Draft& common, Workbench& bench) {
+void read_grace_period(StrictObject& policy, Draft& common, ConversionContext& bench) {
   const FieldPath at = policy.path().field("gracePeriodSeconds");
   std::optional<std::int64_t> grace;
   policy.read("gracePeriodSeconds", grace);
@@ -389,13 +389,13 @@ void read_grace_period(StrictObject& policy, Draft& common, Workbench& bench) {
 
 }  // namespace
 
-void read_cycle_limits(StrictObject& policy, Draft& common, Workbench& bench) {
+void read_cycle_limits(StrictObject& policy, Draft& common, ConversionContext& bench) {
   read_limit(policy, "maxNoOfPodsToEvictPerNode", "perNode", common, bench);
   read_limit(policy, "maxNoOfPodsToEvictPerNamespace", "perNamespace", common, bench);
   read_limit(policy, "maxNoOfPodsToEvictTotal", "total", common, bench);
 }
 
-void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench) {
+void read_cycle_settings(StrictObject& policy, Draft& common, ConversionContext& bench) {
   const FieldPath& at = policy.path();
   put_selector_text(policy.find("nodeSelector"), at.field("nodeSelector"), common.spec, "nodeSelector", bench);
   common.origins.push_back({"spec.nodeSelector", at.field("nodeSelector").text()});

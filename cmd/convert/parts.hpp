@@ -16,7 +16,7 @@ namespace api::upstream {
 /// Maps a path in a converted object to its source: paths below `ours` are reported as paths below `theirs`.
 struct Origin {
   std::string ours;
-  std::string theirs;
+  std::string upstream_path;
 };
 /// Translates the error's path by the longest matching origin: "spec.limits.perCycle.total: -1 …" becomes
 /// "maxNoOfPodsToEvictTotal: -1 …".
@@ -42,9 +42,9 @@ struct StrategySource {
 };
 
 /// Collects the drafts, notes and errors of one input.
-class Workbench {
+class ConversionContext {
  public:
-  Workbench(const StrategyCatalogue& catalogue, const UpstreamOptions& options)
+  ConversionContext(const StrategyCatalogue& catalogue, const UpstreamOptions& options)
       : catalogue_(catalogue), options_(options) {}
 
   void note(NoteKind kind, const FieldPath& at, std::string why, std::string advice = {});
@@ -67,11 +67,11 @@ class Workbench {
  private:
   /// Reports each arg that upstream does not know as an error; returns true if there was one. Args of leniently read
   /// input are dropped with a note instead.
-  bool refuse_args_of_ours(StrategySource& source);
-  bool settle_args(StrategySource& source);
-  bool settle_unknown(StrategySource& source, const FieldError& complaint);
-  void settle_ended_pods(StrategySource& source);
-  bool settle_complaint(StrategySource& source, const FieldError& complaint);
+  bool reject_own_args(StrategySource& source);
+  bool resolve_complaints(StrategySource& source);
+  bool drop_unknown_field(StrategySource& source, const FieldError& complaint);
+  void allow_terminated_pods(StrategySource& source);
+  bool resolve_complaint(StrategySource& source, const FieldError& complaint);
   Json complete(Draft& draft);
 
   const StrategyCatalogue& catalogue_;
@@ -83,10 +83,10 @@ class Workbench {
 };
 
 /// Finishes the object like upstream: unknown fields are ignored, but noted.
-void finish_leniently(StrictObject& object, Workbench& bench);
+void finish_with_notes(StrictObject& object, ConversionContext& bench);
 
 /// Parses a selector in text form and stores it as `to[name]`. Empty text stores nothing.
-void put_selector_text(const Json* text, const FieldPath& at, Json& to, const char* name, Workbench& bench);
+void put_selector_text(const Json* text, const FieldPath& at, Json& to, const char* name, ConversionContext& bench);
 
 /// Returns a selector that matches what both selectors match.
 Json both_selectors(Json one, Json other);
@@ -103,27 +103,27 @@ struct EitherSelector {
 std::vector<EitherSelector> either_selectors(std::vector<Json> selectors);
 
 /// DefaultEvictor's args → spec.evictability, deprecated spellings included.
-void read_evictor_args(const Json& args, const FieldPath& at, Draft& draft, Workbench& bench);
+void read_evictor_args(const Json& args, const FieldPath& at, Draft& draft, ConversionContext& bench);
 
 /// Converts maxNoOfPodsToEvictPer… to spec.limits.perCycle of the common draft.
-void read_cycle_limits(StrictObject& policy, Draft& common, Workbench& bench);
+void read_cycle_limits(StrictObject& policy, Draft& common, ConversionContext& bench);
 
 /// Converts settings that both versions share, such as nodeSelector and limits, to the common draft.
-void read_cycle_settings(StrictObject& policy, Draft& common, Workbench& bench);
+void read_cycle_settings(StrictObject& policy, Draft& common, ConversionContext& bench);
 
 /// Converts metricsProviders and metricsCollector to spec.usageSources of the common draft.
-void read_usage_sources(StrictObject& policy, Draft& common, Workbench& bench);
+void read_usage_sources(StrictObject& policy, Draft& common, ConversionContext& bench);
 /// Removes usageSources from a draft whose strategies work on requests. Adds a note for each strategy whose source is
 /// not configured.
-void settle_usage_sources(Draft& draft, Workbench& bench);
+void prune_usage_sources(Draft& draft, ConversionContext& bench);
 
 /// Read a whole document of one version. `common` holds settings from outside the document, such as the chart's
 /// schedule.
-void read_v1alpha2(const Json& policy, const FieldPath& at, const Draft& common, Workbench& bench);
-void read_v1alpha1(const Json& policy, const FieldPath& at, const Draft& common, Workbench& bench);
+void read_v1alpha2(const Json& policy, const FieldPath& at, const Draft& common, ConversionContext& bench);
+void read_v1alpha1(const Json& policy, const FieldPath& at, const Draft& common, ConversionContext& bench);
 /// Reads the chart's values.yaml, merged over the chart's defaults. `minor` is the chart's minor version if the
 /// surrounding file states it; the options take precedence.
-void read_chart_values(const Json& values, const FieldPath& at, std::optional<int> minor, Workbench& bench);
+void read_chart_values(const Json& values, const FieldPath& at, std::optional<int> minor, ConversionContext& bench);
 
 /// Returns true if an object without apiVersion has members that only the chart's values have.
 bool is_chart_values(const Json& json);

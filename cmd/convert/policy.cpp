@@ -15,34 +15,34 @@
 namespace api {
 namespace {
 
+using upstream::ConversionContext;
 using upstream::Draft;
-using upstream::Workbench;
 
-constexpr int kDeepestWrapping = 4;  // a ConfigMap in a List in …
+constexpr int kMaxNesting = 4;  // a ConfigMap in a List in …
 constexpr const char* kReleaseOfHelm = "helm.sh/release.v1";
 
 /// Finds the policies in an input: bare, or wrapped in other objects.
 class UpstreamFinder {
  public:
-  explicit UpstreamFinder(Workbench& bench) : bench_(bench) {}
+  explicit UpstreamFinder(ConversionContext& bench) : context_(bench) {}
 
-  void look_through(std::string_view text, const FieldPath& at, int depth = 0) {
+  void parse_and_search(std::string_view text, const FieldPath& at, int depth = 0) {
     const auto documents = parse_yaml(text);
-    if (!documents) return bench_.error(at, documents.error().message);
+    if (!documents) return context_.error(at, documents.error().message);
     const auto place = [&](std::size_t i) { return documents->size() == 1 ? at : at.field("documents").index(i); };
     if (depth == 0) {
-      for (std::size_t i = 0; i < documents->size(); ++i) around_.add((*documents)[i], place(i));
+      for (std::size_t i = 0; i < documents->size(); ++i) index_.add((*documents)[i], place(i));
     }
     for (std::size_t i = 0; i < documents->size(); ++i) look_at((*documents)[i], place(i), depth);
-    if (depth == 0) around_ = {};  // holds pointers into the documents
+    if (depth == 0) index_ = {};  // holds pointers into the documents
   }
   bool found() const { return found_; }
   /// Returns true if every document is empty.
   bool is_empty() const { return is_empty_; }
   /// Returns the command that renders the input (a kustomization or helmfile), an empty string for other inputs.
-  const std::string& renderer() const { return renderer_; }
+  const std::string& render_command() const { return renderer_; }
   /// Returns the path of a possible policy inside an object of unknown kind, nullopt if there is none.
-  const std::optional<FieldPath>& deeper() const { return deeper_; }
+  const std::optional<FieldPath>& nested_policy() const { return deeper_; }
   /// Returns the path of the first object encrypted by SOPS, nullopt if there is none.
   const std::optional<FieldPath>& encrypted() const { return encrypted_; }
 
@@ -51,34 +51,34 @@ class UpstreamFinder {
     is_empty_ = false;
     if (!json.is_object()) {
       if (!deeper_ && !json.is_string()) deeper_ = upstream::deeper_policy(json, at);
-      return bench_.error(at, fmt::format("must be a policy of the descheduler, not {}{}", kind_of(json),
-                                          json.is_string() ? upstream::kHowToGet : ""));
+      return context_.error(at, fmt::format("must be a policy of the descheduler, not {}{}", kind_of(json),
+                                            json.is_string() ? upstream::kHowToGet : ""));
     }
     const std::string version = text_at(json, {"apiVersion"});
     const std::string kind = text_at(json, {"kind"});
     if (!encrypted_ && kind != "Secret" && find_at(json, {"sops", "mac"}) != nullptr) encrypted_ = at;
     if (version.starts_with("descheduler/") && kind == "DeschedulerConfiguration") {
       found_ = true;
-      return upstream::read_koordinator(json, at, bench_);
+      return upstream::read_koordinator(json, at, context_);
     }
     if (version.starts_with("descheduler/")) return look_at_policy(json, version, kind, at);
     if (version.starts_with("deckhouse.io/") && kind == "Descheduler" && find_at(json, {"spec"}) != nullptr) {
       found_ = true;
-      return upstream::read_deckhouse(json["spec"], at.field("spec"), bench_);
+      return upstream::read_deckhouse(json["spec"], at.field("spec"), context_);
     }
     if (version == "v1" && kind == "ConfigMap") return look_into_config_map(json, at, depth);
     if (version == "v1" && kind == "Secret") return look_into_secret(json, at, depth);
     if (kind.ends_with("List") && json.contains("items")) return look_into_list(json, at, depth);
     if (version.starts_with("evacuator.dev/")) {
       found_ = true;
-      return bench_.error(at.field("apiVersion"),
-                          fmt::format("{} is Evacuator's already: there is nothing to convert", version));
+      return context_.error(at.field("apiVersion"),
+                            fmt::format("{} is Evacuator's already: there is nothing to convert", version));
     }
     if (kind == "KubeDescheduler") {
       found_ = true;
-      return upstream::read_kube_descheduler(json, at, bench_);
+      return upstream::read_kube_descheduler(json, at, context_);
     }
-    if (const auto wrapped = upstream::unwrap_values(json, at, around_, bench_)) return look_at_wrapped(*wrapped);
+    if (const auto wrapped = upstream::unwrap_values(json, at, index_, context_)) return look_at_wrapped(*wrapped);
     if (renderer_.empty()) renderer_ = upstream::renderer_of(json);
     if (!deeper_) deeper_ = upstream::deeper_policy(json, at);
     if (!version.empty()) return;  // an object of another kind in the same input
@@ -87,37 +87,37 @@ class UpstreamFinder {
 
   void look_at_policy(const Json& json, const std::string& version, const std::string& kind, const FieldPath& at) {
     found_ = true;
-    if (kind != "DeschedulerPolicy") return bench_.error(at.field("kind"), "must be DeschedulerPolicy");
+    if (kind != "DeschedulerPolicy") return context_.error(at.field("kind"), "must be DeschedulerPolicy");
     if (version == "descheduler/v1alpha2") return read_as(upstream::read_v1alpha2, json, at);
     if (version == "descheduler/v1alpha1") return read_as(upstream::read_v1alpha1, json, at);
-    bench_.error(at.field("apiVersion"), "must be descheduler/v1alpha2 or descheduler/v1alpha1");
+    context_.error(at.field("apiVersion"), "must be descheduler/v1alpha2 or descheduler/v1alpha1");
   }
 
   /// Reads the policy with the settings of the process that uses it.
   template <typename Read>
   void read_as(Read read, const Json& policy, const FieldPath& at) {
-    const upstream::StartedWith started = around_.started_with(config_map_, bench_);
+    const upstream::ProcessSettings started = index_.started_with(config_map_, context_);
     Json whole = policy;
     for (const auto& [name, value] : started.policy_defaults.items()) {
       if (!whole.contains(name)) whole[name] = value;
     }
-    read(whole, at, started.common, bench_);
+    read(whole, at, started.common, context_);
   }
 
   void look_at_wrapped(const std::vector<upstream::WrappedValues>& wrapped) {
     for (const upstream::WrappedValues& each : wrapped) {
-      if (!upstream::is_about_descheduler(each)) continue;
+      if (!upstream::may_be_descheduler_chart(each)) continue;
       if (!each.unread.empty()) {
         found_ = true;
-        bench_.error(FieldPath(each.unread),
-                     "the policy stands elsewhere, in what this names; convert that, or what runs: `helm get values "
-                     "--all RELEASE | evacuator convert -`");
+        context_.error(FieldPath(each.unread),
+                       "the policy stands elsewhere, in what this names; convert that, or what runs: `helm get values "
+                       "--all RELEASE | evacuator convert -`");
         continue;
       }
       if (look_at_values(each.values, each.at, each.minor)) continue;
       // Upstream's chart without user values: only its defaults apply.
       found_ = true;
-      upstream::read_chart_values(each.values, each.at, each.minor, bench_);
+      upstream::read_chart_values(each.values, each.at, each.minor, context_);
     }
   }
 
@@ -126,11 +126,11 @@ class UpstreamFinder {
   bool look_at_values(const Json& json, const FieldPath& at, std::optional<int> minor) {
     const auto below = json.find("descheduler");
     if (json.contains("deschedulerPolicy") && upstream::is_deckhouse_spec(json)) {
-      upstream::read_deckhouse(json, at, bench_);
+      upstream::read_deckhouse(json, at, context_);
     } else if (upstream::is_chart_values(json)) {
-      upstream::read_chart_values(json, at, minor, bench_);
+      upstream::read_chart_values(json, at, minor, context_);
     } else if (below != json.end() && below->is_object() && upstream::is_chart_values(*below)) {
-      upstream::read_chart_values(*below, at.field("descheduler"), std::nullopt, bench_);
+      upstream::read_chart_values(*below, at.field("descheduler"), std::nullopt, context_);
     } else {
       return false;
     }
@@ -146,16 +146,16 @@ class UpstreamFinder {
       read_as(upstream::read_v1alpha2, json, at);
     } else if (json.contains("strategies")) {
       found_ = true;
-      if (upstream::is_deckhouse_spec(json)) return upstream::read_deckhouse(json, at, bench_);
+      if (upstream::is_deckhouse_spec(json)) return upstream::read_deckhouse(json, at, context_);
       read_as(upstream::read_v1alpha1, json, at);
-    } else if (bench_.options().chart_minor) {
+    } else if (context_.options().chart_minor) {
       found_ = true;
-      upstream::read_chart_values(json, at, std::nullopt, bench_);
+      upstream::read_chart_values(json, at, std::nullopt, context_);
     }
   }
 
   void look_into_config_map(const Json& json, const FieldPath& at, int depth) {
-    if (around_.lends_values(json)) return;  // read with the HelmRelease
+    if (index_.supplies_values(json)) return;  // read with the HelmRelease
     config_map_ = text_at(json, {"metadata", "name"});
     look_into_texts(json, "data", Encoding::kNone, at, depth);
     look_into_texts(json, "binaryData", Encoding::kBase64, at, depth);
@@ -167,7 +167,7 @@ class UpstreamFinder {
       if (renderer_.empty()) renderer_ = "helm get values --all RELEASE";
       return;
     }
-    if (around_.lends_values(json)) return;
+    if (index_.supplies_values(json)) return;
     look_into_texts(json, "data", Encoding::kBase64, at, depth);
     look_into_texts(json, "stringData", Encoding::kNone, at, depth);
   }
@@ -178,7 +178,7 @@ class UpstreamFinder {
   /// decoded, are ignored.
   void look_into_texts(const Json& json, const char* member, Encoding encoding, const FieldPath& at, int depth) {
     const Json* data = find_at(json, {member});
-    if (depth >= kDeepestWrapping || data == nullptr || !data->is_object()) return;
+    if (depth >= kMaxNesting || data == nullptr || !data->is_object()) return;
     for (const auto& [key, value] : data->items()) {
       if (!value.is_string() && !deeper_) deeper_ = upstream::deeper_policy(value, at.field(member).key(key));
       if (!value.is_string()) continue;
@@ -189,18 +189,18 @@ class UpstreamFinder {
       const std::string_view plain = encoding == Encoding::kNone ? text : decoded ? *decoded : std::string_view();
       const auto names = [&](std::string_view kind) { return plain.find(kind) != std::string_view::npos; };
       if (!names("eschedulerPolicy") && !names("DeschedulerConfiguration")) continue;
-      look_through(plain, at.field(member).key(key), depth + 1);
+      parse_and_search(plain, at.field(member).key(key), depth + 1);
     }
   }
 
   void look_into_list(const Json& json, const FieldPath& at, int depth) {
     const Json& items = json["items"];
-    if (depth >= kDeepestWrapping || !items.is_array()) return;
+    if (depth >= kMaxNesting || !items.is_array()) return;
     for (std::size_t i = 0; i < items.size(); ++i) look_at(items[i], at.field("items").index(i), depth + 1);
   }
 
-  Workbench& bench_;
-  upstream::Surroundings around_;
+  ConversionContext& context_;
+  upstream::InputIndex index_;
   std::string config_map_;  ///< name of the ConfigMap being searched
   bool found_ = false;
   bool is_empty_ = true;
@@ -225,19 +225,19 @@ std::string ConversionNote::to_string() const {
 namespace {
 
 /// Reports why no policy was found, or that the input is encrypted.
-void explain_nothing(const UpstreamFinder& finder, std::string_view text, Workbench& bench) {
+void report_no_policy(const UpstreamFinder& finder, std::string_view text, ConversionContext& bench) {
   const bool is_silent = !finder.found() && bench.errors().empty();
   if (finder.encrypted() && (!finder.found() || !bench.errors().empty())) {
     bench.error(finder.encrypted()->field("sops"),
                 "is encrypted: decrypt it first (`sops decrypt FILE | evacuator convert -`)");
   } else if (finder.is_empty() && bench.errors().empty()) {
     bench.error(FieldPath(), std::string(kEmptyInput));
-  } else if (is_silent && !finder.renderer().empty()) {
+  } else if (is_silent && !finder.render_command().empty()) {
     bench.error(FieldPath(), fmt::format("holds no policy itself, but says how manifests are made: render them first "
                                          "(`{} | evacuator convert -`)",
-                                         finder.renderer()));
-  } else if (!finder.found() && finder.deeper()) {
-    bench.error(*finder.deeper(),
+                                         finder.render_command()));
+  } else if (!finder.found() && finder.nested_policy()) {
+    bench.error(*finder.nested_policy(),
                 "a policy seems to stand here, in an object that convert does not know: give it this "
                 "part alone");
   } else if (is_silent) {
@@ -253,10 +253,10 @@ void explain_nothing(const UpstreamFinder& finder, std::string_view text, Workbe
 }  // namespace
 
 Conversion convert_upstream(std::string_view text, const StrategyCatalogue& catalogue, const UpstreamOptions& options) {
-  Workbench bench(catalogue, options);
+  ConversionContext bench(catalogue, options);
   UpstreamFinder finder(bench);
-  finder.look_through(text, FieldPath());
-  explain_nothing(finder, text, bench);
+  finder.parse_and_search(text, FieldPath());
+  report_no_policy(finder, text, bench);
   return bench.finish();
 }
 

@@ -72,7 +72,7 @@ CronSchedule with_zone_of_text(CronSchedule schedule) {
 }
 
 /// Returns why the schedule is invalid, an empty string if it is valid.
-std::string problem_of(const CronSchedule& schedule, const Workbench& bench) {
+std::string problem_of(const CronSchedule& schedule, const ConversionContext& bench) {
   if (schedule.cron.empty()) return "it is empty";
   PolicySchedule ours;
   ours.cron = schedule.cron;
@@ -82,7 +82,7 @@ std::string problem_of(const CronSchedule& schedule, const Workbench& bench) {
   return problems.empty() ? "" : problems.front().message;
 }
 
-void put_cron(const CronSchedule& schedule, Draft& common, Workbench& bench) {
+void put_cron(const CronSchedule& schedule, Draft& common, ConversionContext& bench) {
   if (const std::string problem = problem_of(schedule, bench); !problem.empty())
     return bench.note(NoteKind::kDropped, schedule.at,
                       fmt::format("\"{}\" is no schedule: {}", schedule.cron.substr(0, 80), problem),
@@ -135,7 +135,7 @@ void set_interval(base::seconds interval, const FieldPath& at, Draft& common) {
   common.origins.push_back({"spec.schedule.interval", at.text()});
 }
 
-void read_cron_schedule(const CronSchedule& schedule, Draft& common, Workbench& bench) {
+void read_cron_schedule(const CronSchedule& schedule, Draft& common, ConversionContext& bench) {
   const auto period = period_of_cron(schedule.cron);
   const bool is_every = schedule.cron.starts_with("@every");  // policies support @every only as an interval
   if (!period || (*period > kMaxPlainInterval && !is_every))
@@ -147,7 +147,7 @@ void read_cron_schedule(const CronSchedule& schedule, Draft& common, Workbench& 
 }
 
 bool read_policy_flag(const std::string& flag, const Json& value, const FieldPath& at, std::optional<int> minor,
-                      Json& defaults, Workbench& bench) {
+                      Json& defaults, ConversionContext& bench) {
   const auto known = std::ranges::find(kPolicyFlags, flag, &PolicyFlag::flag);
   if (known == kPolicyFlags.end()) return false;
   if (minor && *minor > kLastWithPolicyFlags) {

@@ -24,11 +24,11 @@ struct CronSchedule {
 };
 /// Converts the schedule to spec.schedule: an interval if it fires at equal intervals of at most one hour, else the
 /// cron expression.
-void read_cron_schedule(const CronSchedule& schedule, Draft& common, Workbench& bench);
+void read_cron_schedule(const CronSchedule& schedule, Draft& common, ConversionContext& bench);
 
 /// Reads a flag that supplied a value missing in the policy (upstream up to 0.22) into the policy field in `defaults`.
 /// Returns false for other flags. `minor` is the version of upstream's image; nullopt is treated as an old version.
 bool read_policy_flag(const std::string& flag, const Json& value, const FieldPath& at, std::optional<int> minor,
-                      Json& defaults, Workbench& bench);
+                      Json& defaults, ConversionContext& bench);
 
 }  // namespace api::upstream

@@ -52,8 +52,8 @@ constexpr std::array kCooldownArgs = {CooldownArg{"migrationCooldown", "virtualM
 /// Converts one profile to a policy.
 class ProfileReader {
  public:
-  ProfileReader(const Json& json, const FieldPath& at, Workbench& bench)
-      : profile_(json, at, bench.errors()), bench_(bench) {}
+  ProfileReader(const Json& json, const FieldPath& at, ConversionContext& bench)
+      : profile_(json, at, bench.errors()), context_(bench) {}
 
   Draft read() {
     draft_.source = profile_.path().text();
@@ -61,7 +61,7 @@ class ProfileReader {
     draft_.origins.push_back({"metadata.name", profile_.path().field("name").text()});
     read_configs();
     read_points();
-    finish_leniently(profile_, bench_);
+    finish_with_notes(profile_, context_);
     note_unused();
     return std::move(draft_);
   }
@@ -69,46 +69,47 @@ class ProfileReader {
  private:
   void read_configs() {
     profile_.for_each("pluginConfig", [&](const Json& item, const FieldPath& path) {
-      StrictObject object(item, path, bench_.errors());
+      StrictObject object(item, path, context_.errors());
       PluginConfig config{"", object.find("args"), path.field("args")};
       object.read("name", config.name);
       config.name = canonical_plugin(config.name);
-      finish_leniently(object, bench_);
+      finish_with_notes(object, context_);
       if (config.name.empty()) return object.complain("name", "is required");
       if (config.args != nullptr && !config.args->is_object())
         return object.complain("args", fmt::format("must be an object, not {}", kind_of(*config.args)));
       if (config_of(config.name) != nullptr)
-        return bench_.note(NoteKind::kIgnored, path, fmt::format("{} is configured above already", config.name));
+        return context_.note(NoteKind::kIgnored, path, fmt::format("{} is configured above already", config.name));
       configs_.push_back(std::move(config));
     });
     if (PluginConfig* evictor = config_of(kDefaultEvictor)) {
       evictor->used = true;
-      if (evictor->args != nullptr) read_evictor_args(*evictor->args, evictor->at, draft_, bench_);
+      if (evictor->args != nullptr) read_evictor_args(*evictor->args, evictor->at, draft_, context_);
     }
   }
 
   void read_points() {
     const Json* json = profile_.find("plugins");
     if (json == nullptr) return;
-    StrictObject plugins(*json, profile_.path().field("plugins"), bench_.errors());
+    StrictObject plugins(*json, profile_.path().field("plugins"), context_.errors());
     for (const ExtensionPoint& point : kExtensionPoints) {
       if (const Json* set = plugins.find(point.name)) read_point(point, *set, plugins.path().field(point.name));
     }
-    finish_leniently(plugins, bench_);
+    finish_with_notes(plugins, context_);
   }
 
   void read_point(const ExtensionPoint& point, const Json& set, const FieldPath& at) {
-    StrictObject object(set, at, bench_.errors());
+    StrictObject object(set, at, context_.errors());
     std::vector<std::string> enabled;
     std::vector<std::string> disabled;
     object.read("enabled", enabled);
     object.read("disabled", disabled);
-    finish_leniently(object, bench_);
+    finish_with_notes(object, context_);
     if (!disabled.empty())
-      bench_.note(NoteKind::kIgnored, at.field("disabled"),
-                  "upstream runs what is enabled and takes no notice of this");
+      context_.note(NoteKind::kIgnored, at.field("disabled"),
+                    "upstream runs what is enabled and takes no notice of this");
     if (!point.point) {
-      if (!enabled.empty()) bench_.note(NoteKind::kIgnored, at, "upstream has no such extension point, only the field");
+      if (!enabled.empty())
+        context_.note(NoteKind::kIgnored, at, "upstream has no such extension point, only the field");
       return;
     }
     for (std::size_t i = 0; i < enabled.size(); ++i)
@@ -118,25 +119,25 @@ class ProfileReader {
   void read_enabled(Point point, const std::string& name, const FieldPath& at) {
     if (point == Point::kFilter && name == kMigrationAware) return read_migration_cooldown(at);
     if (const std::string known = canonical_plugin(name); known != name) {
-      bench_.note(NoteKind::kChanged, at, fmt::format("is read as {}; upstream refuses the other spelling", known));
+      context_.note(NoteKind::kChanged, at, fmt::format("is read as {}; upstream refuses the other spelling", known));
       return read_enabled(point, known, at);
     }
     const auto runs_at = point_of_plugin(name);
     if (!runs_at) return note_unknown(name, at);
     if (*runs_at != point) {
-      return bench_.error(at, fmt::format("{} is no plugin of this extension point; it belongs under {}", name,
-                                          name_of_point(*runs_at)));
+      return context_.error(at, fmt::format("{} is no plugin of this extension point; it belongs under {}", name,
+                                            name_of_point(*runs_at)));
     }
     if (point == Point::kFilter) return;
     PluginConfig* config = config_of(name);
     if (config == nullptr) {
-      return bench_.error(at, fmt::format("{} has no entry in pluginConfig; add {{name: {}}}", name, name));
+      return context_.error(at, fmt::format("{} has no entry in pluginConfig; add {{name: {}}}", name, name));
     }
     if (std::exchange(config->used, true))
-      return bench_.note(NoteKind::kIgnored, at, fmt::format("{} is enabled above already", name));
+      return context_.note(NoteKind::kIgnored, at, fmt::format("{} is enabled above already", name));
     Json args = config->args == nullptr ? Json::object() : *config->args;
     read_soft_constraints(name, config->at, args);
-    bench_.add_strategy(draft_, {name, std::move(args), config->at, {}});
+    context_.add_strategy(draft_, {name, std::move(args), config->at, {}});
   }
 
   void read_migration_cooldown(const FieldPath& at) {
@@ -145,7 +146,7 @@ class ProfileReader {
     PluginConfig* config = config_of(kMigrationAware);
     if (config != nullptr) config->used = true;
     if (config != nullptr && config->args != nullptr) {
-      StrictObject args(*config->args, config->at, bench_.errors());
+      StrictObject args(*config->args, config->at, context_.errors());
       for (const CooldownArg& each : kCooldownArgs) {
         std::string value;
         args.read(each.theirs, value);
@@ -154,9 +155,9 @@ class ProfileReader {
         draft_.origins.push_back(
             {fmt::format("spec.limits.cooldown.{}", each.ours), config->at.field(each.theirs).text()});
       }
-      finish_leniently(args, bench_);
+      finish_with_notes(args, context_);
     }
-    bench_.note(
+    context_.note(
         NoteKind::kChanged, at,
         "is limits.cooldown here. It counts evacuations of VMs, not migrations that others begin; what the args "
         "leave out is 15m for a VM by the operator's configuration, 6h at most, within 48h");
@@ -170,24 +171,24 @@ class ProfileReader {
     if (soft == args.end() || !soft->is_boolean()) return;
     if (soft->get<bool>()) args["constraints"] = Json::array({"DoNotSchedule", "ScheduleAnyway"});
     args.erase(kOld);
-    bench_.note(NoteKind::kChanged, at.field(kOld),
-                "is what 0.26 and 0.27 called constraints; upstream refuses it since 0.28");
+    context_.note(NoteKind::kChanged, at.field(kOld),
+                  "is what 0.26 and 0.27 called constraints; upstream refuses it since 0.28");
   }
 
   void note_unknown(const std::string& name, const FieldPath& at) {
     if (std::exchange(noted_[name], true)) return;
     const auto known = plugin_names();
-    bench_.note(NoteKind::kDropped, at,
-                fmt::format("upstream's tree has no plugin \"{}\"{}; it refuses such a policy at its start",
-                            name.substr(0, 80), did_you_mean(name, known)),
-                "a plugin of your own build becomes a strategy of your own (CONTRIBUTING.md)");
+    context_.note(NoteKind::kDropped, at,
+                  fmt::format("upstream's tree has no plugin \"{}\"{}; it refuses such a policy at its start",
+                              name.substr(0, 80), did_you_mean(name, known)),
+                  "a plugin of your own build becomes a strategy of your own (CONTRIBUTING.md)");
   }
 
   void note_unused() {
     for (const PluginConfig& config : configs_) {
       if (config.used) continue;
       if (point_of_plugin(config.name) || config.name == kMigrationAware) {
-        bench_.note(NoteKind::kIgnored, config.at, fmt::format("{} is configured, but not enabled", config.name));
+        context_.note(NoteKind::kIgnored, config.at, fmt::format("{} is configured, but not enabled", config.name));
       } else {
         note_unknown(config.name, config.at);
       }
@@ -200,7 +201,7 @@ class ProfileReader {
   }
 
   StrictObject profile_;
-  Workbench& bench_;
+  ConversionContext& context_;
   Draft draft_;
   std::vector<PluginConfig> configs_;
   bool has_migration_cooldown_ = false;
@@ -209,7 +210,7 @@ class ProfileReader {
 
 }  // namespace
 
-void read_v1alpha2(const Json& json, const FieldPath& at, const Draft& outside, Workbench& bench) {
+void read_v1alpha2(const Json& json, const FieldPath& at, const Draft& outside, ConversionContext& bench) {
   StrictObject policy(json, at, bench.errors());
   Draft common = outside;
   for (const char* of_type : {"apiVersion", "kind", "metadata"}) policy.find(of_type);
@@ -221,7 +222,7 @@ void read_v1alpha2(const Json& json, const FieldPath& at, const Draft& outside, 
   if (policy.find("strategies") != nullptr)
     bench.note(NoteKind::kIgnored, at.field("strategies"),
                "belongs to descheduler/v1alpha1; upstream passes it over in v1alpha2, which has profiles");
-  finish_leniently(policy, bench);
+  finish_with_notes(policy, bench);
   bench.add_drafts(std::move(drafts), common);
 }
 

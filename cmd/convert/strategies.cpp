@@ -40,8 +40,8 @@ bool takes_labels(std::string_view strategy) { return strategy != "RemoveDuplica
 
 class LegacyStrategyReader {
  public:
-  LegacyStrategyReader(std::string name, const Json& json, const FieldPath& at, Workbench& bench)
-      : name_(std::move(name)), entry_(json, at, bench.errors()), bench_(bench) {}
+  LegacyStrategyReader(std::string name, const Json& json, const FieldPath& at, ConversionContext& bench)
+      : name_(std::move(name)), entry_(json, at, bench.errors()), context_(bench) {}
 
   bool enabled() {
     bool on = false;
@@ -57,18 +57,19 @@ class LegacyStrategyReader {
     source_.lenient = true;
     source_.at = entry_.path().field("params");
     if (const Json* json = entry_.find("params")) {
-      StrictObject params(*json, source_.at, bench_.errors());
+      StrictObject params(*json, source_.at, context_.errors());
       read_evictor(params, evictor, origins);
       read_scope(params);
       read_own(params);
-      finish_leniently(params, bench_);
+      finish_with_notes(params, context_);
     }
-    finish_leniently(entry_, bench_);
+    finish_with_notes(entry_, context_);
     if (name_ == "RemoveFailedPods" && !source_.args.contains("minPodLifetimeSeconds"))
-      bench_.note(NoteKind::kChanged, source_.at,
-                  "leaves failed pods for an hour (minPodLifetimeSeconds), as upstream does since 0.27; 0.26 and older "
-                  "had no such default",
-                  "set minPodLifetimeSeconds: 0 if yours was that old");
+      context_.note(
+          NoteKind::kChanged, source_.at,
+          "leaves failed pods for an hour (minPodLifetimeSeconds), as upstream does since 0.27; 0.26 and older "
+          "had no such default",
+          "set minPodLifetimeSeconds: 0 if yours was that old");
     return std::move(source_);
   }
 
@@ -126,7 +127,7 @@ class LegacyStrategyReader {
 
   void read_nested(StrictObject& params, std::string_view param, const Json& value) {
     const FieldPath at = params.path().field(param);
-    if (!value.is_object()) return bench_.error(at, fmt::format("must be an object, not {}", kind_of(value)));
+    if (!value.is_object()) return context_.error(at, fmt::format("must be an object, not {}", kind_of(value)));
     for (const auto& [member, item] : value.items()) {
       // podStatusPhases is the older name of states. Upstream merges the two.
       const bool phases = param == "podLifeTime" && member == "podStatusPhases";
@@ -162,12 +163,12 @@ class LegacyStrategyReader {
   }
 
   void pass_over(StrictObject& params, std::string_view name) {
-    bench_.note(NoteKind::kIgnored, params.path().field(name), fmt::format("{} does not look at it", name_));
+    context_.note(NoteKind::kIgnored, params.path().field(name), fmt::format("{} does not look at it", name_));
   }
 
   std::string name_;
   StrictObject entry_;
-  Workbench& bench_;
+  ConversionContext& context_;
   StrategySource source_;
 };
 
@@ -195,7 +196,7 @@ Json legacy_evictor(StrictObject& policy) {
 }
 
 void read_legacy_strategy(const std::string& name, const Json& json, const FieldPath& at, const Json& evictor,
-                          std::vector<LegacyGroup>& groups, Workbench& bench) {
+                          std::vector<LegacyGroup>& groups, ConversionContext& bench) {
   if (json.is_null()) return bench.note(NoteKind::kIgnored, at, "is null: not enabled");
   if (const std::string known = canonical_plugin(name); known != name) {
     bench.note(NoteKind::kChanged, at, fmt::format("is read as {}; upstream passes over the other spelling", known));
@@ -225,7 +226,7 @@ void read_legacy_strategy(const std::string& name, const Json& json, const Field
 
 }  // namespace
 
-void read_v1alpha1(const Json& json, const FieldPath& at, const Draft& outside, Workbench& bench) {
+void read_v1alpha1(const Json& json, const FieldPath& at, const Draft& outside, ConversionContext& bench) {
   StrictObject policy(json, at, bench.errors());
   Draft common = outside;
   for (const char* of_type : {"apiVersion", "kind", "metadata"}) policy.find(of_type);
@@ -242,7 +243,7 @@ void read_v1alpha1(const Json& json, const FieldPath& at, const Draft& outside, 
   if (policy.find("profiles") != nullptr)
     bench.note(NoteKind::kIgnored, at.field("profiles"),
                "belongs to descheduler/v1alpha2; upstream passes it over in v1alpha1, which has strategies");
-  finish_leniently(policy, bench);
+  finish_with_notes(policy, bench);
   std::vector<Draft> drafts;
   for (LegacyGroup& group : groups) {
     read_evictor_args(group.evictor, at, group.draft, bench);

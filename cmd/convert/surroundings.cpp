@@ -19,7 +19,7 @@ std::optional<std::string> string_at(const Json& object, std::string_view member
   return value != nullptr && value->is_string() ? std::optional(value->get<std::string>()) : std::nullopt;
 }
 
-Lender lender_of(const Json& object) {
+ValuesRef lender_of(const Json& object) {
   return {text_at(object, {"kind"}), text_at(object, {"metadata", "namespace"}), text_at(object, {"metadata", "name"})};
 }
 
@@ -55,11 +55,11 @@ std::vector<std::pair<std::string, Json>> flags_of(const std::vector<std::string
 
 }  // namespace
 
-bool Lender::fits(const Lender& other) const {
+bool ValuesRef::fits(const ValuesRef& other) const {
   return kind == other.kind && name == other.name && (ns == other.ns || ns.empty() || other.ns.empty());
 }
 
-void Surroundings::add(const Json& object, const FieldPath& at, int depth) {
+void InputIndex::add(const Json& object, const FieldPath& at, int depth) {
   if (!object.is_object() || depth > kDeepestList) return;
   const std::string kind = text_at(object, {"kind"});
   if (kind.ends_with("List")) {
@@ -81,14 +81,14 @@ void Surroundings::add(const Json& object, const FieldPath& at, int depth) {
   }
 }
 
-void Surroundings::note_lenders(const Json& object) {
+void InputIndex::note_lenders(const Json& object) {
   const std::string ns = text_at(object, {"metadata", "namespace"});
   for (const Json& each : items_at(object, {"spec", "valuesFrom"}))
     lenders_.push_back({text_at(each, {"kind"}), ns, text_at(each, {"name"})});
 }
 
-void Surroundings::add_starter(const Json& object, const Json& pod_spec, const FieldPath& at) {
-  Starter starter{&object, at, {}, {}, {}};
+void InputIndex::add_starter(const Json& object, const Json& pod_spec, const FieldPath& at) {
+  UpstreamWorkload starter{&object, at, {}, {}, {}};
   for (const Json& volume : items_at(pod_spec, {"volumes"})) {
     if (const std::string name = text_at(volume, {"configMap", "name"}); !name.empty())
       starter.config_maps.push_back(name);
@@ -105,12 +105,12 @@ void Surroundings::add_starter(const Json& object, const Json& pod_spec, const F
   }
 }
 
-std::optional<int> Surroundings::chart_minor(const std::string& name) const {
+std::optional<int> InputIndex::chart_minor(const std::string& name) const {
   const auto found = chart_minors_.find(name);
   return found == chart_minors_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<std::string> Surroundings::lent_text(const Lender& lender, const std::string& key) const {
+std::optional<std::string> InputIndex::values_text(const ValuesRef& lender, const std::string& key) const {
   const auto held = std::ranges::find_if(held_, [&](const Held& each) { return each.lender.fits(lender); });
   if (held == held_.end()) return std::nullopt;
   const bool is_secret = lender.kind == "Secret";
@@ -120,15 +120,15 @@ std::optional<std::string> Surroundings::lent_text(const Lender& lender, const s
   return encoded && encoded->size() <= kMaxEncoded ? base::decode_base64(*encoded) : std::nullopt;
 }
 
-bool Surroundings::lends_values(const Json& object) const {
-  const Lender lender = lender_of(object);
-  return std::ranges::any_of(lenders_, [&](const Lender& each) { return each.fits(lender); });
+bool InputIndex::supplies_values(const Json& object) const {
+  const ValuesRef lender = lender_of(object);
+  return std::ranges::any_of(lenders_, [&](const ValuesRef& each) { return each.fits(lender); });
 }
 
-StartedWith Surroundings::started_with(const std::string& config_map, Workbench& bench) const {
-  StartedWith started;
-  const Starter* only = nullptr;
-  for (const Starter& each : starters_) {
+ProcessSettings InputIndex::started_with(const std::string& config_map, ConversionContext& bench) const {
+  ProcessSettings started;
+  const UpstreamWorkload* only = nullptr;
+  for (const UpstreamWorkload& each : starters_) {
     const bool mounts = std::ranges::find(each.config_maps, config_map) != each.config_maps.end();
     if (!mounts && !config_map.empty()) continue;
     if (only != nullptr) {
@@ -142,7 +142,7 @@ StartedWith Surroundings::started_with(const std::string& config_map, Workbench&
   return started;
 }
 
-void Surroundings::read_starter(const Starter& starter, StartedWith& started, Workbench& bench) {
+void InputIndex::read_starter(const UpstreamWorkload& starter, ProcessSettings& started, ConversionContext& bench) {
   const FieldPath at = starter.at.field("spec");
   const bool is_job = text_at(*starter.object, {"kind"}) == "CronJob";
   if (is_job) {

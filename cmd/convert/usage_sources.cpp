@@ -24,28 +24,28 @@ void add_source(Draft& common, Json source, const FieldPath& at) {
   sources.push_back(std::move(source));
 }
 
-void add_metrics_server(Draft& common, const FieldPath& at, Workbench& bench) {
+void add_metrics_server(Draft& common, const FieldPath& at, ConversionContext& bench) {
   if (has_source(common, "MetricsServer"))
     return bench.error(at, "metrics-server is named above already; upstream refuses that at its start");
   add_source(common, {{"name", "metrics-server"}, {"type", "MetricsServer"}}, at);
 }
 
-void read_collector(StrictObject& policy, Draft& common, Workbench& bench) {
+void read_collector(StrictObject& policy, Draft& common, ConversionContext& bench) {
   policy.with("metricsCollector", [&](StrictObject& collector) {
     bool enabled = false;
     collector.read("enabled", enabled);
-    finish_leniently(collector, bench);
+    finish_with_notes(collector, bench);
     if (enabled) add_metrics_server(common, collector.path(), bench);
   });
 }
 
 /// Converts a reference to a token Secret. Upstream's key in the Secret is fixed.
-Json token_of(StrictObject& reference, Workbench& bench) {
+Json token_of(StrictObject& reference, ConversionContext& bench) {
   std::string ns;
   std::string name;
   reference.read("namespace", ns);
   reference.read("name", name);
-  finish_leniently(reference, bench);
+  finish_with_notes(reference, bench);
   bench.note(NoteKind::kChanged, reference.path(),
              fmt::format("the Secret {}/{} is read in the operator's namespace only, with the label "
                          "evacuator.dev/usage-credentials=true and the key \"for\" that lists the server",
@@ -55,7 +55,7 @@ Json token_of(StrictObject& reference, Workbench& bench) {
   return {{"name", name}, {"key", "prometheusAuthToken"}};
 }
 
-void read_endpoint(StrictObject& prometheus, Json& block, Workbench& bench) {
+void read_endpoint(StrictObject& prometheus, Json& block, ConversionContext& bench) {
   std::string url;
   prometheus.read("url", url);
   block["url"] = url;
@@ -65,23 +65,23 @@ void read_endpoint(StrictObject& prometheus, Json& block, Workbench& bench) {
       has_token = true;
       block["bearerToken"] = token_of(reference, bench);
     });
-    finish_leniently(auth, bench);
+    finish_with_notes(auth, bench);
   });
   if (!has_token) {
     bench.note(NoteKind::kChanged, prometheus.path(),
                "upstream shows Prometheus the token of its own ServiceAccount; no token is sent here",
                "name a Secret with a token in usageSources[].prometheus.bearerToken if the server asks for one");
   }
-  finish_leniently(prometheus, bench);
+  finish_with_notes(prometheus, bench);
 }
 
-void read_provider(const Json& item, const FieldPath& path, Draft& common, Workbench& bench) {
+void read_provider(const Json& item, const FieldPath& path, Draft& common, ConversionContext& bench) {
   StrictObject provider(item, path, bench.errors());
   std::string source;
   provider.read("source", source);
   Json block = Json::object();
   provider.with("prometheus", [&](StrictObject& prometheus) { read_endpoint(prometheus, block, bench); });
-  finish_leniently(provider, bench);
+  finish_with_notes(provider, bench);
   if (source == kKubernetesMetrics) return add_metrics_server(common, path, bench);
   if (source != kPrometheus)
     return bench.note(NoteKind::kDropped, path, fmt::format("upstream has no source \"{}\"", source.substr(0, 80)));
@@ -99,13 +99,13 @@ std::string type_asked_by(const Json& strategy) {
 
 }  // namespace
 
-void read_usage_sources(StrictObject& policy, Draft& common, Workbench& bench) {
+void read_usage_sources(StrictObject& policy, Draft& common, ConversionContext& bench) {
   read_collector(policy, common, bench);
   policy.for_each("metricsProviders",
                   [&](const Json& item, const FieldPath& path) { read_provider(item, path, common, bench); });
 }
 
-void settle_usage_sources(Draft& draft, Workbench& bench) {
+void prune_usage_sources(Draft& draft, ConversionContext& bench) {
   bool is_used = false;
   for (const Json& strategy : draft.spec["strategies"]) {
     is_used = is_used || strategy.value("args", Json::object()).contains("usage");

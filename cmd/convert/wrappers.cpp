@@ -34,7 +34,8 @@ bool has_some(const Json& json, const char* name) {
   return found != json.end() && !found->is_null() && !found->empty();
 }
 
-void read_text(const Json& holder, const char* name, const FieldPath& at, WrappedValues& into, Workbench& bench) {
+void read_text(const Json& holder, const char* name, const FieldPath& at, WrappedValues& into,
+               ConversionContext& bench) {
   const auto text = holder.find(name);
   if (text == holder.end() || text->is_null()) return;
   into.at = at.field(name);
@@ -48,7 +49,8 @@ void read_text(const Json& holder, const char* name, const FieldPath& at, Wrappe
 }
 
 /// Reads values written as an object, which override values written as text.
-void read_object(const Json& holder, const char* name, const FieldPath& at, WrappedValues& into, Workbench& bench) {
+void read_object(const Json& holder, const char* name, const FieldPath& at, WrappedValues& into,
+                 ConversionContext& bench) {
   const auto values = holder.find(name);
   if (values == holder.end() || values->is_null()) return;
   into.at = at.field(name);
@@ -58,8 +60,8 @@ void read_object(const Json& holder, const char* name, const FieldPath& at, Wrap
 
 /// Adds a note for members that set values in Helm's --set syntax.
 void note_others(const Json& holder, std::initializer_list<const char*> names, const FieldPath& at,
-                 const WrappedValues& wrapped, Workbench& bench) {
-  if (!is_about_descheduler(wrapped)) return;
+                 const WrappedValues& wrapped, ConversionContext& bench) {
+  if (!may_be_descheduler_chart(wrapped)) return;
   for (const char* name : names) {
     if (has_some(holder, name))
       bench.note(NoteKind::kDropped, at.field(name), "gives more values, which are not read", kAdvice);
@@ -68,49 +70,49 @@ void note_others(const Json& holder, std::initializer_list<const char*> names, c
 
 /// Handles a member that references values outside of the input: adds a note if the values read contain a policy, else
 /// marks the values as unread.
-void note_unread(const FieldPath& at, WrappedValues& wrapped, Workbench& bench) {
-  if (!is_about_descheduler(wrapped)) return;
+void note_unread(const FieldPath& at, WrappedValues& wrapped, ConversionContext& bench) {
+  if (!may_be_descheduler_chart(wrapped)) return;
   if (has_policy(wrapped)) return bench.note(NoteKind::kDropped, at, "gives more values, which are not read", kAdvice);
   wrapped.unread = at.text();
 }
 
 /// Merges `lower` under `values` like Flux: a null stays, and later deletes the chart's default.
-void put_under(Json& values, const Json& lower) {
+void merge_defaults(Json& values, const Json& lower) {
   for (const auto& [key, value] : lower.items()) {
     const auto [found, is_new] = values.emplace(key, value);
-    if (!is_new && found->is_object() && value.is_object()) put_under(*found, value);
+    if (!is_new && found->is_object() && value.is_object()) merge_defaults(*found, value);
   }
 }
 
 /// Merges the text under `key` of a ConfigMap or Secret in the same input under `values`. Returns false if it is not in
 /// the input or is not text.
-bool merge_lent(const Lender& lender, const std::string& key, const FieldPath& at, const Surroundings& around,
-                Json& values, Workbench& bench) {
-  auto text = around.lent_text(lender, key);
+bool merge_values_from(const ValuesRef& lender, const std::string& key, const FieldPath& at, const InputIndex& around,
+                       Json& values, ConversionContext& bench) {
+  auto text = around.values_text(lender, key);
   if (!text) return false;
   WrappedValues read;
   read_text({{key, *std::move(text)}}, key.c_str(), at.key(lender.name), read, bench);
-  put_under(values, read.values);
+  merge_defaults(values, read.values);
   return true;
 }
 
 /// Reads spec.valuesFrom. Entries with a targetPath are not read, because Flux stores them at that path.
-void read_values_from(const Json& object, const FieldPath& at, const Surroundings& around, WrappedValues& wrapped,
-                      Workbench& bench) {
+void read_values_from(const Json& object, const FieldPath& at, const InputIndex& around, WrappedValues& wrapped,
+                      ConversionContext& bench) {
   const Json& sources = items_at(object, {"spec", "valuesFrom"});
   bool all = true;
   for (std::size_t i = sources.size(); i-- > 0;) {  // later entries override earlier ones
-    const Lender lender{text_at(sources[i], {"kind"}), text_at(object, {"metadata", "namespace"}),
-                        text_at(sources[i], {"name"})};
+    const ValuesRef lender{text_at(sources[i], {"kind"}), text_at(object, {"metadata", "namespace"}),
+                           text_at(sources[i], {"name"})};
     const std::string key = first_of({text_at(sources[i], {"valuesKey"}), "values.yaml"});
     all = text_at(sources[i], {"targetPath"}).empty() &&
-          merge_lent(lender, key, at.index(i), around, wrapped.values, bench) && all;
+          merge_values_from(lender, key, at.index(i), around, wrapped.values, bench) && all;
   }
   if (!all) note_unread(at, wrapped, bench);
 }
 
-std::vector<WrappedValues> of_helm_release(const Json& object, const FieldPath& at, const Surroundings& around,
-                                           Workbench& bench) {
+std::vector<WrappedValues> of_helm_release(const Json& object, const FieldPath& at, const InputIndex& around,
+                                           ConversionContext& bench) {
   const Json& spec = object_at(object, {"spec"});
   const Json& chart = object_at(spec, {"chart"});  // the older Helm operator has no nested spec
   WrappedValues wrapped;
@@ -124,7 +126,8 @@ std::vector<WrappedValues> of_helm_release(const Json& object, const FieldPath& 
   return {wrapped};
 }
 
-WrappedValues of_argo_source(const Json& source, const std::string& name, const FieldPath& at, Workbench& bench) {
+WrappedValues of_argo_source(const Json& source, const std::string& name, const FieldPath& at,
+                             ConversionContext& bench) {
   const Json& helm = object_at(source, {"helm"});
   WrappedValues wrapped;
   const std::string path = text_at(source, {"path"});
@@ -138,8 +141,8 @@ WrappedValues of_argo_source(const Json& source, const std::string& name, const 
   return wrapped;
 }
 
-std::vector<WrappedValues> of_application(const Json& object, const FieldPath& at, const Surroundings&,
-                                          Workbench& bench) {
+std::vector<WrappedValues> of_application(const Json& object, const FieldPath& at, const InputIndex&,
+                                          ConversionContext& bench) {
   const bool is_set = text_at(object, {"kind"}) == "ApplicationSet";
   const Json& spec = is_set ? object_at(object, {"spec", "template", "spec"}) : object_at(object, {"spec"});
   const FieldPath below = is_set ? at.field("spec").field("template").field("spec") : at.field("spec");
@@ -155,8 +158,8 @@ std::vector<WrappedValues> of_application(const Json& object, const FieldPath& a
   return all;
 }
 
-std::vector<WrappedValues> of_helm_chart(const Json& object, const FieldPath& at, const Surroundings&,
-                                         Workbench& bench) {
+std::vector<WrappedValues> of_helm_chart(const Json& object, const FieldPath& at, const InputIndex&,
+                                         ConversionContext& bench) {
   const Json& spec = object_at(object, {"spec"});
   WrappedValues wrapped;
   wrapped.chart = last_part(first_of({text_at(spec, {"chart"}), text_at(object, {"metadata", "name"})}));
@@ -172,8 +175,8 @@ std::vector<WrappedValues> of_helm_chart(const Json& object, const FieldPath& at
 struct Wrapper {
   std::string_view group;
   std::string_view kind;
-  std::vector<WrappedValues> (*unwrap)(const Json& object, const FieldPath& at, const Surroundings& around,
-                                       Workbench& bench);
+  std::vector<WrappedValues> (*unwrap)(const Json& object, const FieldPath& at, const InputIndex& around,
+                                       ConversionContext& bench);
 };
 constexpr std::array kWrappers = {
     Wrapper{"helm.toolkit.fluxcd.io", "HelmRelease", of_helm_release},
@@ -192,10 +195,10 @@ bool has_policy(const WrappedValues& wrapped) {
          object_at(wrapped.values, {kChart}).contains("deschedulerPolicy");
 }
 
-bool is_about_descheduler(const WrappedValues& wrapped) { return wrapped.chart == kChart || has_policy(wrapped); }
+bool may_be_descheduler_chart(const WrappedValues& wrapped) { return wrapped.chart == kChart || has_policy(wrapped); }
 
 std::optional<std::vector<WrappedValues>> unwrap_values(const Json& object, const FieldPath& at,
-                                                        const Surroundings& around, Workbench& bench) {
+                                                        const InputIndex& around, ConversionContext& bench) {
   const std::string version = text_at(object, {"apiVersion"});
   const std::string kind = text_at(object, {"kind"});
   for (const Wrapper& each : kWrappers) {

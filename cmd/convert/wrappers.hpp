@@ -27,25 +27,25 @@ struct WrappedValues {
 /// HelmChartConfig of k3s and RKE2, one item per chart. Returns nullopt for other objects. Reads ConfigMaps of the same
 /// input. If the chart may be upstream's, adds a note for values stored elsewhere.
 std::optional<std::vector<WrappedValues>> unwrap_values(const Json& object, const FieldPath& at,
-                                                        const Surroundings& around, Workbench& bench);
+                                                        const InputIndex& around, ConversionContext& bench);
 
 /// Returns true if the values, or those of the sub-chart in them, contain a policy.
 bool has_policy(const WrappedValues& wrapped);
 
 /// Returns true if the chart may be upstream's, judging by its name or by the values.
-bool is_about_descheduler(const WrappedValues& wrapped);
+bool may_be_descheduler_chart(const WrappedValues& wrapped);
 
 /// Converts a KubeDescheduler of OpenShift, whose operator renders a policy from the profiles listed in it.
-void read_kube_descheduler(const Json& object, const FieldPath& at, Workbench& bench);
+void read_kube_descheduler(const Json& object, const FieldPath& at, ConversionContext& bench);
 
 /// Returns true for the spec of a Descheduler of deckhouse.io, or its deschedulerPolicy: it has strategies in camelCase
 /// or globalParameters.
 bool is_deckhouse_spec(const Json& json);
-void read_deckhouse(const Json& spec, const FieldPath& at, Workbench& bench);
+void read_deckhouse(const Json& spec, const FieldPath& at, ConversionContext& bench);
 
 /// Converts a DeschedulerConfiguration of koord-descheduler. LowNodeLoad becomes LowNodeUtilization with a usage source
 /// of type Koordinator.
-void read_koordinator(const Json& object, const FieldPath& at, Workbench& bench);
+void read_koordinator(const Json& object, const FieldPath& at, ConversionContext& bench);
 
 // --- Hints for the error about an input without a policy.
 

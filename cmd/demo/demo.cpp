@@ -169,7 +169,7 @@ class Play {
 
   base::Status open() {
     screen_.print(invitation(cluster_));
-    if (auto set = set_stage(admin_); !set) return set;
+    if (auto set = create_initial_objects(admin_); !set) return set;
     cluster_.wait_until_settled();
     screen_.print("\n" + utilization_of(admin_));
     return base::Done{};

@@ -103,7 +103,7 @@ Status cancel(kube::Client& admin, const api::ObjectKey& key) {
 
 }  // namespace
 
-base::Status set_stage(kube::Client& admin) {
+base::Status create_initial_objects(kube::Client& admin) {
   std::vector<Json> all = {objects::name_space("shop"), objects::name_space("data")};
   for (int number = 1; number <= 6; ++number) all.push_back(demo_node(number));
   if (auto made = create_all(admin, all); !made) return made;

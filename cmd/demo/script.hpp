@@ -23,7 +23,7 @@ struct ScriptStep {
 };
 
 /// Creates the nodes, workloads and budgets that the script starts with.
-base::Status set_stage(kube::Client& admin);
+base::Status create_initial_objects(kube::Client& admin);
 
 /// Returns the steps ordered by time. The script takes about 70 seconds.
 std::vector<ScriptStep> demo_script();

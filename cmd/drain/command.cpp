@@ -20,9 +20,9 @@ namespace {
 /// its records.
 constexpr base::seconds kDay{86'400};
 
-std::string stays_text(const std::vector<DrainStay>& stays) {
+std::string blocked_text(const std::vector<BlockedPod>& stays) {
   std::string text;
-  for (const DrainStay& stay : stays) {
+  for (const BlockedPod& stay : stays) {
     text += fmt::format("  pod/{}  {}{}\n", stay.pod.to_string(), stay.verdict.reason,
                         stay.verdict.flag.empty() ? "" : " (" + stay.verdict.flag + ")");
   }
@@ -30,9 +30,9 @@ std::string stays_text(const std::vector<DrainStay>& stays) {
 }
 
 /// Returns how the user can proceed. Refusals that no flag overrides state the reason themselves.
-std::string flags_to_go_on(const std::string& node, const std::vector<DrainStay>& refused) {
+std::string flags_to_go_on(const std::string& node, const std::vector<BlockedPod>& refused) {
   std::set<std::string> flags;
-  for (const DrainStay& stay : refused) flags.insert(stay.verdict.flag);
+  for (const BlockedPod& stay : refused) flags.insert(stay.verdict.flag);
   if (flags.erase("") > 0)
     return "Such a group is waited for, or its pods are taken out of it (docs/concepts/pod-groups.md)";
   return fmt::format("To go on all the same: kubectl evacuator node {} {}", node, fmt::join(flags, " "));
@@ -68,19 +68,19 @@ class NodeCommand {
     }
     // Check again: pods may have been created between the first check and the cordon.
     if (auto again = check(); !again) return failed(again.error());
-    return ask_all(std::move(request));
+    return create_all(std::move(request));
   }
 
  private:
   void say(const std::string& line) {
-    if (session_.for_people()) io_.out(line + "\n");
+    if (session_.is_human_readable()) io_.out(line + "\n");
   }
 
   /// Computes the plan. The error lists every pod that blocks the drain.
   base::Status check() {
     auto pods = pods_on_node(session_, options_.node, options_.pod_selector);
     if (!pods) return pods.error();
-    rules_.ending_machines = read_ending_machines(session_, *pods);
+    rules_.shutdown_launchers = read_shutdown_launchers(session_, *pods);
     rules_.pod_groups = scheduling_groups_of(session_, *pods);
     plan_ = plan_drain(*std::move(pods), rules_, [this](const api::Pod& pod) { return replicas_(pod); });
     std::vector<api::Pod> moving;
@@ -90,13 +90,13 @@ class NodeCommand {
     add_pod_groups(plan_, *world, rules_, options_.whole_group);
     if (plan_.refused.empty()) return base::Done{};
     return base::invalid(fmt::format("node/{} is not evacuated, because of {} pods:\n{}{}", options_.node,
-                                     plan_.refused.size(), stays_text(plan_.refused),
+                                     plan_.refused.size(), blocked_text(plan_.refused),
                                      flags_to_go_on(options_.node, plan_.refused)));
   }
 
   int show_plan(const api::Node& node) {
-    if (!session_.for_people()) {
-      Asking asking(session_, evacuation_request_of(session_, options_.request), "client");
+    if (!session_.is_human_readable()) {
+      EvacuationCreator asking(session_, evacuation_request_of(session_, options_.request), "client");
       return make(asking) ? print_asked() : code_;
     }
     say(fmt::format("node/{} {}(dry run)", options_.node, node.unschedulable ? "already cordoned " : "cordoned "));
@@ -109,11 +109,11 @@ class NodeCommand {
   void say_skipped() {
     if (plan_.skipped.empty()) return;
     say(fmt::format("{} pods stay or go by themselves:", plan_.skipped.size()));
-    if (session_.for_people()) io_.out(stays_text(plan_.skipped));
+    if (session_.is_human_readable()) io_.out(blocked_text(plan_.skipped));
   }
 
   /// Creates the Evacuations in order. Returns false if interrupted or if one could not be created.
-  bool make(Asking& asking) {
+  bool make(EvacuationCreator& asking) {
     for (const DrainMove& move : plan_.moves) {
       if (io_.nap(base::milliseconds(0))) {
         io_.err(fmt::format("Interrupted: {} of {} Evacuations were made. {}\n", asked_.size(), plan_.moves.size(),
@@ -136,9 +136,9 @@ class NodeCommand {
     return true;
   }
 
-  int ask_all(EvacuationRequest request) {
+  int create_all(EvacuationRequest request) {
     say_skipped();
-    Asking asking(session_, std::move(request), options_.request.dry_run);
+    EvacuationCreator asking(session_, std::move(request), options_.request.dry_run);
     if (!make(asking)) return code_;
     if (options_.request.dry_run != "none") return print_asked();
     if (asked_.empty() && !resuming_) {
@@ -171,7 +171,7 @@ class NodeCommand {
     auto all = session_.evacuations(listing("", fmt::format("{}={}", kDrainLabel, api::label_value(options_.node))));
     if (!all) return all;
     std::erase_if(*all, [&](const StoredEvacuation& each) {
-      const PodProgress standing = standing_of(each.evacuation);
+      const PodProgress standing = progress_state_of(each.evacuation);
       const bool earlier = resuming_ && standing != PodProgress::kFailed && standing != PodProgress::kCancelled;
       return !earlier && !keys_.contains(each.evacuation.meta.key());
     });
@@ -187,8 +187,9 @@ class NodeCommand {
   }
 
   int wait() {
-    const FollowOptions follow_options{
-        .subject = "node/" + options_.node, .timeout = options_.request.timeout, .quiet = !session_.for_people()};
+    const FollowOptions follow_options{.subject = "node/" + options_.node,
+                                       .timeout = options_.request.timeout,
+                                       .quiet = !session_.is_human_readable()};
     auto followed = follow(session_, follow_options, [this] { return read(); });
     if (!followed) return failed(followed.error());
     asked_ = std::move(followed->last);
@@ -213,7 +214,7 @@ class NodeCommand {
       std::string text = fmt::format("node/{}: {}", options_.node, summary(progress));
       for (const StoredEvacuation& each : asked_) {
         const api::Evacuation& evacuation = each.evacuation;
-        if (standing_of(evacuation) == PodProgress::kGone) continue;
+        if (progress_state_of(evacuation) == PodProgress::kGone) continue;
         text += fmt::format("\n  pod/{}/{}  {} {}: {}", evacuation.meta.ns, evacuation.spec.pod_ref.name,
                             to_string(evacuation.status.phase), evacuation.status.reason, evacuation.status.message);
       }
@@ -238,21 +239,21 @@ class NodeCommand {
   }
 
   int print_asked() {
-    if (!session_.for_people()) print_objects(io_, session_.flags().output, raw_objects(asked_));
+    if (!session_.is_human_readable()) print_objects(io_, session_.flags().output, raw_objects(asked_));
     return code_;
   }
 
   /// Handles the failure of the drain. Returns the exit code.
   int failed(const base::Error& error) {
     code_ = fail(io_, error);
-    if (options_.uncordon_on_failure) give_up();
+    if (options_.uncordon_on_failure) roll_back();
     print_asked();
     return code_;
   }
 
   /// Rolls back this drain: cancels Evacuations of pods that have not left, and uncordons the node if this drain
   /// cordoned it.
-  void give_up() {
+  void roll_back() {
     if (const auto cancelled = cancel_drain(session_, options_.node, "the drain failed"); !cancelled)
       fail(io_, cancelled.error());
     const auto node = session_.node(options_.node);
@@ -299,7 +300,7 @@ int run_cancel_node(Session& session, const CancelNodeOptions& options) {
   if (!node) return fail(io, node.error());
   const auto cancelled = cancel_drain(session, options.node, options.reason);
   if (!cancelled) return fail(io, cancelled.error());
-  if (!session.for_people()) print_objects(io, session.flags().output, raw_objects(*cancelled));
+  if (!session.is_human_readable()) print_objects(io, session.flags().output, raw_objects(*cancelled));
   if (cancelled->empty()) io.err(fmt::format("node/{}: no evacuation of it is running\n", options.node));
   if (!node->unschedulable) return kDone;
   const bool wanted =
@@ -310,7 +311,7 @@ int run_cancel_node(Session& session, const CancelNodeOptions& options) {
   }
   const auto opened = uncordon(session, options.node);
   if (!opened) return fail(io, opened.error());
-  if (session.for_people()) io.out(*opened + "\n");
+  if (session.is_human_readable()) io.out(*opened + "\n");
   return kDone;
 }
 

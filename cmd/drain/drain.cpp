@@ -23,7 +23,7 @@ bool keeps_state(const api::Pod& pod) {
          has_volume(pod, api::VolumeKind::kEphemeral) || pod.meta.annotations.contains(api::well_known::kHandoffMode);
 }
 
-DrainVerdict skip(std::string reason) { return {DrainFate::kSkip, std::move(reason), {}, {}}; }
+DrainVerdict skip(std::string reason) { return {DrainAction::kSkip, std::move(reason), {}, {}}; }
 
 using DrainRule = std::optional<DrainVerdict> (*)(const api::Pod&, const DrainRules&);
 
@@ -45,7 +45,7 @@ std::optional<DrainVerdict> terminating_pod(const api::Pod& pod, const DrainRule
 std::optional<DrainVerdict> daemon_pod(const api::Pod& pod, const DrainRules& rules) {
   if (!pod.is_daemon_set()) return std::nullopt;
   if (rules.ignore_daemonsets) return skip("managed by a DaemonSet: it would come back to the same node");
-  return DrainVerdict{DrainFate::kRefuse, "is managed by a DaemonSet and would come back", "--ignore-daemonsets", {}};
+  return DrainVerdict{DrainAction::kRefuse, "is managed by a DaemonSet and would come back", "--ignore-daemonsets", {}};
 }
 
 std::optional<DrainVerdict> hotplug_pod(const api::Pod& pod, const DrainRules&) {
@@ -53,7 +53,9 @@ std::optional<DrainVerdict> hotplug_pod(const api::Pod& pod, const DrainRules&) 
   return skip("attaches disks to a virtual machine: it goes with the machine");
 }
 
-bool ends_machine(const api::Pod& pod, const DrainRules& rules) { return rules.ending_machines.contains(pod.meta.uid); }
+bool ends_machine(const api::Pod& pod, const DrainRules& rules) {
+  return rules.shutdown_launchers.contains(pod.meta.uid);
+}
 
 std::optional<DrainVerdict> whole_group_pod(const api::Pod& pod, const DrainRules& rules) {
   if (!rules.pod_groups) return std::nullopt;
@@ -61,28 +63,28 @@ std::optional<DrainVerdict> whole_group_pod(const api::Pod& pod, const DrainRule
     return group.meta.ns == pod.meta.ns && pod.scheduling_group == group.meta.name;
   };
   const auto group = std::ranges::find_if(*rules.pod_groups, is_its);
-  const std::string why = api::objection_of_scheduling_group(pod, group == rules.pod_groups->end() ? nullptr : &*group);
+  const std::string why = api::scheduling_group_blocker(pod, group == rules.pod_groups->end() ? nullptr : &*group);
   if (why.empty()) return std::nullopt;
-  return DrainVerdict{DrainFate::kRefuse, "cannot leave alone: " + why, {}, {}};
+  return DrainVerdict{DrainAction::kRefuse, "cannot leave alone: " + why, {}, {}};
 }
 
 std::optional<DrainVerdict> local_data(const api::Pod& pod, const DrainRules& rules) {
   if (rules.delete_emptydir_data) return std::nullopt;
   if (ends_machine(pod, rules))
     return DrainVerdict{
-        DrainFate::kRefuse,
+        DrainAction::kRefuse,
         "runs a virtual machine that does not migrate: the guest is shut down, and what is in the pod's "
         "emptyDir volumes is lost",
         "--delete-emptydir-data",
         {}};
   if (!api::loses_empty_dirs(pod)) return std::nullopt;
   return DrainVerdict{
-      DrainFate::kRefuse, "has data in an emptyDir volume, which is lost when it goes", "--delete-emptydir-data", {}};
+      DrainAction::kRefuse, "has data in an emptyDir volume, which is lost when it goes", "--delete-emptydir-data", {}};
 }
 
 std::optional<DrainVerdict> unmanaged_pod(const api::Pod& pod, const DrainRules& rules) {
   if (pod.meta.controller() || rules.force) return std::nullopt;
-  return DrainVerdict{DrainFate::kRefuse, "has no controller: nothing would recreate it", "--force", {}};
+  return DrainVerdict{DrainAction::kRefuse, "has no controller: nothing would recreate it", "--force", {}};
 }
 
 constexpr DrainRule kDrainRules[] = {mirror_pod,  finished_pod,    terminating_pod, daemon_pod,
@@ -116,7 +118,7 @@ DrainVerdict judge(const api::Pod& pod, const DrainRules& rules) {
   for (const DrainRule rule : kDrainRules) {
     if (auto verdict = rule(pod, rules)) return *std::move(verdict);
   }
-  return {DrainFate::kEvacuate, {}, {}, warning_about(pod, rules)};
+  return {DrainAction::kEvacuate, {}, {}, warning_about(pod, rules)};
 }
 
 std::string_view to_string(DrainRank rank) {
@@ -140,12 +142,12 @@ DrainPlan plan_drain(std::vector<api::Pod> pods, const DrainRules& rules, const 
   std::ranges::sort(pods, {}, [](const api::Pod& pod) { return pod.meta.key(); });
   for (api::Pod& pod : pods) {
     DrainVerdict verdict = judge(pod, rules);
-    if (verdict.fate == DrainFate::kEvacuate) {
+    if (verdict.fate == DrainAction::kEvacuate) {
       const DrainRank rank = rank_of(pod, replicas_of(pod));
       plan.moves.push_back({std::move(pod), rank, 0, std::move(verdict.warning)});
       continue;
     }
-    auto& stays = verdict.fate == DrainFate::kSkip ? plan.skipped : plan.refused;
+    auto& stays = verdict.fate == DrainAction::kSkip ? plan.skipped : plan.refused;
     stays.push_back({pod.meta.key(), std::move(verdict)});
   }
   std::ranges::sort(plan.moves, [](const DrainMove& a, const DrainMove& b) { return drain_order(a) < drain_order(b); });

@@ -19,19 +19,19 @@ struct DrainRules {
   bool ignore_daemonsets = false;
   bool delete_emptydir_data = false;
   bool force = false;  ///< also evict pods that no controller recreates; always by eviction, never by deletion
-  std::set<std::string> ending_machines{};  ///< UIDs of launcher pods whose guest shuts down on eviction
+  std::set<std::string> shutdown_launchers{};  ///< UIDs of launcher pods whose guest shuts down on eviction
   /// PodGroups of scheduling.k8s.io in the namespaces of pods that reference one. nullopt if the server lacks the kind.
   std::optional<std::vector<api::SchedulingPodGroup>> pod_groups{};
 };
 
-enum class DrainFate {
+enum class DrainAction {
   kEvacuate,
   kSkip,    ///< the pod stays, or leaves without an Evacuation
   kRefuse,  ///< the drain does not start without the flag
 };
 
 struct DrainVerdict {
-  DrainFate fate = DrainFate::kEvacuate;
+  DrainAction fate = DrainAction::kEvacuate;
   std::string reason;   ///< human-readable reason for a skip or refusal
   std::string flag;     ///< flag that overrides a refusal
   std::string warning;  ///< loss that the user accepted with a flag
@@ -53,14 +53,14 @@ struct DrainMove {
   std::int32_t priority = 0;  ///< spec.priority of the Evacuation
   std::string warning;
 };
-struct DrainStay {
+struct BlockedPod {
   api::ObjectKey pod;
   DrainVerdict verdict;
 };
 struct DrainPlan {
   std::vector<DrainMove> moves;  ///< in drain order
-  std::vector<DrainStay> skipped;
-  std::vector<DrainStay> refused;
+  std::vector<BlockedPod> skipped;
+  std::vector<BlockedPod> refused;
 };
 
 /// Priority of the first class in the queue, above that of policies (0). Each later class gets one less.

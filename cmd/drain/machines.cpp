@@ -41,7 +41,7 @@ bool ends(MachineFate fate) {
 
 }  // namespace
 
-std::set<std::string> read_ending_machines(Session& session, const std::vector<api::Pod>& pods) {
+std::set<std::string> read_shutdown_launchers(Session& session, const std::vector<api::Pod>& pods) {
   std::set<std::string> ending;
   std::optional<Document> kubevirts;
   for (const api::Pod& pod : pods) {

@@ -10,9 +10,9 @@
 
 namespace cmd::plugin {
 
-/// Returns the UIDs of launcher pods whose guest shuts down on eviction, for DrainRules::ending_machines. Depends on
+/// Returns the UIDs of launcher pods whose guest shuts down on eviction, for DrainRules::shutdown_launchers. Depends on
 /// the VirtualMachineInstance and the cluster's evictionStrategy. A machine that cannot be read counts as shutting
 /// down. Reads nothing if there are no launcher pods.
-std::set<std::string> read_ending_machines(Session& session, const std::vector<api::Pod>& pods);
+std::set<std::string> read_shutdown_launchers(Session& session, const std::vector<api::Pod>& pods);
 
 }  // namespace cmd::plugin

@@ -104,7 +104,7 @@ base::Result<std::vector<StoredEvacuation>> cancel_drain(Session& session, const
     auto stored = parse_evacuation(*std::move(done));
     if (!stored) return stored.error();
     cancelled.push_back(*std::move(stored));
-    if (session.for_people())
+    if (session.is_human_readable())
       session.io().out(fmt::format("{} cancellation requested\n", resource_name(each.evacuation.meta.key())));
   }
   return cancelled;

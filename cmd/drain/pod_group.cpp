@@ -18,7 +18,7 @@ constexpr std::size_t kMaxMembersNamed = 5;
 
 /// Returns the pod's group if the pod still has to leave with it, nullopt if the pod leaves alone or stays.
 std::optional<api::PodGroup> open_pod_group(const api::Pod& pod) {
-  return api::counts_in_pod_group(pod) ? api::pod_group_of(pod) : std::nullopt;
+  return api::is_active_member(pod) ? api::pod_group_of(pod) : std::nullopt;
 }
 
 const api::Evacuation* unfinished_of(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
@@ -36,7 +36,7 @@ bool has_begun(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
 auto leaving_order(const api::Pod& pod) { return std::tuple(api::pod_group_of(pod)->order, pod.meta.name); }
 
 /// Returns the members of the group that are neither chosen nor have an Evacuation.
-std::vector<api::Pod> missing_of(const PodGroupRest& rest, const PodGroupWorld& world) {
+std::vector<api::Pod> missing_of(const IncompletePodGroup& rest, const PodGroupNamespaces& world) {
   std::vector<api::Pod> missing;
   for (const api::Pod& pod : world.pods) {
     const auto pod_group = open_pod_group(pod);
@@ -48,21 +48,21 @@ std::vector<api::Pod> missing_of(const PodGroupRest& rest, const PodGroupWorld& 
 }
 
 /// Returns whether a member on another node may join the drain.
-DrainVerdict judge_member(const api::Pod& pod, const PodGroupRest& rest, const DrainRules& rules) {
-  if (const std::string why = objection_to(pod); !why.empty()) {
-    return {DrainFate::kRefuse,
+DrainVerdict judge_member(const api::Pod& pod, const IncompletePodGroup& rest, const DrainRules& rules) {
+  if (const std::string why = why_not_evacuable(pod); !why.empty()) {
+    return {DrainAction::kRefuse,
             fmt::format("{} is needed, too, for PodGroup {} leaves as a whole; but {}", pod.meta.name, rest.name, why),
             {},
             {}};
   }
   DrainVerdict verdict = judge(pod, rules);
   const std::string with = fmt::format("leaves {} with PodGroup {}", pod.node_name.value, rest.name);
-  if (verdict.fate == DrainFate::kRefuse) verdict.reason = with + ", and " + verdict.reason;
+  if (verdict.fate == DrainAction::kRefuse) verdict.reason = with + ", and " + verdict.reason;
   verdict.warning = verdict.warning.empty() ? with : with + "; " + verdict.warning;
   return verdict;
 }
 
-void bring_along(DrainPlan& plan, const PodGroupRest& rest, const DrainRules& rules) {
+void bring_along(DrainPlan& plan, const IncompletePodGroup& rest, const DrainRules& rules) {
   const auto first =
       std::ranges::find_if(plan.moves, [&](const DrainMove& move) { return is_among(rest.chosen, move.pod); });
   const DrainRank rank = first->rank;
@@ -70,7 +70,7 @@ void bring_along(DrainPlan& plan, const PodGroupRest& rest, const DrainRules& ru
   std::vector<DrainMove> joining;
   for (const api::Pod& pod : rest.missing) {
     DrainVerdict verdict = judge_member(pod, rest, rules);
-    if (verdict.fate == DrainFate::kEvacuate) {
+    if (verdict.fate == DrainAction::kEvacuate) {
       joining.push_back({pod, rank, priority, std::move(verdict.warning)});
     } else {
       plan.refused.push_back({pod.meta.key(), std::move(verdict)});
@@ -79,10 +79,10 @@ void bring_along(DrainPlan& plan, const PodGroupRest& rest, const DrainRules& ru
   plan.moves.insert(first + 1, joining.begin(), joining.end());
 }
 
-void refuse(DrainPlan& plan, const PodGroupRest& rest) {
-  const std::string why = objection_to(rest);
+void refuse(DrainPlan& plan, const IncompletePodGroup& rest) {
+  const std::string why = why_not_evacuable(rest);
   const DrainVerdict verdict{
-      DrainFate::kRefuse,
+      DrainAction::kRefuse,
       fmt::format("leaves with PodGroup {} as a whole, and {}", rest.name,
                   why.empty() ? "these of it are not asked to: " + members_text(rest.missing) : why),
       why.empty() ? std::string(kWholeGroup) : std::string(),
@@ -97,11 +97,11 @@ bool is_among(const std::vector<api::Pod>& pods, const api::Pod& pod) {
   return std::ranges::any_of(pods, [&](const api::Pod& each) { return each.uid() == pod.uid(); });
 }
 
-base::Result<PodGroupWorld> read_pod_group_world(Session& session, const std::vector<api::Pod>& chosen) {
+base::Result<PodGroupNamespaces> read_pod_group_world(Session& session, const std::vector<api::Pod>& chosen) {
   std::set<std::string> namespaces;
   for (const api::Pod& pod : chosen)
     if (open_pod_group(pod)) namespaces.insert(pod.meta.ns);
-  PodGroupWorld world;
+  PodGroupNamespaces world;
   for (const std::string& ns : namespaces) {
     auto pods = session.pods(listing(ns));
     if (!pods) return pods.error();
@@ -113,17 +113,18 @@ base::Result<PodGroupWorld> read_pod_group_world(Session& session, const std::ve
   return world;
 }
 
-std::vector<PodGroupRest> rests_of_pod_groups(const std::vector<api::Pod>& chosen, const PodGroupWorld& world) {
-  std::map<std::pair<std::string, std::string>, PodGroupRest> pod_groups;
+std::vector<IncompletePodGroup> incomplete_pod_groups(const std::vector<api::Pod>& chosen,
+                                                      const PodGroupNamespaces& world) {
+  std::map<std::pair<std::string, std::string>, IncompletePodGroup> pod_groups;
   for (const api::Pod& pod : chosen) {
     const auto pod_group = open_pod_group(pod);
-    if (!pod_group || !objection_to(pod).empty() || has_begun(pod, world.evacuations)) continue;
-    PodGroupRest& rest = pod_groups[{pod.meta.ns, pod_group->name}];
+    if (!pod_group || !why_not_evacuable(pod).empty() || has_begun(pod, world.evacuations)) continue;
+    IncompletePodGroup& rest = pod_groups[{pod.meta.ns, pod_group->name}];
     rest.ns = pod.meta.ns;
     rest.name = pod_group->name;
     if (!is_among(rest.chosen, pod)) rest.chosen.push_back(pod);
   }
-  std::vector<PodGroupRest> incomplete;
+  std::vector<IncompletePodGroup> incomplete;
   for (auto& [key, rest] : pod_groups) {
     rest.missing = missing_of(rest, world);
     std::ranges::sort(rest.chosen, {}, [](const api::Pod& pod) { return pod.meta.name; });
@@ -139,18 +140,18 @@ std::string members_text(const std::vector<api::Pod>& pods) {
   return first_names(std::move(names), kMaxMembersNamed);
 }
 
-std::string objection_to(const PodGroupRest& rest) {
+std::string why_not_evacuable(const IncompletePodGroup& rest) {
   for (const api::Pod& pod : rest.missing) {
-    const std::string why = objection_to(pod);
+    const std::string why = why_not_evacuable(pod);
     if (!why.empty()) return fmt::format("{} of it cannot leave: {}", pod.meta.name, why);
   }
   return {};
 }
 
-void add_pod_groups(DrainPlan& plan, const PodGroupWorld& world, const DrainRules& rules, bool whole_groups) {
+void add_pod_groups(DrainPlan& plan, const PodGroupNamespaces& world, const DrainRules& rules, bool whole_groups) {
   std::vector<api::Pod> chosen;
   for (const DrainMove& move : plan.moves) chosen.push_back(move.pod);
-  for (const PodGroupRest& rest : rests_of_pod_groups(chosen, world)) {
+  for (const IncompletePodGroup& rest : incomplete_pod_groups(chosen, world)) {
     if (whole_groups) {
       bring_along(plan, rest, rules);
     } else {

@@ -51,7 +51,7 @@ void append_count(std::string& text, std::size_t count, std::string_view what) {
 
 }  // namespace
 
-PodProgress standing_of(const api::Evacuation& evacuation) {
+PodProgress progress_state_of(const api::Evacuation& evacuation) {
   using Phase = api::EvacuationPhase;
   switch (evacuation.status.phase) {
     case Phase::kSucceeded: return PodProgress::kGone;
@@ -114,7 +114,7 @@ Progress progress_of(const std::vector<api::Evacuation>& evacuations) {
   std::map<std::string, std::size_t> blockers;
   for (const api::Evacuation& each : evacuations) {
     ++progress.total;
-    switch (standing_of(each)) {
+    switch (progress_state_of(each)) {
       case PodProgress::kGone: ++progress.gone; break;
       case PodProgress::kMoving: ++progress.moving; break;
       case PodProgress::kWaiting: ++progress.waiting; break;
@@ -140,9 +140,9 @@ std::string summary(const Progress& progress) {
   return text;
 }
 
-void sort_for_people(std::vector<api::Evacuation>& evacuations) {
+void sort_for_display(std::vector<api::Evacuation>& evacuations) {
   const auto order = [](const api::Evacuation& each) {
-    const PodProgress standing = standing_of(each);
+    const PodProgress standing = progress_state_of(each);
     const int queue = standing == PodProgress::kWaiting ? -each.spec.priority : 0;
     return std::tuple(interest_of(standing), queue, each.meta.key());
   };
@@ -150,9 +150,9 @@ void sort_for_people(std::vector<api::Evacuation>& evacuations) {
 }
 
 std::string detail_of(const api::Evacuation& evacuation) {
-  if (standing_of(evacuation) == PodProgress::kSuspended) return "waits for approval";
+  if (progress_state_of(evacuation) == PodProgress::kSuspended) return "waits for approval";
   if (auto blocker = blocker_words(evacuation); !blocker.empty()) return blocker;
-  const PodProgress standing = standing_of(evacuation);
+  const PodProgress standing = progress_state_of(evacuation);
   if (standing == PodProgress::kFailed || standing == PodProgress::kCancelled) return evacuation.status.message;
   if (evacuation.spec.cancel.requested && standing != PodProgress::kGone) return "cancel requested";
   if (evacuation.status.observed_generation == 0 && evacuation.status.history.empty() &&
@@ -170,7 +170,7 @@ std::string evacuation_table(const std::vector<api::Evacuation>& evacuations, bo
   for (const api::Evacuation& each : evacuations) {
     std::vector<std::string> cells = evacuation_cells(each, now);  // columns from NAMESPACE to AGE
     const std::string detail = one_line(detail_of(each));
-    cells[4] = paint(cells[4], tone_of(standing_of(each)), colour);
+    cells[4] = paint(cells[4], tone_of(progress_state_of(each)), colour);
     std::vector<std::string> row(cells.begin() + (with_namespace ? 0 : 1), cells.begin() + 7);
     row.push_back(cells[8]);
     row.push_back(detail);

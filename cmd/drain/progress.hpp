@@ -15,7 +15,7 @@ namespace cmd::plugin {
 
 /// Human-readable state of one Evacuation.
 enum class PodProgress { kGone, kMoving, kWaiting, kSuspended, kFailed, kCancelled };
-PodProgress standing_of(const api::Evacuation& evacuation);
+PodProgress progress_state_of(const api::Evacuation& evacuation);
 std::string_view to_string(PodProgress standing);
 Tone tone_of(PodProgress standing);
 
@@ -48,7 +48,7 @@ Progress progress_of(const std::vector<api::Evacuation>& evacuations);
 std::string summary(const Progress& progress);
 
 /// Sorts for display: moving, failed, waiting, gone; then by namespace and name.
-void sort_for_people(std::vector<api::Evacuation>& evacuations);
+void sort_for_display(std::vector<api::Evacuation>& evacuations);
 
 /// Returns the reason for the current state: the first blocker, the reason of the failure, or the message of the phase.
 std::string detail_of(const api::Evacuation& evacuation);

@@ -53,7 +53,7 @@ bool is_about(const api::Evacuation& evacuation, const api::Pod& pod) {
   return ref.name == pod.meta.name && !api::is_terminal(evacuation.status.phase);
 }
 
-Claim claim_of(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
+Claim existing_evacuation(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
   Claim claim;
   std::set<std::string> taken;
   for (const api::Evacuation& each : known) {
@@ -70,7 +70,7 @@ Claim claim_of(const api::Pod& pod, const std::vector<api::Evacuation>& known) {
   return claim;
 }
 
-std::string objection_to(const api::Pod& pod) {
+std::string why_not_evacuable(const api::Pod& pod) {
   if (pod.is_mirror()) return "it is a static pod: its kubelet would start it again on the same node";
   if (pod.is_daemon_set()) return "it is managed by a DaemonSet and would come back to the same node";
   if (api::is_hotplug_pod(pod)) return "it attaches disks to a virtual machine and goes with the machine's own pod";

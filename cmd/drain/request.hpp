@@ -39,12 +39,12 @@ struct Claim {
   std::string free_name;  ///< default name, with suffix "-2", "-3"… if finished Evacuations use it
 };
 /// Returns the Claim for a pod. `known` must contain the Evacuations of the pod's namespace.
-Claim claim_of(const api::Pod& pod, const std::vector<api::Evacuation>& known);
+Claim existing_evacuation(const api::Pod& pod, const std::vector<api::Evacuation>& known);
 
 /// Returns true if the Evacuation refers to this pod: by UID, or by name until the operator has set the UID.
 bool is_about(const api::Evacuation& evacuation, const api::Pod& pod);
 
 /// Returns why a manual Evacuation of this pod makes no sense, an empty string if it does.
-std::string objection_to(const api::Pod& pod);
+std::string why_not_evacuable(const api::Pod& pod);
 
 }  // namespace cmd::plugin

@@ -18,10 +18,10 @@ std::string asked_by(const api::Evacuation& evacuation) {
 
 }  // namespace
 
-Asking::Asking(Session& session, EvacuationRequest request, std::string dry_run)
+EvacuationCreator::EvacuationCreator(Session& session, EvacuationRequest request, std::string dry_run)
     : session_(session), request_(std::move(request)), dry_run_(std::move(dry_run)) {}
 
-base::Result<std::vector<api::Evacuation>> Asking::known_in(const std::string& ns) {
+base::Result<std::vector<api::Evacuation>> EvacuationCreator::known_in(const std::string& ns) {
   if (const auto at = known_.find(ns); at != known_.end()) return at->second;
   const auto stored = session_.evacuations(listing(ns));
   if (!stored) return stored.error();
@@ -30,7 +30,7 @@ base::Result<std::vector<api::Evacuation>> Asking::known_in(const std::string& n
   return known;
 }
 
-base::Result<RequestOutcome> Asking::existing(const api::ObjectKey& key) {
+base::Result<RequestOutcome> EvacuationCreator::existing(const api::ObjectKey& key) {
   auto text = session_.get(kube::kEvacuations, key);
   if (!text) return text.error();
   auto stored = parse_evacuation(*std::move(text));
@@ -38,7 +38,8 @@ base::Result<RequestOutcome> Asking::existing(const api::ObjectKey& key) {
   return RequestOutcome{*std::move(stored), true, false};
 }
 
-base::Result<RequestOutcome> Asking::make(const api::Pod& pod, const std::string& name, std::int32_t priority) {
+base::Result<RequestOutcome> EvacuationCreator::make(const api::Pod& pod, const std::string& name,
+                                                     std::int32_t priority) {
   const api::Json body = api::encode_evacuation(evacuation_for(pod, name, request_, priority));
   if (dry_run_ == "client") {
     auto stored = parse_evacuation(api::to_json_text(body));
@@ -52,10 +53,10 @@ base::Result<RequestOutcome> Asking::make(const api::Pod& pod, const std::string
   return RequestOutcome{*std::move(stored), false, dry_run_ == "server"};
 }
 
-base::Result<RequestOutcome> Asking::ask_for(const api::Pod& pod, std::int32_t priority) {
+base::Result<RequestOutcome> EvacuationCreator::ask_for(const api::Pod& pod, std::int32_t priority) {
   const auto known = known_in(pod.meta.ns);
   if (!known) return known.error();
-  const Claim claim = claim_of(pod, *known);
+  const Claim claim = existing_evacuation(pod, *known);
   if (claim.unfinished) return existing(claim.unfinished->meta.key());
   auto made = make(pod, claim.free_name, priority);
   if (!made && made.error().code == base::ErrorCode::kAlreadyExists) return existing({pod.meta.ns, claim.free_name});

@@ -18,10 +18,10 @@ struct RequestOutcome {
 };
 
 /// Creates Evacuations for pods that have none.
-class Asking {
+class EvacuationCreator {
  public:
   /// `dry_run` is none, client or server.
-  Asking(Session& session, EvacuationRequest request, std::string dry_run);
+  EvacuationCreator(Session& session, EvacuationRequest request, std::string dry_run);
 
   /// Returns the pod's unfinished Evacuation or creates one. If another client creates it first, returns that one as
   /// `existed`.
@@ -39,7 +39,7 @@ class Asking {
 };
 
 /// Returns "evacuation.evacuator.dev/web-1-9f31aa02 created", or that the Evacuation already exists.
-std::string words_for(const RequestOutcome& asked);
+std::string describe(const RequestOutcome& asked);
 
 EvacuationRequest evacuation_request_of(Session& session, const RequestOptions& options);
 

@@ -23,7 +23,7 @@ api::Evacuation imagined(const api::Pod& pod, const api::DeschedulerPolicy* poli
   const api::PlannedMove move{pod.meta.ns, pod.meta.name, pod.meta.uid, pod.node_name.value, target, "", ""};
   api::Evacuation made = controllers::evacuation_for(policy ? *policy : nobody, move);
   made.meta.creation_timestamp = now;
-  if (policy) controllers::mark_as_made_here(made);
+  if (policy) controllers::mark_origin_verified(made);
   return made;
 }
 
@@ -34,7 +34,7 @@ std::string rate_text(const api::RateLimit& rate, const std::string& whose) {
 }
 
 std::vector<std::string> notes_on(const api::Pod& pod, const api::DeschedulerPolicy* policy,
-                                  const AdmissionWorld& world) {
+                                  const AdmissionInput& world) {
   std::vector<std::string> notes;
   if (const auto pod_group = api::pod_group_of(pod)) {
     notes.push_back(
@@ -63,7 +63,7 @@ std::optional<api::AdmissionLimits> cluster_limits_of(std::string_view config) {
 }
 
 AdmissionFact admission_of(const api::Pod& pod, const api::DeschedulerPolicy* policy, const std::string& target,
-                           const AdmissionWorld& world, base::TimePoint now) {
+                           const AdmissionInput& world, base::TimePoint now) {
   const base::ManualClock clock(now);
   controllers::AdmissionQueue queue(world.cluster, clock, {});
   for (const api::DeschedulerPolicy& each : world.policies) {
@@ -76,9 +76,9 @@ AdmissionFact admission_of(const api::Pod& pod, const api::DeschedulerPolicy* po
   const api::Evacuation made = imagined(pod, policy, target, now);
   const auto slot = queue.request(controllers::admission_request(made, &pod, std::nullopt)).slot;
   AdmissionFact fact;
-  fact.at_once = slot.state == controllers::Slot::State::kGranted;
+  fact.immediately = slot.state == controllers::Slot::State::kGranted;
   fact.until = slot.retry_at;
-  if (slot.limit && !fact.at_once) {
+  if (slot.limit && !fact.immediately) {
     fact.limit = slot.limit->name;
     fact.message = slot.limit->message;
   }

@@ -15,7 +15,7 @@
 
 namespace cmd::plugin {
 
-struct AdmissionWorld {
+struct AdmissionInput {
   api::AdmissionLimits cluster;  ///< limits in the operator's configuration
   bool cluster_known = false;    ///< false if `cluster` contains the defaults of an unconfigured operator
   std::vector<api::DeschedulerPolicy> policies;
@@ -29,7 +29,7 @@ api::AdmissionLimits default_cluster_limits();
 std::optional<api::AdmissionLimits> cluster_limits_of(std::string_view config);
 
 struct AdmissionFact {
-  bool at_once = true;
+  bool immediately = true;
   std::string limit;    ///< name of the limit it would wait for, such as "node", "policy tidy total", "cooldown"
   std::string message;  ///< human-readable, with numbers
   std::optional<base::TimePoint> until;  ///< earliest time of the next admission attempt, if known
@@ -40,6 +40,6 @@ struct AdmissionFact {
 /// Returns the admission of an Evacuation of `pod` that `policy` creates now towards `target`. `policy` is nullptr for
 /// a manual Evacuation; `target` is empty if unknown.
 AdmissionFact admission_of(const api::Pod& pod, const api::DeschedulerPolicy* policy, const std::string& target,
-                           const AdmissionWorld& world, base::TimePoint now);
+                           const AdmissionInput& world, base::TimePoint now);
 
 }  // namespace cmd::plugin

@@ -77,8 +77,8 @@ base::Result<plugin::Explanation> explain_on_dump(Dump dump, const api::ObjectKe
                                                   base::TimePoint now) {
   plugin::Explanation explanation;
   explanation.key = key;
-  if (std::string warning = caveats_of(dump); !warning.empty()) explanation.problems.push_back(std::move(warning));
-  plugin::sort_out(explanation, dump.evacuations);
+  if (std::string warning = input_warnings(dump); !warning.empty()) explanation.problems.push_back(std::move(warning));
+  plugin::assign_evacuations(explanation, dump.evacuations);
   const auto is_it = [&](const auto& pod) { return pod->meta.ns == key.ns && pod->meta.name == key.name; };
   const auto pod = std::ranges::find_if(dump.objects.pods, is_it);
   const bool exists = pod != dump.objects.pods.end();
@@ -92,7 +92,7 @@ base::Result<plugin::Explanation> explain_on_dump(Dump dump, const api::ObjectKe
   std::vector<api::PodDisruptionBudget> budgets;
   for (const auto& budget : dump.objects.pdbs) budgets.push_back(*budget);
   explanation.budgets = plugin::budgets_of(*explanation.pod, budgets, dump.objects.pods);
-  plugin::ask_policies(explanation, std::move(dump.objects), policies, dump.evacuations, now);
+  plugin::evaluate_policies(explanation, std::move(dump.objects), policies, dump.evacuations, now);
   return explanation;
 }
 

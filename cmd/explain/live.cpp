@@ -36,8 +36,8 @@ std::optional<api::AdmissionLimits> operator_limits(Session& session) {
   return newest ? std::optional(newest->second) : std::nullopt;
 }
 
-AdmissionWorld admission_world(Session& session, const LiveCluster& cluster) {
-  AdmissionWorld world;
+AdmissionInput admission_world(Session& session, const LiveCluster& cluster) {
+  AdmissionInput world;
   const auto limits = operator_limits(session);
   world.cluster_known = limits.has_value();
   world.cluster = limits.value_or(default_cluster_limits());
@@ -49,7 +49,7 @@ AdmissionWorld admission_world(Session& session, const LiveCluster& cluster) {
 }
 
 /// Predicts admission for each nomination. Skips pods that are already leaving.
-void ask_admission(Explanation& explanation, const AdmissionWorld& world, base::TimePoint now) {
+void ask_admission(Explanation& explanation, const AdmissionInput& world, base::TimePoint now) {
   if (!explanation.pod || explanation.pod->meta.is_terminating() || explanation.pod->is_terminal()) return;
   const bool moving = std::ranges::any_of(explanation.of_pod, [&](const api::Evacuation& each) {
     return !api::is_terminal(each.status.phase) && each.spec.pod_ref.uid == explanation.pod->uid();
@@ -81,7 +81,7 @@ int run_explain(Session& session, const LiveExplainOptions& options) {
   if (pod) explanation.pod = *pod;
   LiveCluster cluster = read_cluster(session, session.ns());
   explanation.problems = cluster.problems;
-  sort_out(explanation, cluster.evacuations);
+  assign_evacuations(explanation, cluster.evacuations);
   explanation.cycles = cycle_verdicts(cluster.policies, explanation.key, pod ? pod->meta.uid : "");
   if (!pod && explanation.of_pod.empty() && explanation.cycles.empty()) return fail(io, pod.error());
   if (explanation.pod) {
@@ -90,15 +90,15 @@ int run_explain(Session& session, const LiveExplainOptions& options) {
     if (budgets)
       explanation.budgets = budgets_of(*explanation.pod, *budgets, cluster.snapshot ? cluster.snapshot->pods : none);
   }
-  AdmissionWorld world = admission_world(session, cluster);
+  AdmissionInput world = admission_world(session, cluster);
   cluster.policies.insert(cluster.policies.end(), options.policies.begin(), options.policies.end());
   if (explanation.pod && cluster.snapshot)
-    ask_policies(explanation, *std::move(cluster.snapshot), cluster.policies, cluster.evacuations, session.now(),
-                 cluster.server_minor);
+    evaluate_policies(explanation, *std::move(cluster.snapshot), cluster.policies, cluster.evacuations, session.now(),
+                      cluster.server_minor);
   world.policies = cluster.policies;
   ask_admission(explanation, world, session.now());
   explanation.past = options.past;
-  if (session.for_people()) {
+  if (session.is_human_readable()) {
     io.out(render(explanation, session.now(), io.colour));
   } else {
     print_value(io, session.flags().output, as_json(explanation));

@@ -21,11 +21,11 @@
 namespace cmd::plugin {
 namespace {
 
-std::string why_not_looked_at(const planner::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
-                              scheduling::PodIndex pod) {
+std::string why_out_of_scope(const planner::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
+                             scheduling::PodIndex pod) {
   const scheduling::NodeIndex at = cluster.node_of(pod);
   if (at == scheduling::kNoNode) return "the pod is on no known node";
-  const std::string why = planner::why_not_looked_at(spec, cluster.node(at));
+  const std::string why = planner::why_out_of_scope(spec, cluster.node(at));
   return why.empty() ? why : fmt::format("node {}: {}", cluster.node(at).meta.name, why);
 }
 
@@ -59,7 +59,7 @@ planner::PlanInput plan_input(const api::DeschedulerPolicy& policy, const planne
 
 /// Copies the plan's decision about the pod. Finds it by name, because pods in a manually written dump may have no UID.
 /// Returns false if no strategy named the pod.
-bool take_from_plan(const planner::Plan& plan, const api::ObjectMeta& pod, PolicyOpinion& opinion) {
+bool apply_plan(const planner::Plan& plan, const api::ObjectMeta& pod, PolicyOpinion& opinion) {
   const auto is_about_it = [&](const auto& row) { return row.pod == pod.name && row.ns == pod.ns; };
   const auto move = std::ranges::find_if(plan.moves, is_about_it);
   if (move != plan.moves.end()) {
@@ -79,8 +79,8 @@ bool take_from_plan(const planner::Plan& plan, const api::ObjectMeta& pod, Polic
 }
 
 /// Applies the evictability rules to a pod that no strategy named.
-void take_from_rules(const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster,
-                     scheduling::PodIndex pod, base::TimePoint now, PolicyOpinion& opinion) {
+void apply_rules(const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster,
+                 scheduling::PodIndex pod, base::TimePoint now, PolicyOpinion& opinion) {
   api::FieldErrors errors;  // ignored: planning has already reported errors of the spec
   const scheduling::EvictabilityRules rules(spec.evictability, cluster, now, errors, spec.compatibility);
   auto refusal = rules.refusal(pod);
@@ -91,7 +91,7 @@ void take_from_rules(const api::DeschedulerPolicySpec& spec, const scheduling::C
     opinion.message = rules.explain(*refusal, pod, scheduling::WhatIf(cluster));
     return;
   }
-  opinion.verdict = PolicyVerdict::kContent;
+  opinion.verdict = PolicyVerdict::kNotNominated;
   opinion.message = "it may be moved, but no strategy wants it to";
 }
 
@@ -159,8 +159,8 @@ std::string_view to_string(PolicyVerdict verdict) {
     case PolicyVerdict::kNominates: return "Nominates";
     case PolicyVerdict::kRefused: return "Refused";
     case PolicyVerdict::kProtected: return "Protected";
-    case PolicyVerdict::kContent: return "Content";
-    case PolicyVerdict::kNotLookedAt: return "NotLookedAt";
+    case PolicyVerdict::kNotNominated: return "Content";
+    case PolicyVerdict::kOutOfScope: return "NotLookedAt";
     case PolicyVerdict::kNotEvaluated: return "NotEvaluated";
   }
   std::abort();
@@ -177,9 +177,9 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
   opinion.in_published = std::ranges::find(policy.status.plan, uid, &api::PlannedMove::uid) != policy.status.plan.end();
   if (policy.status.last_cycle) opinion.last_cycle = policy.status.last_cycle->start;
   const planner::PlanSpec spec(policy.spec);
-  opinion.message = why_not_looked_at(spec, cluster, pod);
+  opinion.message = why_out_of_scope(spec, cluster, pod);
   if (!opinion.message.empty()) {
-    opinion.verdict = PolicyVerdict::kNotLookedAt;
+    opinion.verdict = PolicyVerdict::kOutOfScope;
     return opinion;
   }
   strategies::RestartHistory restarts;
@@ -188,28 +188,29 @@ PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling:
   input.restarts = &restarts;
   input.server_minor = server_minor;
   const planner::Plan plan = planner::plan_cycle(input);
-  if (take_from_plan(plan, cluster.pod(pod).meta, opinion)) return opinion;
+  if (apply_plan(plan, cluster.pod(pod).meta, opinion)) return opinion;
   if (const std::string problem = first_problem(plan); !problem.empty()) {
     opinion.verdict = PolicyVerdict::kNotEvaluated;
     opinion.message = problem;
     return opinion;
   }
   if (!plan.idle.empty()) {
-    opinion.verdict = PolicyVerdict::kNotLookedAt;
+    opinion.verdict = PolicyVerdict::kOutOfScope;
     opinion.message = plan.idle;
     return opinion;
   }
-  take_from_rules(policy.spec, cluster, pod, now, opinion);
-  if (opinion.verdict == PolicyVerdict::kContent) {
+  apply_rules(policy.spec, cluster, pod, now, opinion);
+  if (opinion.verdict == PolicyVerdict::kNotNominated) {
     const std::string& node = cluster.node(cluster.node_of(pod)).meta.name;
     opinion.message += words_about_node(plan, node) + words_about_emptying(plan, node);
   }
   return opinion;
 }
 
-void ask_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
-                  const std::vector<api::DeschedulerPolicy>& policies, const std::vector<api::Evacuation>& evacuations,
-                  base::TimePoint now, std::optional<int> server_minor) {
+void evaluate_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
+                       const std::vector<api::DeschedulerPolicy>& policies,
+                       const std::vector<api::Evacuation>& evacuations, base::TimePoint now,
+                       std::optional<int> server_minor) {
   scheduling::SnapshotCache snapshots;
   for (const api::DeschedulerPolicy& policy : policies) {
     const auto& snapshot = snapshots.at(cluster, scheduling::quantities_of(policy.spec.compatibility));
@@ -226,26 +227,26 @@ std::vector<BudgetFact> budgets_of(const api::Pod& pod, const std::vector<api::P
     const auto has_ended = [&](const auto& each) {
       return each->is_terminal() && each->meta.ns == budget.meta.ns && budget.covers(*each);
     };
-    const bool never = !scheduling::why_never(budget, std::ranges::count_if(pods, has_ended)).empty();
+    const bool never = !scheduling::why_never_evictable(budget, std::ranges::count_if(pods, has_ended)).empty();
     facts.push_back({budget.meta.name, budget.disruptions_allowed, budget.current_healthy, budget.desired_healthy,
                      budget.expected_pods, never});
   }
   return facts;
 }
 
-void sort_out(Explanation& explanation, const std::vector<api::Evacuation>& evacuations) {
+void assign_evacuations(Explanation& explanation, const std::vector<api::Evacuation>& evacuations) {
   for (const api::Evacuation& each : evacuations) {
     if (each.meta.ns != explanation.key.ns) continue;
     if (each.spec.pod_ref.name == explanation.key.name) explanation.of_pod.push_back(each);
     const auto& outcome = each.status.outcome;
     if (explanation.pod && outcome && outcome->replacement && outcome->replacement->uid == explanation.pod->meta.uid)
-      explanation.made_it.push_back(each);
+      explanation.created_by.push_back(each);
   }
   const auto newest_first = [](const api::Evacuation& a, const api::Evacuation& b) {
     return a.meta.creation_timestamp > b.meta.creation_timestamp;
   };
   std::ranges::stable_sort(explanation.of_pod, newest_first);
-  std::ranges::stable_sort(explanation.made_it, newest_first);
+  std::ranges::stable_sort(explanation.created_by, newest_first);
 }
 
 std::string conclusion(const Explanation& explanation) {

@@ -22,8 +22,8 @@ enum class PolicyVerdict {
   kNominates,     ///< a strategy nominates the pod and no rule or limit refuses it
   kRefused,       ///< a strategy nominates the pod, but a rule or limit refuses it
   kProtected,     ///< no strategy nominates the pod, and a rule would refuse it
-  kContent,       ///< the pod may be evicted, but no strategy nominates it
-  kNotLookedAt,   ///< the pod's node is not in scope
+  kNotNominated,  ///< the pod may be evicted, but no strategy nominates it
+  kOutOfScope,    ///< the pod's node is not in scope
   kNotEvaluated,  ///< the policy could not be evaluated
 };
 std::string_view to_string(PolicyVerdict verdict);
@@ -32,7 +32,7 @@ struct PolicyOpinion {
   std::string policy;
   api::PolicyMode mode = api::PolicyMode::kDryRun;
   bool suspended = false;
-  PolicyVerdict verdict = PolicyVerdict::kContent;
+  PolicyVerdict verdict = PolicyVerdict::kNotNominated;
   std::string strategy{};  ///< strategy that nominates the pod, empty if none
   std::string rule{};      ///< CamelCase reason of the refusal
   std::string message{};
@@ -77,9 +77,9 @@ struct PastDecision {
 /// Input of render() and as_json(): all known facts about one pod.
 struct Explanation {
   api::ObjectKey key;
-  std::optional<api::Pod> pod;           ///< nullopt if no pod has that name (anymore)
-  std::vector<api::Evacuation> of_pod;   ///< Evacuations of this pod or of an earlier pod with its name, newest first
-  std::vector<api::Evacuation> made_it;  ///< Evacuations whose replacement this pod is
+  std::optional<api::Pod> pod;          ///< nullopt if no pod has that name (anymore)
+  std::vector<api::Evacuation> of_pod;  ///< Evacuations of this pod or of an earlier pod with its name, newest first
+  std::vector<api::Evacuation> created_by;  ///< Evacuations whose replacement this pod is
   std::vector<BudgetFact> budgets;
   std::vector<PolicyOpinion> policies;
   std::vector<CycleVerdict> cycles{};     ///< decisions of the policies' last cycles
@@ -91,12 +91,13 @@ struct Explanation {
 };
 
 /// Evaluates the policies on the cluster and adds their opinions. No-op if the pod is not in the cluster.
-void ask_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
-                  const std::vector<api::DeschedulerPolicy>& policies, const std::vector<api::Evacuation>& evacuations,
-                  base::TimePoint now, std::optional<int> server_minor = {});
+void evaluate_policies(Explanation& explanation, scheduling::SnapshotInput cluster,
+                       const std::vector<api::DeschedulerPolicy>& policies,
+                       const std::vector<api::Evacuation>& evacuations, base::TimePoint now,
+                       std::optional<int> server_minor = {});
 
-/// Assigns the Evacuations that concern the pod to `of_pod` and `made_it`.
-void sort_out(Explanation& explanation, const std::vector<api::Evacuation>& evacuations);
+/// Assigns the Evacuations that concern the pod to `of_pod` and `created_by`.
+void assign_evacuations(Explanation& explanation, const std::vector<api::Evacuation>& evacuations);
 
 std::string conclusion(const Explanation& explanation);
 

@@ -51,7 +51,7 @@ std::string history_of(const api::Evacuation& evacuation, base::TimePoint now) {
 
 std::string blockers_of(const api::Evacuation& evacuation, base::TimePoint now) {
   std::string text;
-  const PodProgress progress = standing_of(evacuation);
+  const PodProgress progress = progress_state_of(evacuation);
   if (api::is_terminal(evacuation.status.phase) || progress == PodProgress::kSuspended) return text;
   for (const api::Blocker& blocker : evacuation.status.blocked_by) {
     text += fmt::format(
@@ -64,7 +64,7 @@ std::string blockers_of(const api::Evacuation& evacuation, base::TimePoint now) 
 std::string evacuation_text(const api::Evacuation& evacuation, base::TimePoint now, bool colour) {
   const api::EvacuationStatus& status = evacuation.status;
   std::string text = fmt::format("  {}  {}{}, {} ago by {}{}\n", evacuation.meta.name,
-                                 paint(to_string(status.phase), tone_of(standing_of(evacuation)), colour),
+                                 paint(to_string(status.phase), tone_of(progress_state_of(evacuation)), colour),
                                  status.reason.empty() ? "" : " (" + status.reason + ")",
                                  base::format_age(now - evacuation.meta.creation_timestamp), asker_of(evacuation),
                                  reason_of(evacuation));
@@ -75,7 +75,7 @@ std::string evacuation_text(const api::Evacuation& evacuation, base::TimePoint n
     text += fmt::format("; replaced by {} on node {}", replacement.name, replacement.node.value);
   }
   text += "\n";
-  if (standing_of(evacuation) == PodProgress::kSuspended)
+  if (progress_state_of(evacuation) == PodProgress::kSuspended)
     text += fmt::format("    waits for approval: kubectl evacuator approve {} -n {}\n", evacuation.meta.name,
                         evacuation.meta.ns);
   text += blockers_of(evacuation, now);
@@ -98,18 +98,18 @@ std::string verdict_words(const PolicyOpinion& opinion) {
                                     : "would move it to " + opinion.target;
     case PolicyVerdict::kRefused: return "wants to move it, but refuses: " + opinion.rule;
     case PolicyVerdict::kProtected: return "leaves it, and would refuse: " + opinion.rule;
-    case PolicyVerdict::kContent: return "leaves it";
-    case PolicyVerdict::kNotLookedAt: return "does not look at it";
+    case PolicyVerdict::kNotNominated: return "leaves it";
+    case PolicyVerdict::kOutOfScope: return "does not look at it";
     case PolicyVerdict::kNotEvaluated: return "could not be evaluated";
   }
   std::abort();
 }
 
 std::string admission_text(const AdmissionFact& fact) {
-  std::string text = fact.at_once ? "a slot is free for it"
-                                  : fmt::format("it would wait for {}: {}", fact.limit.empty() ? "a slot" : fact.limit,
-                                                one_line(fact.message));
-  if (fact.until && !fact.at_once) text += fmt::format(", until {}", base::format_time(*fact.until));
+  std::string text = fact.immediately ? "a slot is free for it"
+                                      : fmt::format("it would wait for {}: {}",
+                                                    fact.limit.empty() ? "a slot" : fact.limit, one_line(fact.message));
+  if (fact.until && !fact.immediately) text += fmt::format(", until {}", base::format_time(*fact.until));
   text = "    " + text + "\n";
   for (const std::string& note : fact.notes) text += "    " + one_line(note) + "\n";
   return text;
@@ -157,7 +157,8 @@ api::Json evacuation_json(const api::Evacuation& evacuation) {
 }
 
 api::Json admission_json(const AdmissionFact& fact) {
-  api::Json json = {{"atOnce", fact.at_once}, {"limit", fact.limit}, {"message", fact.message}, {"notes", fact.notes}};
+  api::Json json = {
+      {"atOnce", fact.immediately}, {"limit", fact.limit}, {"message", fact.message}, {"notes", fact.notes}};
   if (fact.until) json["until"] = base::format_time(*fact.until);
   return json;
 }
@@ -181,8 +182,8 @@ std::string render(const Explanation& explanation, base::TimePoint now, bool col
   if (explanation.pod) text += "  " + place_of(explanation, now) + "\n";
   if (explanation.now)
     text += fmt::format("  now is {}, {}\n", base::format_time(*explanation.now), one_line(explanation.now_source));
-  if (!explanation.made_it.empty()) text += heading("It replaced", colour);
-  for (const api::Evacuation& each : explanation.made_it)
+  if (!explanation.created_by.empty()) text += heading("It replaced", colour);
+  for (const api::Evacuation& each : explanation.created_by)
     text += fmt::format("  pod {} of node {}, evacuated {} ago by {}{}\n", each.spec.pod_ref.name,
                         each.spec.node_name.value, base::format_age(now - each.meta.creation_timestamp), asker_of(each),
                         reason_of(each));
@@ -219,7 +220,7 @@ api::Json as_json(const Explanation& explanation) {
     json["node"] = explanation.pod->node_name.value;
   }
   for (const auto& each : explanation.of_pod) json["evacuations"].push_back(evacuation_json(each));
-  for (const auto& each : explanation.made_it) json["replaced"].push_back(evacuation_json(each));
+  for (const auto& each : explanation.created_by) json["replaced"].push_back(evacuation_json(each));
   for (const BudgetFact& budget : explanation.budgets) {
     json["disruptionBudgets"].push_back({{"name", budget.name},
                                          {"disruptionsAllowed", budget.allowed},

@@ -53,7 +53,7 @@ double share_shown(const std::optional<base::TimePoint>& running, base::TimePoin
 }
 
 bool is_settled(const Arrival& arrival, base::TimePoint time, const LoadModel& board) {
-  return arrival.running && time - board.longest_look() >= *arrival.running + kWarmUp;
+  return arrival.running && time - board.max_sample_age() >= *arrival.running + kWarmUp;
 }
 
 NodeLoad with_arrivals(const LoadModel& board, const LoadModel::Node& node, std::span<const Arrival> arrivals) {

@@ -102,7 +102,7 @@ void read_config(StrictObject& root, ExtenderConfig& config, api::FieldErrors& e
   });
   if (config.rules.empty()) config.rules.emplace_back();
   read_critical(root, config);
-  root.read("sparedNamespaces", config.spared_namespaces);
+  root.read("sparedNamespaces", config.exempt_namespaces);
   root.read("placementHints", config.placement_hints);
   root.read("operatorNamespace", config.operator_namespace);
   root.with("client", [&](StrictObject& client) {

@@ -29,7 +29,7 @@ struct ExtenderConfig {
   std::vector<ScoreRule> rules;                 ///< default: LoadVariationRiskBalancing
   std::vector<std::pair<std::string, double>> critical{{"cpu", 90},
                                                        {"memory", 95}};  ///< thresholds in percent, none if empty
-  std::vector<std::string> spared_namespaces{"kube-system"};
+  std::vector<std::string> exempt_namespaces{"kube-system"};
   bool placement_hints = true;
   std::string operator_namespace = "evacuator-system";  ///< namespace of the Secrets that sources reference
   double qps = 20;

@@ -12,7 +12,7 @@ constexpr std::int32_t kSystemPriority = 2'000'000'000;
 
 bool must_run(const ExtenderConfig& config, const api::Pod& pod) {
   return pod.is_daemon_set() || pod.priority.value_or(0) >= kSystemPriority ||
-         std::ranges::find(config.spared_namespaces, pod.meta.ns) != config.spared_namespaces.end();
+         std::ranges::find(config.exempt_namespaces, pod.meta.ns) != config.exempt_namespaces.end();
 }
 
 /// Returns why the load is critical, empty if it is not. The text is equal for all nodes so that the scheduler's
@@ -78,7 +78,7 @@ PriorityDecision prioritize(const ExtenderConfig& config, const ExtenderArgs& ar
   return decision;
 }
 
-std::optional<std::size_t> likely_place(const PriorityDecision& decision, const std::vector<std::size_t>& siblings) {
+std::optional<std::size_t> predicted_node(const PriorityDecision& decision, const std::vector<std::size_t>& siblings) {
   if (!decision.best) return std::nullopt;
   std::size_t likely = *decision.best;
   for (std::size_t i = 0; i < siblings.size(); ++i) {

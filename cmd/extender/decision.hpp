@@ -46,6 +46,6 @@ PriorityDecision prioritize(const ExtenderConfig& config, const ExtenderArgs& ar
 /// Predicts where the scheduler places the pod. Among nodes with the highest score the scheduler's own scoring decides,
 /// which prefers nodes with few pods of the workload. `siblings` is the number of those pods by candidate. Returns
 /// nullopt if no load is known.
-std::optional<std::size_t> likely_place(const PriorityDecision& decision, const std::vector<std::size_t>& siblings);
+std::optional<std::size_t> predicted_node(const PriorityDecision& decision, const std::vector<std::size_t>& siblings);
 
 }  // namespace extender

@@ -120,7 +120,7 @@ kube::ReflectorOptions reflector_options(std::uint64_t seed, bool is_core) {
 }
 
 /// Drops fields that the extender does not use, which would take most of the memory with 150,000 pods.
-void keep_what_counts(api::Pod& pod) {
+void drop_unused_fields(api::Pod& pod) {
   pod.meta.labels = {};
   pod.node_selector = {};
   pod.affinity.reset();
@@ -146,7 +146,7 @@ class ExtenderProcess {
         cluster_(std::move(cluster)),
         log_(std::move(log)),
         limiter_(steady_, {.qps = config_.qps, .burst = config_.burst}),
-        keeper_(config_.resources()),
+        poller_(config_.resources()),
         certificate_(config_, clock_),
         usage_queue_(steady_) {}
 
@@ -189,13 +189,13 @@ class ExtenderProcess {
             .metrics = metrics_,
             .nodes = [this] { return nodes_->store().list(); }},
         usage_queue_);
-    pods_->complete_with(keep_what_counts);
+    pods_->complete_with(drop_unused_fields);
     pods_->add_handler([this](const auto& before, const auto& after) {
-      keeper_.on_pod(before.get(), after.get(), clock_.now());
+      poller_.on_pod(before.get(), after.get(), clock_.now());
       collector_->on_pod(before.get(), after.get());
     });
     service_.emplace(
-        config_, keeper_,
+        config_, poller_,
         [this](const api::Pod& pod) {
           return config_.placement_hints && evacuations_->has_synced() ? hints_->hint_for(pod) : std::nullopt;
         },
@@ -283,18 +283,18 @@ class ExtenderProcess {
     if (figures.measured.empty()) return;
     const auto& measured = figures.measured.front();
     const bool is_due = ++ticks_ % kRebuildTicks == 0;
-    if (const auto board = keeper_.board(); board && board->measured == measured && !is_due) return publish(*board);
-    keeper_.replace(
-        extender::make_load_model(measured, keeper_.resources(), nodes_->store().list(), pods_->store().list()),
+    if (const auto board = poller_.board(); board && board->measured == measured && !is_due) return publish(*board);
+    poller_.replace(
+        extender::make_load_model(measured, poller_.resources(), nodes_->store().list(), pods_->store().list()),
         clock_.now());
-    publish(*keeper_.board());
+    publish(*poller_.board());
   }
 
   void publish(const extender::LoadModel& board) {
     metrics_.gauge("evacuator_extender_known_nodes", "Nodes with usable usage.")
         .set(static_cast<double>(board.nodes.size()));
     metrics_.gauge("evacuator_extender_placed_pods", "New pods that not all samples of their nodes show.")
-        .set(static_cast<double>(keeper_.placed()));
+        .set(static_cast<double>(poller_.placed()));
   }
 
   void shut_down() {
@@ -314,13 +314,13 @@ class ExtenderProcess {
   base::SteadyClock steady_;
   base::Metrics metrics_;
   kube::RateLimiter limiter_;
-  extender::LoadPoller keeper_;
+  extender::LoadPoller poller_;
   ExtenderCertificate certificate_;
   std::unique_ptr<kube::HttpTransport> transport_;
   std::optional<kube::Client> client_;
   kube::WorkQueue usage_queue_;
   kube::WorkerCounts counts_;
-  std::optional<HintGiver> hints_;  // must precede the stores that it is called from
+  std::optional<HintAssigner> hints_;  // must precede the stores that it is called from
   std::optional<controllers::UsageCollector> collector_;
   std::optional<kube::Informer<api::Pod>> pods_;
   std::optional<kube::Informer<api::Node>> nodes_;
@@ -350,7 +350,7 @@ Status run(const ExtenderOptions& options) {
 }  // namespace
 
 int run_extender(const ExtenderOptions& options) {
-  controllers::prepare_allocator();
+  controllers::configure_allocator();
   if (const auto done = run(options); !done) {
     print_err("evacuator extender: {}\n", done.error().message);
     return 1;

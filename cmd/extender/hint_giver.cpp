@@ -6,13 +6,13 @@ namespace cmd {
 
 namespace placement = controllers::placement;
 
-HintGiver::HintGiver(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods,
-                     const kube::Store<api::Node>& nodes, const base::Clock& clock, const base::Clock& steady)
+HintAssigner::HintAssigner(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods,
+                           const kube::Store<api::Node>& nodes, const base::Clock& clock, const base::Clock& steady)
     : steady_(steady), hints_(evacuations, pods, nodes, clock, steady) {
   placement::add_placement_indexes(evacuations, pods, [this](const api::Pod& pod) { return mark_of(pod); });
 }
 
-std::optional<extender::PodHint> HintGiver::hint_for(const api::Pod& pod) {
+std::optional<extender::PodHint> HintAssigner::hint_for(const api::Pod& pod) {
   const api::OwnerReference* owner = pod.meta.controller();
   if (owner == nullptr || pod.meta.uid.empty()) return std::nullopt;
   placement::PodReview review;
@@ -32,19 +32,19 @@ std::optional<extender::PodHint> HintGiver::hint_for(const api::Pod& pod) {
 
 /// Returns the mark of the hint assigned to a pod with a node. A pod without a node may have to ask again, so it has no
 /// mark.
-std::string HintGiver::mark_of(const api::Pod& pod) const {
+std::string HintAssigner::mark_of(const api::Pod& pod) const {
   if (pod.node_name.empty()) return {};
   const std::scoped_lock lock(mutex_);
-  const auto given = given_.find(pod.meta.uid);
-  return given == given_.end() ? std::string() : given->second.mark;
+  const auto given = requested_minor_.find(pod.meta.uid);
+  return given == requested_minor_.end() ? std::string() : given->second.mark;
 }
 
-void HintGiver::remember(const std::string& pod_uid, std::string mark) {
+void HintAssigner::remember(const std::string& pod_uid, std::string mark) {
   const std::scoped_lock lock(mutex_);
   const base::TimePoint now = steady_.now();
-  if (given_.size() >= kMaxRemembered)
-    std::erase_if(given_, [&](const auto& each) { return each.second.until <= now; });
-  if (given_.size() < kMaxRemembered) given_[pod_uid] = {std::move(mark), now + kRemembered};
+  if (requested_minor_.size() >= kMaxRemembered)
+    std::erase_if(requested_minor_, [&](const auto& each) { return each.second.until <= now; });
+  if (requested_minor_.size() < kMaxRemembered) requested_minor_[pod_uid] = {std::move(mark), now + kRemembered};
 }
 
 }  // namespace cmd

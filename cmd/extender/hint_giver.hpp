@@ -17,11 +17,11 @@ namespace cmd {
 /// Assigns placement hints to pods that are being scheduled, by the rules of the placement webhook: a hint applies to
 /// one pod. These pods have no annotation that records the hint, so assignments are kept in memory. An assignment
 /// counts once the pod has a node, and is lost on restart. Thread-safe.
-class HintGiver {
+class HintAssigner {
  public:
   /// Adds indexes to the stores. REQUIRES: the stores are empty. All references must outlive this object.
-  HintGiver(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods, const kube::Store<api::Node>& nodes,
-            const base::Clock& clock, const base::Clock& steady);
+  HintAssigner(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods,
+               const kube::Store<api::Node>& nodes, const base::Clock& clock, const base::Clock& steady);
 
   /// Returns the hint for the pod. Repeated calls return the same hint while it is open.
   std::optional<extender::PodHint> hint_for(const api::Pod& pod);
@@ -38,7 +38,7 @@ class HintGiver {
 
   const base::Clock& steady_;
   mutable std::mutex mutex_;
-  std::map<std::string, Given> given_;  ///< by UID of the pod; guarded by mutex_
+  std::map<std::string, Given> requested_minor_;  ///< by UID of the pod; guarded by mutex_
   controllers::placement::Hints hints_;
 };
 

@@ -154,10 +154,10 @@ struct Share {
   }
 };
 
-/// Fills usual and of_requests. Pods that started after `warm_since` are cold.
-void learn_use(LoadModel& board, const MeasuredUsage& measured,
-               const std::vector<std::shared_ptr<const api::Pod>>& pods, const Columns& columns,
-               const std::vector<std::string>& resources, base::TimePoint warm_since) {
+/// Fills usual and usage_ratio. Pods that started after `warm_since` are cold.
+void learn_usage(LoadModel& board, const MeasuredUsage& measured,
+                 const std::vector<std::shared_ptr<const api::Pod>>& pods, const Columns& columns,
+                 const std::vector<std::string>& resources, base::TimePoint warm_since) {
   std::unordered_map<std::string, std::pair<Mean, Mean>> means;  // means of warm and of cold pods
   Share share;
   std::size_t row = 0;
@@ -177,7 +177,7 @@ void learn_use(LoadModel& board, const MeasuredUsage& measured,
   }
   for (const auto& [uid, both] : means)
     board.usual.emplace(uid, LoadModel::Usual{both.first.get(columns.size()), both.second.get(columns.size())});
-  board.of_requests = share.get(columns.size());
+  board.usage_ratio = share.get(columns.size());
 }
 
 }  // namespace
@@ -191,7 +191,7 @@ std::optional<std::size_t> LoadModel::place_of(const std::string& resource) cons
   return place < resources.size() && is_measured(place) ? std::optional(place) : std::nullopt;
 }
 
-base::Duration LoadModel::longest_look() const {
+base::Duration LoadModel::max_sample_age() const {
   base::Duration longest{};
   for (std::size_t r = 0; r < windows.size(); ++r) longest = std::max(longest, windows[r] + lags[r]);
   return longest;
@@ -238,7 +238,7 @@ std::shared_ptr<const LoadModel> make_load_model(std::shared_ptr<const MeasuredU
   auto board = std::make_shared<LoadModel>();
   board->columns = columns_of(*measured, resources);
   const Columns& columns = board->columns;
-  board->of_requests.assign(resources.size(), 1);
+  board->usage_ratio.assign(resources.size(), 1);
   for (const auto& column : columns) {
     board->windows.push_back(column ? measured->resources[*column].window : base::Duration{});
     board->lags.push_back(column ? measured->resources[*column].lag : base::Duration{});
@@ -250,7 +250,8 @@ std::shared_ptr<const LoadModel> make_load_model(std::shared_ptr<const MeasuredU
       if (auto made = node_of(*measured, *at, *node, resources, columns))
         board->nodes.emplace(node->meta.name, *std::move(made));
     }
-    learn_use(*board, *measured, pods, columns, resources, newest_time(*measured) - board->longest_look() - kWarmUp);
+    learn_usage(*board, *measured, pods, columns, resources,
+                newest_time(*measured) - board->max_sample_age() - kWarmUp);
   }
   board->measured = std::move(measured);
   board->resources = std::move(resources);

@@ -44,14 +44,14 @@ struct LoadModel {
   };
   std::unordered_map<std::string, Usual> usual;  ///< by UID of the workload's controller
   /// Ratio of usage to requests over the cluster's warm pods, by resource: 0.1 to 2, or 1 if too few pods are known.
-  std::vector<double> of_requests;
+  std::vector<double> usage_ratio;
 
   bool is_measured(std::size_t resource) const { return columns[resource].has_value(); }
   bool measures_any() const;
   /// Returns the index of a measured resource in `resources`, nullopt if it is not measured.
   std::optional<std::size_t> place_of(const std::string& resource) const;
   /// Returns the maximum age of data in a sample: window plus lag.
-  base::Duration longest_look() const;
+  base::Duration max_sample_age() const;
   /// Returns the pod's usage in the newest response, in thousandths by resource. Negative if unknown.
   std::vector<double> use_of(const std::string& ns, const std::string& name) const;
 };

@@ -21,7 +21,7 @@ std::string owner_of(const api::Pod& pod) {
 void LoadPoller::replace(std::shared_ptr<const LoadModel> board, base::TimePoint now) {
   const std::scoped_lock lock(mutex_);
   board_ = std::move(board);
-  erase_over(now);
+  drop_settled(now);
   for (auto& [uid, placed] : placed_) measure(placed);
   for (auto& [name, site] : sites_) {
     std::erase_if(site.pods, [&](const std::string& uid) { return !placed_.contains(uid); });
@@ -31,7 +31,7 @@ void LoadPoller::replace(std::shared_ptr<const LoadModel> board, base::TimePoint
   std::erase_if(sites_, [](const auto& each) { return each.second.pods.empty(); });
 }
 
-void LoadPoller::erase_over(base::TimePoint now) {
+void LoadPoller::drop_settled(base::TimePoint now) {
   std::erase_if(placed_, [&](const auto& each) {
     const Placed& placed = each.second;
     if (!is_over(placed, now)) return false;
@@ -108,7 +108,7 @@ std::vector<std::optional<NodeLoad>> LoadPoller::loads(const std::vector<std::st
                                                        bool with_pod, base::TimePoint now) {
   std::vector<std::optional<NodeLoad>> loads(nodes.size());
   const std::scoped_lock lock(mutex_);
-  tidy(now);
+  drop_expired(now);
   if (!board_) return loads;
   const Amounts own = with_pod ? expected_of(owner_of(pod), requests_of(pod, resources_)) : Amounts(resources_.size());
   for (std::size_t i = 0; i < nodes.size(); ++i) {
@@ -155,7 +155,7 @@ std::size_t LoadPoller::placed() const {
 LoadPoller::Amounts LoadPoller::expected_of(const std::string& owner, const Amounts& requested) const {
   Amounts amounts = requested;
   if (!board_) return amounts;
-  for (std::size_t r = 0; r < amounts.size(); ++r) amounts[r] *= board_->of_requests[r];
+  for (std::size_t r = 0; r < amounts.size(); ++r) amounts[r] *= board_->usage_ratio[r];
   const auto usual = board_->usual.find(owner);
   if (usual == board_->usual.end()) return amounts;
   for (std::size_t r = 0; r < amounts.size(); ++r) {
@@ -206,13 +206,13 @@ bool LoadPoller::is_over(const Placed& placed, base::TimePoint now) const {
   const LoadModel::Node* node = known(placed.node);
   if (node == nullptr || !is_settled(placed.arrival, node->time, *board_)) return false;
   const auto& times = node->times;
-  return times.empty() || times.front() - board_->longest_look() >= *placed.arrival.running;
+  return times.empty() || times.front() - board_->max_sample_age() >= *placed.arrival.running;
 }
 
 /// Drops expired expected pods, at most once per second. Bound pods are dropped when a new load model arrives.
-void LoadPoller::tidy(base::TimePoint now) {
-  if (now >= tidied_ && now - tidied_ < base::seconds(1)) return;
-  tidied_ = now;
+void LoadPoller::drop_expired(base::TimePoint now) {
+  if (now >= last_drop_ && now - last_drop_ < base::seconds(1)) return;
+  last_drop_ = now;
   std::vector<std::string> over;
   for (const auto& [uid, placed] : placed_) {
     if (placed.is_expected && is_over(placed, now)) over.push_back(uid);

@@ -72,7 +72,7 @@ class LoadPoller {
   Amounts expected_of(const std::string& owner, const Amounts& requested) const;
   void put(const api::Pod& pod, const std::string& node, base::TimePoint since, bool is_expected);
   void drop(const std::string& uid);
-  void erase_over(base::TimePoint now);
+  void drop_settled(base::TimePoint now);
   /// Adds `by` (1 or -1) to the number of pods of the workload on the node. No-op for pods without a workload.
   void count(const std::string& owner, const std::string& node, std::ptrdiff_t by);
   void run(const api::Pod& pod, base::TimePoint now);
@@ -80,7 +80,7 @@ class LoadPoller {
   bool is_over(const Placed& placed, base::TimePoint now) const;
   /// Returns nullptr without a load model or without valid values for the node.
   const LoadModel::Node* known(const std::string& node) const;
-  void tidy(base::TimePoint now);
+  void drop_expired(base::TimePoint now);
   /// Returns the load excluding the pod `without`. REQUIRES: the load model contains the node.
   NodeLoad load_of(const Site& site, const LoadModel::Node& node, const std::string& without) const;
   NodeLoad load_of(const std::string& name, const LoadModel::Node& node, const std::string& without);
@@ -92,7 +92,7 @@ class LoadPoller {
   std::unordered_map<std::string, Site> sites_;     ///< by node
   /// Number of bound or expected pods, by UID of their controller and then by node.
   std::unordered_map<std::string, std::unordered_map<std::string, std::size_t>> siblings_;
-  base::TimePoint tidied_{};
+  base::TimePoint last_drop_{};
 };
 
 }  // namespace extender

@@ -23,7 +23,7 @@ http_server::Response json(std::string body) {
 ExtenderService::ExtenderService(const extender::ExtenderConfig& config, extender::LoadPoller& keeper, HintFor hint_for,
                                  const base::Clock& clock, base::Metrics& metrics, base::Log log)
     : config_(config),
-      keeper_(keeper),
+      poller_(keeper),
       hint_for_(std::move(hint_for)),
       clock_(clock),
       metrics_(metrics),
@@ -55,9 +55,9 @@ http_server::Response ExtenderService::decide(const std::string& verb, const htt
 }
 
 http_server::Response ExtenderService::filter(const ExtenderArgs& args) {
-  const auto board = keeper_.board();
+  const auto board = poller_.board();
   const auto hinted = hint(args.pod);
-  const auto loads = keeper_.loads(args.nodes, args.pod, false, clock_.now());
+  const auto loads = poller_.loads(args.nodes, args.pod, false, clock_.now());
   const auto decision = extender::filter(config_, args, board.get(), loads, hinted);
   if (decision.all_critical) {
     metrics_
@@ -72,9 +72,9 @@ http_server::Response ExtenderService::filter(const ExtenderArgs& args) {
 }
 
 http_server::Response ExtenderService::prioritize(const ExtenderArgs& args) {
-  const auto board = keeper_.board();
+  const auto board = poller_.board();
   const base::TimePoint now = clock_.now();
-  const auto loads = keeper_.loads(args.nodes, args.pod, true, now);
+  const auto loads = poller_.loads(args.nodes, args.pod, true, now);
   const auto decision = extender::prioritize(config_, args, board.get(), loads, hint(args.pod));
   if (decision.unknown > 0) {
     metrics_
@@ -82,14 +82,14 @@ http_server::Response ExtenderService::prioritize(const ExtenderArgs& args) {
                  "Candidate nodes without usable usage, which got a neutral score.")
         .increment(static_cast<double>(decision.unknown));
   }
-  if (const auto likely = likely_place(decision, keeper_.siblings(args.nodes, args.pod)))
-    keeper_.expect(args.pod, args.nodes[*likely], now);
+  if (const auto likely = predicted_node(decision, poller_.siblings(args.nodes, args.pod)))
+    poller_.expect(args.pod, args.nodes[*likely], now);
   return json(extender::priorities_answer(args.nodes, decision.scores));
 }
 
 /// Returns no hint in spared namespaces, like the placement webhook.
 std::optional<extender::PodHint> ExtenderService::hint(const api::Pod& pod) const {
-  if (!hint_for_ || std::ranges::find(config_.spared_namespaces, pod.meta.ns) != config_.spared_namespaces.end())
+  if (!hint_for_ || std::ranges::find(config_.exempt_namespaces, pod.meta.ns) != config_.exempt_namespaces.end())
     return std::nullopt;
   return hint_for_(pod);
 }
@@ -110,7 +110,7 @@ http_server::ServerOptions extender_server_options(const extender::ExtenderConfi
   options.max_all_body_bytes = std::max(kMinAllBodies, 4 * options.max_body_bytes);
   options.header_timeout = base::milliseconds(2'000);
   options.body_timeout = base::milliseconds(5'000);
-  options.answer_timeout = base::milliseconds(5'000);
+  options.response_timeout = base::milliseconds(5'000);
   return options;
 }
 

@@ -35,7 +35,7 @@ class ExtenderService {
   void count(const std::string& verb, const char* result);
 
   const extender::ExtenderConfig& config_;
-  extender::LoadPoller& keeper_;
+  extender::LoadPoller& poller_;
   const HintFor hint_for_;
   const base::Clock& clock_;
   base::Metrics& metrics_;

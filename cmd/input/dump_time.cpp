@@ -11,12 +11,12 @@
 namespace cmd {
 namespace {
 
-constexpr int kDeepest = 32;
+constexpr int kMaxDepth = 32;
 
 /// Substrings, in lower case, of member names that hold future times.
-constexpr std::array<std::string_view, 13> kToCome = {"deadline", "expected", "expir",    "next",   "until",
-                                                      "after",    "renewal",  "deletion", "resume", "valid",
-                                                      "window",   "planned",  "scheduled"};
+constexpr std::array<std::string_view, 13> kFutureTimeWords = {"deadline", "expected", "expir",    "next",   "until",
+                                                               "after",    "renewal",  "deletion", "resume", "valid",
+                                                               "window",   "planned",  "scheduled"};
 
 std::string lower(std::string_view text) {
   std::string lower(text);
@@ -30,8 +30,9 @@ bool is_about_the_past(std::string_view key) {
   const bool ends_so =
       key == "time" || key == "timestamp" || key.ends_with("Time") || key.ends_with("Timestamp") || key.ends_with("At");
   const std::string name = ends_so ? lower(key) : std::string();
-  return ends_so && !name.starts_with("end") &&
-         std::ranges::none_of(kToCome, [&](std::string_view part) { return name.find(part) != std::string::npos; });
+  return ends_so && !name.starts_with("end") && std::ranges::none_of(kFutureTimeWords, [&](std::string_view part) {
+           return name.find(part) != std::string::npos;
+         });
 }
 
 }  // namespace
@@ -59,7 +60,7 @@ void NewestTime::look_at_taints() {
 }
 
 void NewestTime::search(const api::Json& json, const Step* at, int depth) {
-  if (depth > kDeepest) return;
+  if (depth > kMaxDepth) return;
   if (json.is_array()) {
     for (std::size_t i = 0; i < json.size(); ++i) {
       const Step step{at, {}, i};

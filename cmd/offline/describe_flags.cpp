@@ -7,7 +7,7 @@ namespace cmd {
 namespace {
 
 /// Collects the names and flags of a command and of its subcommands, so that completion offers them too.
-void collect_words(const CLI::App& command, CommandWords& words) {
+void collect_words(const CLI::App& command, CommandCompletion& words) {
   for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_snames()) words.flags.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) words.flags.push_back("--" + name);
@@ -22,10 +22,10 @@ void collect_words(const CLI::App& command, CommandWords& words) {
 
 }  // namespace
 
-std::vector<CommandWords> describe(const CLI::App& app) {
-  std::vector<CommandWords> commands;
+std::vector<CommandCompletion> describe(const CLI::App& app) {
+  std::vector<CommandCompletion> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    CommandWords words{command->get_name(), command->get_description(), {}, {}};
+    CommandCompletion words{command->get_name(), command->get_description(), {}, {}};
     collect_words(*command, words);
     commands.push_back(std::move(words));
   }

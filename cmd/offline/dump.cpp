@@ -68,7 +68,7 @@ class DumpBuilder {
   base::Status add(const api::Json& document, const api::FieldPath& at) {
     return for_each_object(document, at, [this](const Listed& listed) { return take(listed); });
   }
-  void pass_over_file() { ++dump_.skipped_files; }
+  void skip_file() { ++dump_.skipped_files; }
   void pass_over_files(int files) { dump_.skipped_files += files; }
 
   Dump finish() && { return std::move(dump_); }
@@ -171,19 +171,19 @@ base::Status add_file(const std::string& path, bool may_be_foreign, DumpBuilder&
   const auto text = text_of(*std::move(bytes), kMaxDumpBytes);
   if (!text && !may_be_foreign) return text.error().during(name_of(path));
   if (!text) {
-    builder.pass_over_file();
+    builder.skip_file();
     return base::Done{};
   }
   auto documents = parse_documents(*text, RepeatedKeys::kLastWins);
   if (!documents) {
     const bool foreign = text->find("apiVersion") == std::string::npos;
     if (!may_be_foreign || !foreign) return documents.error().during(name_of(path));
-    builder.pass_over_file();
+    builder.skip_file();
     return base::Done{};
   }
   if (!may_be_foreign && documents->empty())
     return base::invalid(fmt::format("{}: {}", name_of(path), api::kEmptyInput));
-  if (may_be_foreign && std::erase_if(*documents, is_foreign) > 0 && documents->empty()) builder.pass_over_file();
+  if (may_be_foreign && std::erase_if(*documents, is_foreign) > 0 && documents->empty()) builder.skip_file();
   auto added = add_documents(*documents, builder);
   return added ? added : added.error().during(name_of(path));
 }
@@ -201,7 +201,7 @@ base::Result<Now> choose_now(const std::string& flag, const Dump& dump) {
   return base::invalid(fmt::format("--now: \"{}\" is no RFC 3339 time such as 2026-11-21T12:00:00Z", flag));
 }
 
-std::string caveats_of(const Dump& dump) {
+std::string input_warnings(const Dump& dump) {
   std::string caveats;
   const auto add = [&](int pods, const char* what) {
     if (pods == 0) return;

@@ -41,6 +41,6 @@ base::Result<Now> choose_now(const std::string& flag, const Dump& dump);
 
 /// Returns a caveat about incomplete pods: the number without a valid creationTimestamp and the number without a spec.
 /// Empty if all pods are complete.
-std::string caveats_of(const Dump& dump);
+std::string input_warnings(const Dump& dump);
 
 }  // namespace cmd

@@ -64,10 +64,10 @@ base::Result<UsageAnswers> of_file(const std::string& path, const api::Deschedul
 }
 
 /// Returns the forecast from the source's history, empty if the source has no history.
-controllers::Foreseen foreseen_by(usage::Source& source, const api::UsageForecast& wanted,
-                                  const usage::Samples& samples, const usage::NodeMatcher& matcher,
-                                  base::TimePoint now) {
-  controllers::Foreseen foreseen;
+controllers::Forecasts foreseen_by(usage::Source& source, const api::UsageForecast& wanted,
+                                   const usage::Samples& samples, const usage::NodeMatcher& matcher,
+                                   base::TimePoint now) {
+  controllers::Forecasts foreseen;
   auto past = source.history(now - wanted.history, now, wanted.step);
   if (!past) return foreseen;
   usage::match_nodes(*past, matcher);
@@ -92,7 +92,7 @@ UsageRounds ask(plugin::Session& session, const WantedUsage& wanted, const usage
     return rounds;
   }
   usage::match_nodes(*samples, matcher);
-  controllers::Foreseen foreseen;
+  controllers::Forecasts foreseen;
   if (wanted.source.forecast) foreseen = foreseen_by(*source, *wanted.source.forecast, *samples, matcher, now);
   rounds.add(*std::move(samples), now);
   rounds.foresee(std::move(foreseen));
@@ -122,7 +122,7 @@ base::Result<UsageAnswers> of_sources(const api::DeschedulerPolicySpec& policy, 
 }
 
 /// Percentages of the node's allocatable amount, nullopt if unknown.
-struct Shares {
+struct FailureShares {
   std::optional<double> requested;
   std::optional<double> used;
   std::optional<double> foreseen;
@@ -171,12 +171,12 @@ std::string text_of_strangers(const std::vector<std::string>& names) {
   return "Warning: measured, but not in the dump: " + report::plain_text(first_names(names, kMax)) + "\n";
 }
 
-Shares shares_of(const MeasuredUsage& measured, std::size_t resource, const Measurement& row,
-                 const scheduling::ClusterSnapshot& cluster) {
+FailureShares shares_of(const MeasuredUsage& measured, std::size_t resource, const Measurement& row,
+                        const scheduling::ClusterSnapshot& cluster) {
   const MeasuredUsage::Resource& column = measured.resources[resource];
   const auto number = cluster.resources().find(column.name);
   const std::int64_t whole = number ? cluster.allocatable().get(row.index, *number) : 0;
-  Shares shares;
+  FailureShares shares;
   if (number) shares.requested = percent_of(cluster.used().get(row.index, *number), false, whole);
   if (row.node != nullptr && resource < row.node->now.size())
     shares.used = percent_of(row.node->now[resource], column.is_percent, whole);
@@ -203,7 +203,7 @@ std::string table_of(const MeasuredUsage& measured, const std::vector<std::strin
   for (const Measurement& row : measurements_of(measured, cluster)) {
     std::vector<std::string> cells = {report::plain_text(row.name)};
     for (std::size_t r = 0; r < measured.resources.size(); ++r) {
-      const Shares shares = shares_of(measured, r, row, cluster);
+      const FailureShares shares = shares_of(measured, r, row, cluster);
       cells.push_back(percent_text(shares.requested, ""));
       cells.push_back(percent_text(shares.used, "?"));
       cells.push_back(percent_text(shares.foreseen, ""));
@@ -222,7 +222,7 @@ api::Json percent_json(std::optional<double> percent) { return percent ? api::Js
 api::Json node_json(const MeasuredUsage& measured, const Measurement& row, const scheduling::ClusterSnapshot& cluster) {
   api::Json usage = api::Json::object();
   for (std::size_t r = 0; r < measured.resources.size(); ++r) {
-    const Shares shares = shares_of(measured, r, row, cluster);
+    const FailureShares shares = shares_of(measured, r, row, cluster);
     usage[measured.resources[r].name] = {{"requestedPercent", percent_json(shares.requested)},
                                          {"usedPercent", percent_json(shares.used)},
                                          {"foreseenPercent", percent_json(shares.foreseen)}};

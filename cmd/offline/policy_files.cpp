@@ -36,8 +36,8 @@ void collect_policies(const api::Json& document, const api::FieldPath& place, st
   if (!document.contains("items") || !document["items"].is_array()) return;
   const api::Json& items = document["items"];
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const bool says_nothing = items[i].is_object() && !items[i].contains("kind");
-    if (!is_of_kind(items[i], kKind) && !(typed && says_nothing)) continue;
+    const bool is_uninformative = items[i].is_object() && !items[i].contains("kind");
+    if (!is_of_kind(items[i], kKind) && !(typed && is_uninformative)) continue;
     const std::string its_own = api::text_at(items[i], {"apiVersion"});
     into.push_back({&items[i], place.field("items").index(i).text(), typed && its_own.empty() ? version : its_own});
   }

@@ -103,7 +103,7 @@ std::vector<Finding> examine_file(const std::string& file) {
 }
 
 /// Detects different objects with the same kind, namespace and name, of which `kubectl apply` keeps only one.
-class Namesakes {
+class DuplicateNames {
  public:
   void look_at(Finding& finding) {
     if (finding.content.is_null()) return;
@@ -154,7 +154,7 @@ api::Json as_json(const Finding& finding) {
 int run_validate(const ValidateOptions& options) {
   bool valid = true;
   bool checked = false;
-  Namesakes namesakes;
+  DuplicateNames namesakes;
   api::Json report = api::Json::array();
   for (const std::string& file : options.files) {
     std::vector<Finding> findings = examine_file(file);

@@ -15,7 +15,7 @@ using api::Json;
 using CallResult = base::Result<kube::Response>;
 
 /// What a rule observed instead of the expected behavior. Empty if the rule holds.
-using Complaint = std::string;
+using RuleFailure = std::string;
 
 std::string beginning(std::string_view body) {
   std::string text(body.substr(0, 80));
@@ -112,7 +112,7 @@ class Walk {
   CallResult remove(const std::string& name) { return target_.call(contract::abort_request(token(name))); }
 
   /// Parses the response into `status`. Returns the problem if it is not a valid status of that token.
-  Complaint judge(const CallResult& answer, const std::string& name, contract::ServiceStatus& status) const {
+  RuleFailure judge(const CallResult& answer, const std::string& name, contract::ServiceStatus& status) const {
     if (!is_2xx(answer)) return told(answer);
     auto parsed = contract::parse_service_status(answer->body, token(name));
     if (!parsed) return fmt::format("{}: {}", answer->status, parsed.error().message);
@@ -120,12 +120,12 @@ class Walk {
     return {};
   }
 
-  Complaint unknown_token() {
+  RuleFailure unknown_token() {
     const CallResult answer = look("never");
     return answer && answer->status == 404 ? "" : told(answer);
   }
 
-  Complaint rejects(const std::string& body, const std::string& name = "bad") {
+  RuleFailure rejects(const std::string& body, const std::string& name = "bad") {
     kube::Request request = contract::start_request(token(name), {});
     request.body = body;
     const CallResult answer = target_.call(request);
@@ -133,34 +133,34 @@ class Walk {
     return is_4xx(answer) ? "" : told(answer);
   }
 
-  Complaint other_method() {
+  RuleFailure other_method() {
     kube::Request request = contract::start_request(token("put"), start_body(token("put")));
     request.method = "PUT";
     const CallResult answer = target_.call(request);
     return is_4xx(answer) ? "" : told(answer);
   }
 
-  Complaint anonymous() {
+  RuleFailure anonymous() {
     const CallResult got = target_.call_anonymously(contract::status_request(token("anonymous")));
-    const bool shut_out = !got && got.error().code == base::ErrorCode::kUnavailable;  // TLS handshake failed
+    const bool handshake_refused = !got && got.error().code == base::ErrorCode::kUnavailable;  // TLS handshake failed
     const bool refused = got && (got->status == 401 || got->status == 403);
-    return shut_out || refused ? "" : told(got);
+    return handshake_refused || refused ? "" : told(got);
   }
 
-  Complaint start() {
+  RuleFailure start() {
     first_ = post("main");
-    Complaint complaint = judge(first_, "main", newest_);
+    RuleFailure complaint = judge(first_, "main", newest_);
     started_ = complaint.empty();
     if (!started_) (void)remove("main");
     return complaint;
   }
 
-  Complaint content_type() const {
+  RuleFailure content_type() const {
     const std::string& type = first_->content_type;
     return type.starts_with("application/json") ? "" : fmt::format("Content-Type: {}", type.empty() ? "(none)" : type);
   }
 
-  Complaint follow(const contract::ServiceStatus& next) {
+  RuleFailure follow(const contract::ServiceStatus& next) {
     const contract::ServiceStatus before = std::exchange(newest_, next);
     if (next.evict_by != before.evict_by) return "evictBy changed on the way";
     if (contract::may_follow(before.state, next.state)) return {};
@@ -169,23 +169,23 @@ class Walk {
 
   /// Starts the same token again. The pause is long enough to detect, by state or progress, a service that restarts the
   /// work.
-  Complaint start_again() {
+  RuleFailure start_again() {
     contract::ServiceStatus looked;
     target_.pause(target_.poll);
-    if (Complaint bad = judge(look("main"), "main", looked); !bad.empty()) return bad;
-    if (Complaint bad = follow(looked); !bad.empty()) return bad;
+    if (RuleFailure bad = judge(look("main"), "main", looked); !bad.empty()) return bad;
+    if (RuleFailure bad = follow(looked); !bad.empty()) return bad;
     contract::ServiceStatus again;
-    if (Complaint bad = judge(post("main"), "main", again); !bad.empty()) return bad;
-    if (Complaint bad = follow(again); !bad.empty()) return bad;
+    if (RuleFailure bad = judge(post("main"), "main", again); !bad.empty()) return bad;
+    if (RuleFailure bad = follow(again); !bad.empty()) return bad;
     const bool less = looked.progress && again.progress && *again.progress < *looked.progress;
     return less ? fmt::format("progress fell from {} to {}", *looked.progress, *again.progress) : "";
   }
 
-  Complaint second_token() {
+  RuleFailure second_token() {
     contract::ServiceStatus other;
-    if (Complaint bad = judge(post("other"), "other", other); !bad.empty()) return bad;
+    if (RuleFailure bad = judge(post("other"), "other", other); !bad.empty()) return bad;
     contract::ServiceStatus mine;
-    if (Complaint bad = judge(look("main"), "main", mine); !bad.empty()) return bad;
+    if (RuleFailure bad = judge(look("main"), "main", mine); !bad.empty()) return bad;
     return follow(mine);
   }
 
@@ -194,27 +194,27 @@ class Walk {
            newest_.state == contract::ServiceState::kFailed;
   }
 
-  Complaint reach_end() {
+  RuleFailure reach_end() {
     const base::TimePoint until = target_.clock.now() + target_.patience;
     while (!at_end()) {
       if (target_.clock.now() >= until)
         return fmt::format("still {} after {}", to_string(newest_.state), base::format_duration(target_.patience));
       target_.pause(target_.poll);
       contract::ServiceStatus next;
-      if (Complaint bad = judge(look("main"), "main", next); !bad.empty()) return bad;
-      if (Complaint bad = follow(next); !bad.empty()) return bad;
+      if (RuleFailure bad = judge(look("main"), "main", next); !bad.empty()) return bad;
+      if (RuleFailure bad = follow(next); !bad.empty()) return bad;
     }
     return {};
   }
 
-  Complaint abort() {
+  RuleFailure abort() {
     const CallResult other = remove("other");
     const CallResult main = remove("main");  // informs the service that this run is over
     (void)main;
     return is_2xx(other) ? "" : told(other);
   }
 
-  Complaint forgets() {
+  RuleFailure forgets() {
     const base::TimePoint until = target_.clock.now() + target_.patience;
     for (;;) {
       const CallResult answer = look("other");
@@ -225,12 +225,12 @@ class Walk {
     }
   }
 
-  Complaint abort_again() {
+  RuleFailure abort_again() {
     const CallResult answer = remove("other");
     return is_2xx(answer) || (answer && answer->status == 404) ? "" : told(answer);
   }
 
-  Complaint start_aborted() {
+  RuleFailure start_aborted() {
     const CallResult answer = post("other");
     if (is_2xx(answer)) (void)remove("other");
     return answer && answer->status == 410 ? "" : told(answer);

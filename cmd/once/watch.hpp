@@ -17,7 +17,7 @@ class OnceWatch {
     base::Duration
         patience{};  ///< maximum wait for a Lease held by another replica; a dead holder's Lease has expired by then
     base::Duration quiet{};  ///< time without events after which the run is done, so that the last statuses are written
-    base::Duration tidying{};  ///< maximum wait, once done, for leftovers on nodes
+    base::Duration cleanup_timeout{};  ///< maximum wait, once done, for leftovers on nodes
   };
   enum class Step { kGoOn, kRefused, kDone, kTimedOut };
 
@@ -27,7 +27,7 @@ class OnceWatch {
   Step look(base::TimePoint now, const controllers::OnceReport* report);
   bool is_out_of_time(base::TimePoint now) const { return now - began_ >= limits_.timeout; }
   /// Starts the `patience` timeout for a Lease held by another replica.
-  void await_lease(base::TimePoint now) { asked_ = now; }
+  void start_lease_timeout(base::TimePoint now) { asked_ = now; }
   base::Duration timeout() const { return limits_.timeout; }
 
  private:

@@ -261,7 +261,7 @@ int complete(const CLI::App& app, const std::vector<std::string>& words, Io& io)
 std::string usage_problem(const CLI::App& app, const std::vector<std::string>& args, const CLI::ParseError& error) {
   if (args.empty() || args.front().starts_with("-")) return error.what();
   const auto commands = describe(app);
-  const bool known = std::ranges::find(commands, args.front(), &CommandWords::name) != commands.end();
+  const bool known = std::ranges::find(commands, args.front(), &CommandCompletion::name) != commands.end();
   return known ? error.what() : "unknown command \"" + args.front() + "\"";
 }
 

@@ -8,9 +8,10 @@ namespace {
 /// Cobra's ShellCompDirectiveNoFileComp.
 constexpr const char* kNoFiles = ":4\n";
 
-const CommandWords* command_in(const std::vector<CommandWords>& commands, const std::vector<std::string>& words) {
+const CommandCompletion* command_in(const std::vector<CommandCompletion>& commands,
+                                    const std::vector<std::string>& words) {
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
-    const auto at = std::ranges::find(commands, words[i], &CommandWords::name);
+    const auto at = std::ranges::find(commands, words[i], &CommandCompletion::name);
     if (at != commands.end()) return &*at;
   }
   return nullptr;
@@ -18,9 +19,9 @@ const CommandWords* command_in(const std::vector<CommandWords>& commands, const 
 
 }  // namespace
 
-std::string completions(const std::vector<CommandWords>& commands, const std::vector<std::string>& words) {
+std::string completions(const std::vector<CommandCompletion>& commands, const std::vector<std::string>& words) {
   const std::string current = words.empty() ? "" : words.back();
-  const CommandWords* command = command_in(commands, words);
+  const CommandCompletion* command = command_in(commands, words);
   std::string text;
   if (command && current.starts_with("-")) {
     for (const std::string& flag : command->flags) {
@@ -28,7 +29,7 @@ std::string completions(const std::vector<CommandWords>& commands, const std::ve
     }
   }
   if (!command) {
-    for (const CommandWords& each : commands) {
+    for (const CommandCompletion& each : commands) {
       if (each.name.starts_with(current)) text += each.name + "\t" + each.description + "\n";
     }
   }

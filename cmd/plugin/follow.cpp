@@ -36,7 +36,7 @@ std::vector<api::Evacuation> values_of(const std::vector<StoredEvacuation>& stor
 }  // namespace
 
 void LiveTable::show(const std::string& title, std::vector<api::Evacuation> evacuations) {
-  sort_for_people(evacuations);
+  sort_for_display(evacuations);
   if (io_.screen) {
     draw(title, evacuations);
   } else {

@@ -63,14 +63,14 @@ class PodCommand {
   base::Status complete_groups(std::vector<api::Pod>& chosen) {
     const auto world = read_pod_group_world(session_, chosen);
     if (!world) return world.error();
-    for (PodGroupRest& rest : rests_of_pod_groups(chosen, *world)) {
+    for (IncompletePodGroup& rest : incomplete_pod_groups(chosen, *world)) {
       const std::string why = objection_to(rest);
       if (!options_.whole_group || !why.empty()) {
         code_ = fail(session_.io(), refusal_of(rest, why));
         std::erase_if(chosen, [&](const api::Pod& pod) { return is_among(rest.chosen, pod); });
         continue;
       }
-      if (session_.for_people()) {
+      if (session_.is_human_readable()) {
         session_.io().out(
             fmt::format("PodGroup {} leaves as a whole: also asked for {}\n", rest.name, members_text(rest.missing)));
       }
@@ -80,7 +80,7 @@ class PodCommand {
     return base::Done{};
   }
 
-  static base::Error refusal_of(const PodGroupRest& rest, const std::string& why) {
+  static base::Error refusal_of(const IncompletePodGroup& rest, const std::string& why) {
     std::vector<std::string> names;
     for (const api::Pod& pod : rest.chosen) names.push_back(pod.meta.name);
     std::string text =
@@ -108,7 +108,7 @@ class PodCommand {
       code_ = fail(session_.io(), asked.error());
       return;
     }
-    if (session_.for_people()) session_.io().out(words_for(*asked) + "\n");
+    if (session_.is_human_readable()) session_.io().out(words_for(*asked) + "\n");
     keys_.insert(asked->stored.evacuation.meta.key());
     asked_.push_back(std::move(asked->stored));
   }
@@ -132,7 +132,7 @@ class PodCommand {
     const FollowOptions follow_options{.subject = "Evacuation",
                                        .timeout = options_.request.timeout,
                                        .with_namespace = session_.flags().all_namespaces,
-                                       .quiet = !session_.for_people()};
+                                       .quiet = !session_.is_human_readable()};
     auto followed = follow(session_, follow_options, [this] { return read(); });
     if (!followed) return fail(session_.io(), followed.error());
     asked_ = std::move(followed->last);
@@ -154,12 +154,12 @@ class PodCommand {
   }
 
   void print_asked() {
-    if (!session_.for_people()) print_objects(session_.io(), session_.flags().output, raw_objects(asked_));
+    if (!session_.is_human_readable()) print_objects(session_.io(), session_.flags().output, raw_objects(asked_));
   }
 
   Session& session_;
   const PodOptions& options_;
-  Asking asking_;
+  EvacuationCreator asking_;
   std::vector<StoredEvacuation> asked_;
   std::set<api::ObjectKey> keys_;
   int code_ = kDone;

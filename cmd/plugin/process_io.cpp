@@ -34,14 +34,14 @@ bool wants_colour(const kube::Environment& environment) {
   return isatty(STDOUT_FILENO) != 0 && value("NO_COLOR").empty() && value("TERM") != "dumb";
 }
 
-constexpr base::milliseconds kGlanceAtStop{100};
+constexpr base::milliseconds kStopPollInterval{100};
 
 /// Reads a line from the terminal. Returns nullopt on Ctrl-C or closed input.
 std::optional<std::string> ask_user(std::string_view question, const Interrupted& interrupted) {
   if (isatty(STDIN_FILENO) == 0) return std::nullopt;
   write_err(question);
   pollfd typed{STDIN_FILENO, POLLIN, 0};
-  while (poll(&typed, 1, static_cast<int>(kGlanceAtStop.count())) <= 0) {
+  while (poll(&typed, 1, static_cast<int>(kStopPollInterval.count())) <= 0) {
     if (interrupted.yet()) return std::nullopt;
   }
   std::string line;
@@ -51,9 +51,9 @@ std::optional<std::string> ask_user(std::string_view question, const Interrupted
 
 /// Exits the process if Ctrl-C arrives during a blocking call. No state is lost, since all state is in the API server.
 void end_when_stuck(const Interrupted& interrupted, const std::stop_token& stop) {
-  while (!stop.stop_requested() && !interrupted.wait(kGlanceAtStop)) {
+  while (!stop.stop_requested() && !interrupted.wait(kStopPollInterval)) {
   }
-  if (base::sleep_unless_stopped(20 * kGlanceAtStop, stop)) _exit(kInterrupted);
+  if (base::sleep_unless_stopped(20 * kStopPollInterval, stop)) _exit(kInterrupted);
 }
 
 }  // namespace

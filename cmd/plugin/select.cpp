@@ -89,16 +89,16 @@ Change approve_change(const api::Evacuation& evacuation) {
 }
 
 /// Patches the selected Evacuations. One that cannot be changed is an error only if it was named explicitly.
-class Changing {
+class BulkPatch {
  public:
   using ChangeOf = std::function<Change(const api::Evacuation&)>;
 
-  Changing(Session& session, const Selection& which) : session_(session), io_(session.io()), which_(which) {}
+  BulkPatch(Session& session, const Selection& which) : session_(session), io_(session.io()), which_(which) {}
 
   int run(std::string_view nothing, const ChangeOf& change_of) {
     if (auto sound = check_selection(session_, which_); !sound) return fail(io_, sound.error());
     for (const StoredEvacuation& each : choose()) change(each.evacuation.meta.key(), change_of(each.evacuation));
-    if (!session_.for_people()) print_objects(io_, session_.flags().output, changed_);
+    if (!session_.is_human_readable()) print_objects(io_, session_.flags().output, changed_);
     if (changed_.empty() && code_ == kDone && which_.names.empty()) io_.err(std::string(nothing) + "\n");
     return code_;
   }
@@ -133,7 +133,7 @@ class Changing {
       }
       if (auto parsed = api::parse_json(*text)) changed_.push_back(*std::move(parsed));
     }
-    if (session_.for_people()) io_.out(words);
+    if (session_.is_human_readable()) io_.out(words);
   }
 
   Session& session_;
@@ -146,13 +146,13 @@ class Changing {
 }  // namespace
 
 int run_cancel(Session& session, const CancelOptions& options) {
-  return Changing(session, options.which).run("There is nothing to cancel.", [&](const api::Evacuation& each) {
+  return BulkPatch(session, options.which).run("There is nothing to cancel.", [&](const api::Evacuation& each) {
     return cancel_change(each, options.reason);
   });
 }
 
 int run_approve(Session& session, const Selection& which) {
-  return Changing(session, which).run("Nothing waits for approval.", approve_change);
+  return BulkPatch(session, which).run("Nothing waits for approval.", approve_change);
 }
 
 }  // namespace cmd::plugin

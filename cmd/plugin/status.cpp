@@ -40,11 +40,11 @@ int overview(Session& session) {
     return kDone;
   }
   std::vector<api::Evacuation> evacuations = plain_values(*stored);
-  sort_for_people(evacuations);
+  sort_for_display(evacuations);
   const auto policies = readable_policies(session);
   const Progress progress = progress_of(newest_per_pod(evacuations));
   const std::string warning = session.operator_warning();
-  if (!session.for_people()) {
+  if (!session.is_human_readable()) {
     api::Json json = {
         {"warning", warning}, {"progress", progress_json(progress)}, {"evacuations", raw_objects(*stored)}};
     json["policies"] = api::Json::array();
@@ -78,7 +78,7 @@ int node_status(Session& session, const std::string& name) {
   const NodeView view{*std::move(node),
                       plan_drain(*std::move(pods), everything, [&](const api::Pod& pod) { return replicas(pod); }),
                       newest_per_pod(plain_values(*stored))};
-  if (session.for_people()) {
+  if (session.is_human_readable()) {
     session.io().out(node_text(view, session.now(), session.io().colour));
   } else {
     print_value(session.io(), session.flags().output, node_json(view));
@@ -89,7 +89,7 @@ int node_status(Session& session, const std::string& name) {
 int policy_status(Session& session, const std::string& name) {
   const auto policy = session.policy(name);
   if (!policy) return fail(session.io(), policy.error());
-  if (session.for_people()) {
+  if (session.is_human_readable()) {
     session.io().out(policy_text(*policy, session.now(), session.io().colour));
   } else {
     print_value(session.io(), session.flags().output, policy_json(*policy));
@@ -116,9 +116,9 @@ int story(Session& session, const Target& target) {
   }
   auto pod = session.pod(explanation.key);
   if (pod) explanation.pod = *pod;
-  sort_out(explanation, all);
+  assign_evacuations(explanation, all);
   if (!pod && (explanation.of_pod.empty() || !base::is_not_found(pod.error()))) return fail(io, pod.error());
-  if (session.for_people()) {
+  if (session.is_human_readable()) {
     io.out(render(explanation, session.now(), io.colour));
   } else {
     print_value(io, session.flags().output, as_json(explanation));

@@ -107,7 +107,7 @@ std::string node_text(const NodeView& view, base::TimePoint now, bool colour) {
                   cordon_words(view.node), view.plan.moves.size(), view.plan.skipped.size());
   if (!view.evacuations.empty()) {
     std::vector<api::Evacuation> sorted = view.evacuations;
-    sort_for_people(sorted);
+    sort_for_display(sorted);
     text += "\n" + progress_line("Evacuations", progress_of(sorted), true) + "\n";
     text += evacuation_table(sorted, true, now, colour);
   }
@@ -139,7 +139,7 @@ api::Json node_json(const NodeView& view) {
                                    {"name", each.meta.name},
                                    {"pod", each.spec.pod_ref.name},
                                    {"phase", to_string(each.status.phase)},
-                                   {"standing", to_string(standing_of(each))},
+                                   {"standing", to_string(progress_state_of(each))},
                                    {"detail", detail_of(each)}});
   }
   json["withoutEvacuation"] = api::Json::array();
@@ -147,7 +147,7 @@ api::Json node_json(const NodeView& view) {
     json["withoutEvacuation"].push_back(
         {{"namespace", move.pod.meta.ns}, {"pod", move.pod.meta.name}, {"kind", to_string(move.rank)}});
   json["stay"] = api::Json::array();
-  for (const DrainStay& stay : view.plan.skipped)
+  for (const BlockedPod& stay : view.plan.skipped)
     json["stay"].push_back({{"namespace", stay.pod.ns}, {"pod", stay.pod.name}, {"reason", stay.verdict.reason}});
   return json;
 }

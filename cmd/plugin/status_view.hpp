@@ -27,7 +27,7 @@ struct NodeView {
   std::vector<api::Evacuation> evacuations;  ///< Evacuations from this node, newest per pod
 };
 /// Returns the plan's pods that have no unfinished Evacuation.
-std::vector<DrainMove> unasked(const NodeView& view);
+std::vector<DrainMove> pods_without_evacuation(const NodeView& view);
 std::string node_text(const NodeView& view, base::TimePoint now, bool colour);
 api::Json node_json(const NodeView& view);
 

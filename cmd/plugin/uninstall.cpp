@@ -16,12 +16,12 @@
 namespace cmd::plugin {
 namespace {
 
-constexpr base::seconds kBetweenLooks{2};
+constexpr base::seconds kPollInterval{2};
 constexpr base::seconds kTaintPatience{60};
 /// Grace period for an operator without a Lease (--leader-elect=false). Any change it makes to an Evacuation proves
 /// that it runs.
 constexpr base::seconds kOperatorGrace{20};
-constexpr std::size_t kNamedAtMost = 10;
+constexpr std::size_t kMaxNamed = 10;
 constexpr const char* kUninstallReason = "Evacuator is being uninstalled";
 
 bool is_unfinished(const StoredEvacuation& each) { return !api::is_terminal(each.evacuation.status.phase); }
@@ -66,7 +66,7 @@ class Uninstall {
     report_plan(*policies, *evacuations);
     if (options_.dry_run) return kDone;
     if (!confirmed()) return kFailed;
-    look_for_operator(*evacuations);  // baseline for detecting status changes by an operator
+    detect_operator(*evacuations);  // baseline for detecting status changes by an operator
     // Cancel before deleting policies: while a policy exists, its brake and limits hold back waiting Evacuations.
     for (const StoredEvacuation& each : *evacuations) {
       if (auto told = cancel(each); !told) return fail(io_, told.error());
@@ -105,7 +105,7 @@ class Uninstall {
   void report_plan(const std::vector<std::string>& policies, const std::vector<StoredEvacuation>& evacuations) {
     const auto unfinished = std::ranges::count_if(evacuations, is_unfinished);
     io_.out(fmt::format("{}{} DeschedulerPolicies are deleted.\n", dry(), policies.size()));
-    for (std::size_t i = 0; i < policies.size() && i < kNamedAtMost; ++i) io_.out("  " + policies[i] + "\n");
+    for (std::size_t i = 0; i < policies.size() && i < kMaxNamed; ++i) io_.out("  " + policies[i] + "\n");
     io_.out(fmt::format("{}{} Evacuations are deleted; {} are unfinished and are cancelled first.\n", dry(),
                         evacuations.size(), unfinished));
     if (operator_problem_.empty()) return;
@@ -133,25 +133,25 @@ class Uninstall {
   /// of an operator.
   int empty() {
     const base::TimePoint begin = session_.now();
-    silent_since_ = begin;
+    no_operator_since_ = begin;
     for (;;) {
       const auto left = session_.evacuations(listing(""));
       if (!left && is_missing(left.error())) return done();  // the deletion of the CRD was pending and has completed
       if (!left) return fail(io_, left.error());
       if (left->empty()) return done();
       const base::Duration waited = session_.now() - begin;
-      look_for_operator(*left);
+      detect_operator(*left);
       for (const StoredEvacuation& each : *left) {
-        if (auto sent = send_off(each); !sent) return fail(io_, sent.error());
+        if (auto sent = cancel_delete_or_release(each); !sent) return fail(io_, sent.error());
       }
       if (waited >= options_.timeout) return give_up(*left);
       report_waiting(left->size());
-      if (io_.nap(kBetweenLooks)) return kInterrupted;
+      if (io_.nap(kPollInterval)) return kInterrupted;
     }
   }
 
   /// Checks for a running operator: a renewed Lease or, without a Lease, changes to Evacuations.
-  void look_for_operator(const std::vector<StoredEvacuation>& left) {
+  void detect_operator(const std::vector<StoredEvacuation>& left) {
     operator_problem_ = session_.operator_warning();
     std::map<std::string, Seen> now;
     bool is_heard = operator_problem_.empty();
@@ -167,14 +167,14 @@ class Uninstall {
     is_heard |= std::ranges::any_of(seen_, [&](const auto& each) {
       return each.second.has_finalizer && !now.contains(each.first) && !released_.contains(each.first);
     });
-    if (is_heard) silent_since_ = session_.now();
+    if (is_heard) no_operator_since_ = session_.now();
     seen_ = std::move(now);
   }
 
-  base::Status send_off(const StoredEvacuation& each) {
+  base::Status cancel_delete_or_release(const StoredEvacuation& each) {
     const api::ObjectMeta& meta = each.evacuation.meta;
     if (!meta.is_terminating()) return cancel_and_delete(each);
-    const bool is_orphan = !operator_problem_.empty() && session_.now() - silent_since_ >= kOperatorGrace;
+    const bool is_orphan = !operator_problem_.empty() && session_.now() - no_operator_since_ >= kOperatorGrace;
     return is_orphan && holds_finalizer(each) && !seen_.at(meta.uid).changed ? release(each)
                                                                              : base::Status(base::Done{});
   }
@@ -220,7 +220,7 @@ class Uninstall {
   int give_up(const std::vector<StoredEvacuation>& left) {
     io_.err(fmt::format("error: {} Evacuations have not ended within {}:\n", left.size(),
                         base::format_duration(options_.timeout)));
-    for (std::size_t i = 0; i < left.size() && i < kNamedAtMost; ++i)
+    for (std::size_t i = 0; i < left.size() && i < kMaxNamed; ++i)
       io_.err(fmt::format("  {}: {}\n", name_of(left[i]), to_string(left[i].evacuation.status.phase)));
     io_.err(
         "Run it again to wait longer. Or stop the operator (kubectl -n evacuator-system scale deployment evacuator "
@@ -234,7 +234,7 @@ class Uninstall {
     const base::TimePoint begin = session_.now();
     std::size_t tainted = tainted_nodes();
     while (tainted > 0 && session_.operator_warning().empty() && session_.now() - begin < kTaintPatience) {
-      if (io_.nap(kBetweenLooks)) return kInterrupted;
+      if (io_.nap(kPollInterval)) return kInterrupted;
       tainted = tainted_nodes();
     }
     if (tainted > 0) {
@@ -266,10 +266,10 @@ class Uninstall {
     bool changed = false;  ///< the status has changed since the first check, which precedes all cancellations: an
                            ///< operator is active
   };
-  std::map<std::string, Seen> seen_;  ///< by UID
-  std::set<std::string> released_;    ///< UIDs of Evacuations whose finalizer this process removed
-  base::TimePoint silent_since_{};    ///< time since which there is no sign of an operator
-  std::string operator_problem_;      ///< result of the last check, empty if an operator runs
+  std::map<std::string, Seen> seen_;     ///< by UID
+  std::set<std::string> released_;       ///< UIDs of Evacuations whose finalizer this process removed
+  base::TimePoint no_operator_since_{};  ///< time since which there is no sign of an operator
+  std::string operator_problem_;         ///< result of the last check, empty if an operator runs
   std::size_t told_ = 0;
 };
 

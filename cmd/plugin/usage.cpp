@@ -64,10 +64,10 @@ int run_usage(Session& session, const UsageOptions& options) {
       const UsageAnswer answer{policy.meta.name, source, ask(*options.make_source(session, source), matcher)};
       answered = answered && answer.samples.ok();
       report.push_back(usage_json(answer, *nodes, session.now()));
-      if (session.for_people()) io.out(render_usage(answer, *nodes, session.now()) + "\n");
+      if (session.is_human_readable()) io.out(render_usage(answer, *nodes, session.now()) + "\n");
     }
   }
-  if (!session.for_people()) {
+  if (!session.is_human_readable()) {
     print_value(io, session.flags().output, report);
   } else if (report.empty()) {
     io.err("no policy has spec.usageSources\n");

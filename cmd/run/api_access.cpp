@@ -79,7 +79,7 @@ void ApiAccess::publish() {
       .set(static_cast<double>(stats.in_flight));
   const double waited = std::chrono::duration<double>(stats.waited).count();
   deps_.metrics.counter("evacuator_client_wait_seconds_total", "How long requests waited for their turn by client.qps.")
-      .increment(std::max(0.0, waited - std::exchange(told_wait_, waited)));
+      .increment(std::max(0.0, waited - std::exchange(published_wait_, waited)));
 }
 
 void ApiAccess::shut_down() {

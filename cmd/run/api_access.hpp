@@ -63,7 +63,7 @@ class ApiAccess {
   std::optional<controllers::MeteredTransport> metered_;
   std::optional<kube::Client> client_;
   std::optional<kube::Client> acting_client_;
-  double told_wait_ = 0;  ///< wait time at the last publish()
+  double published_wait_ = 0;  ///< wait time at the last publish()
   mutable std::mutex waiting_mutex_;
   std::string waiting_for_ = "the API server has not answered yet";  ///< guarded by waiting_mutex_
 };

@@ -35,7 +35,7 @@ Leadership::Leadership(Dependencies dependencies)
 void Leadership::make_claim() {
   const auto& chosen = deps_.config.leader_election;
   if (chosen.claim_ns.empty()) return;
-  claim_ = std::make_unique<controllers::ClusterClaim>(
+  installation_lease_ = std::make_unique<controllers::ClusterClaim>(
       deps_.client, deps_.clock, deps_.events, deps_.metrics, deps_.log,
       controllers::ClusterClaimOptions{.ns = chosen.claim_ns,
                                        .lease = {chosen.ns, chosen.name},
@@ -45,13 +45,15 @@ void Leadership::make_claim() {
 }
 
 void Leadership::start() {
-  if (claim_) claiming_ = std::jthread([this](std::stop_token stop) { claim_->run(std::move(stop)); });
+  if (installation_lease_)
+    installation_lease_thread_ =
+        std::jthread([this](std::stop_token stop) { installation_lease_->run(std::move(stop)); });
   electing_ = std::jthread([this](std::stop_token stop) { elector_.run(std::move(stop)); });
 }
 
 void Leadership::end() {
   stop_and_join(electing_);
-  stop_and_join(claiming_);
+  stop_and_join(installation_lease_thread_);
 }
 
 }  // namespace cmd

@@ -42,13 +42,17 @@ class Leadership {
   /// thread-safe.
   bool may_act() const { return elector_.is_leading() && owns_cluster(); }
   /// Returns false if another installation serves the cluster.
-  bool owns_cluster() const { return !claim_ || claim_->may_act(); }
+  bool owns_cluster() const { return !installation_lease_ || installation_lease_->may_act(); }
   /// Returns true if another installation is known to serve the cluster.
-  bool stays_out() const { return claim_ && claim_->state() == controllers::ClusterClaim::State::kOthers; }
+  bool other_installation_active() const {
+    return installation_lease_ && installation_lease_->state() == controllers::ClusterClaim::State::kOthers;
+  }
   bool is_lost() const { return lost_; }
   /// Returns OK if this installation serves the cluster. The error names the other installation, or reports that it is
   /// unknown.
-  base::Status claimed() const { return claim_ ? claim_->ready() : base::Status(base::Done{}); }
+  base::Status installation_status() const {
+    return installation_lease_ ? installation_lease_->ready() : base::Status(base::Done{});
+  }
   /// Returns the last known holder of the Lease, empty if there is none.
   std::string holder() const { return elector_.leader(); }
 
@@ -58,8 +62,8 @@ class Leadership {
   Dependencies deps_;
   std::atomic<bool> lost_ = false;
   kube::LeaderElector elector_;
-  std::unique_ptr<controllers::ClusterClaim> claim_;  ///< nullptr if no namespace is configured for it
-  std::jthread claiming_;
+  std::unique_ptr<controllers::ClusterClaim> installation_lease_;  ///< nullptr if no namespace is configured for it
+  std::jthread installation_lease_thread_;
   std::jthread electing_;
 };
 

@@ -7,7 +7,7 @@
 
 namespace cmd {
 
-Outlets::Outlets(Dependencies dependencies)
+OutputSinks::OutputSinks(Dependencies dependencies)
     : deps_(std::move(dependencies)),
       recorder_(deps_.client, deps_.clock, kube::EventOptions{.instance = deps_.identity}, deps_.log),
       notification_post_(deps_.clock) {
@@ -15,7 +15,7 @@ Outlets::Outlets(Dependencies dependencies)
   make_exporter();
 }
 
-void Outlets::make_notifier() {
+void OutputSinks::make_notifier() {
   if (deps_.config.notifications.empty()) return;
   notifier_.emplace(
       controllers::Notifier::Dependencies{
@@ -29,7 +29,7 @@ void Outlets::make_notifier() {
       deps_.config.notifications);
 }
 
-void Outlets::make_exporter() {
+void OutputSinks::make_exporter() {
   const auto& tracing = deps_.config.tracing;
   if (!tracing.is_on()) return;
   trace_post_.emplace(tracing, deps_.clock);
@@ -42,17 +42,17 @@ void Outlets::make_exporter() {
       .sampling_percent = tracing.sampling_percent});
 }
 
-void Outlets::start() {
+void OutputSinks::start() {
   recording_ = std::jthread([this](std::stop_token stop) { recorder_.run(std::move(stop)); });
   if (notifier_) notifying_ = std::jthread([this](std::stop_token stop) { notifier_->run(std::move(stop)); });
   if (exporter_) tracing_ = std::jthread([this](std::stop_token stop) { exporter_->run(std::move(stop)); });
 }
 
-void Outlets::stop_messages() {
+void OutputSinks::stop_messages() {
   stop_and_join(notifying_);
   stop_and_join(tracing_);
 }
 
-void Outlets::stop_events() { stop_and_join(recording_); }
+void OutputSinks::stop_events() { stop_and_join(recording_); }
 
 }  // namespace cmd

@@ -18,7 +18,7 @@
 namespace cmd {
 
 /// Outputs of the operator, each on its own thread: Events, notifications, traces.
-class Outlets {
+class OutputSinks {
  public:
   struct Dependencies {
     const controllers::OperatorConfig& config;
@@ -30,7 +30,7 @@ class Outlets {
     base::Log log;
   };
   /// All references must outlive this object. Nothing is sent before start().
-  explicit Outlets(Dependencies dependencies);
+  explicit OutputSinks(Dependencies dependencies);
 
   void start();
   /// Stops notifications and traces. Later Events are still recorded, but not sent as notifications.

@@ -42,7 +42,7 @@ Status Process::run(const Interrupted& interrupted) {
   auto services = controllers::HttpServices::create(config_.services, clock_);
   if (!services) return services.error();
   services_ = *std::move(services);
-  warn_of_idle_services();
+  warn_of_unusable_services();
   const std::jthread auditor(
       [this](std::stop_token stop) { audit_->run(std::move(stop)); });  // declared first so that it is joined last
   if (auto serving = serve(); !serving) return serving;
@@ -50,7 +50,7 @@ Status Process::run(const Interrupted& interrupted) {
   build();
   outlets_->start();
   std::jthread caches([this](std::stop_token stop) { operator_->run_caches(std::move(stop)); });
-  std::jthread surroundings([this](std::stop_token stop) { watch_surroundings(std::move(stop)); });
+  std::jthread surroundings([this](std::stop_token stop) { watch_environment(std::move(stop)); });
   const Status ended = leadership_ ? lead(interrupted) : act_alone(interrupted);
   stop_and_join(surroundings);
   outlets_->stop_messages();
@@ -60,7 +60,7 @@ Status Process::run(const Interrupted& interrupted) {
 
 /// Warns about services without namespaces or uses, which deny every call. An older configuration lists neither after
 /// an upgrade.
-void Process::warn_of_idle_services() const {
+void Process::warn_of_unusable_services() const {
   for (const controllers::ServiceConfig& each : config_.services) {
     if (!each.namespaces.empty() && !each.uses.empty()) continue;
     log_.warning("nobody may call this service: it lists no namespaces or no uses", {kv("service", each.name)});
@@ -112,13 +112,13 @@ Status Process::connect(const Interrupted& interrupted) {
 }
 
 void Process::build() {
-  outlets_.emplace(Outlets::Dependencies{.config = config_,
-                                         .identity = identity_,
-                                         .client = api_.client(),
-                                         .clock = clock_,
-                                         .steady = steady_,
-                                         .metrics = metrics_,
-                                         .log = log_});
+  outlets_.emplace(OutputSinks::Dependencies{.config = config_,
+                                             .identity = identity_,
+                                             .client = api_.client(),
+                                             .clock = clock_,
+                                             .steady = steady_,
+                                             .metrics = metrics_,
+                                             .log = log_});
   if (config_.leader_election.enabled) {
     leadership_.emplace(Leadership::Dependencies{.config = config_,
                                                  .identity = identity_,
@@ -164,14 +164,14 @@ void Process::make_certificates() {
 void Process::make_stand_aside() {
   const auto& admission = config_.webhook.admission;
   if (!admission.enabled) return;
-  stand_aside_.emplace(api_.client(), steady_,
-                       controllers::webhooks::StandAside::Options{.configuration = admission.configuration,
-                                                                  .names = webhook_names(config_)},
-                       log_);
+  admission_failover_.emplace(api_.client(), steady_,
+                              controllers::webhooks::StandAside::Options{.configuration = admission.configuration,
+                                                                         .names = webhook_names(config_)},
+                              log_);
 }
 
 ServingState Process::serving_state() const {
-  if (leadership_ && leadership_->stays_out()) return ServingState::kStaysOut;
+  if (leadership_ && leadership_->other_installation_active()) return ServingState::kStaysOut;
   return may_act() ? ServingState::kServes : ServingState::kUnknown;
 }
 
@@ -223,12 +223,12 @@ bool Process::may_act() const {
 
 /// Watches for changes of the kinds that the API server serves, since versions are chosen at startup, and for renewed
 /// certificates.
-void Process::watch_surroundings(std::stop_token stop) {
+void Process::watch_environment(std::stop_token stop) {
   kube::DiscoveryWatch watch(api_.client(), steady_, discovery_, log_);
   for (int turn = 1; base::sleep_unless_stopped(base::seconds(1), stop); ++turn) {
     if (turn % 30 == 0) servers_->reload_certificate();
     if (certificates_) certificates_->refresh(may_act());
-    if (stand_aside_) stand_aside_->refresh(serving_state());
+    if (admission_failover_) admission_failover_->refresh(serving_state());
     auto change = watch.step();
     if (!change) continue;
     log_.error("the server serves other kinds than at the start", {kv("change", *change)});
@@ -256,7 +256,7 @@ Status Process::lead(const Interrupted& interrupted) {
   leadership_->start();
   std::jthread workers;
   bool owns_cluster = true;
-  if (once_) once_->await_lease(steady_.now());
+  if (once_) once_->start_lease_timeout(steady_.now());
   while (owns_cluster && !leadership_->is_lost() && !server_changed_ && !interrupted.wait(kTick)) {
     if (once_ && is_over(workers.joinable())) break;
     if (workers.joinable()) {

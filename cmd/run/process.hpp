@@ -47,7 +47,7 @@ class Process {
   base::Status run(const Interrupted& interrupted);
 
  private:
-  void warn_of_idle_services() const;
+  void warn_of_unusable_services() const;
   base::Status serve();
   std::map<std::string, controllers::WebhookServer::Answer> webhooks() const;
   base::Status connect(const Interrupted& interrupted);
@@ -62,7 +62,7 @@ class Process {
   /// Returns false until build() has set up leadership.
   bool may_act() const;
 
-  void watch_surroundings(std::stop_token stop);
+  void watch_environment(std::stop_token stop);
   std::jthread begin_to_act();
   base::Status act_alone(const Interrupted& interrupted);
   base::Status lead(const Interrupted& interrupted);
@@ -86,12 +86,12 @@ class Process {
   std::unique_ptr<controllers::HttpServices> services_;
   kube::Discovery discovery_;
   std::atomic<bool> server_changed_ = false;
-  std::optional<Outlets> outlets_;
+  std::optional<OutputSinks> outlets_;
   std::optional<Leadership> leadership_;                          ///< set if leader election is enabled
   std::atomic<const Leadership*> deciding_leadership_ = nullptr;  ///< set once leadership_ is constructed
   std::unique_ptr<controllers::SecretKeys> keys_;
-  std::unique_ptr<controllers::webhooks::Certificates> certificates_;  ///< set if the webhook is enabled
-  std::optional<controllers::webhooks::StandAside> stand_aside_;       ///< set if the admission webhook is enabled
+  std::unique_ptr<controllers::webhooks::Certificates> certificates_;    ///< set if the webhook is enabled
+  std::optional<controllers::webhooks::StandAside> admission_failover_;  ///< set if the admission webhook is enabled
   std::unique_ptr<controllers::Operator> operator_;
   std::atomic<const controllers::Operator*> running_ = nullptr;  ///< set once operator_ is constructed
   std::optional<Servers> servers_;

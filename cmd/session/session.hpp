@@ -47,7 +47,7 @@ class Session {
   const std::string& ns() const { return ns_; }
   /// Returns the namespace, or an empty string (all namespaces) with -A.
   std::string scope() const { return flags_.all_namespaces ? std::string() : ns_; }
-  bool for_people() const { return flags_.output.empty(); }
+  bool is_human_readable() const { return flags_.output.empty(); }
 
   base::Result<std::string> get(const kube::ResourceType& type, const api::ObjectKey& key);
   /// Returns the raw text of each item.

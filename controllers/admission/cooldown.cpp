@@ -72,8 +72,8 @@ bool starts_cooldown(const api::Evacuation& evacuation) {
   return false;
 }
 
-std::optional<base::TimePoint> cooled_at(const std::string& subject, const std::vector<base::TimePoint>& times,
-                                         const api::CooldownLimits& limits) {
+std::optional<base::TimePoint> cooldown_end(const std::string& subject, const std::vector<base::TimePoint>& times,
+                                            const api::CooldownLimits& limits) {
   const auto& first = base_of(subject, limits);
   if (times.empty() || !first || *first == base::Duration::zero()) return std::nullopt;
   return times.back() +
@@ -121,7 +121,7 @@ void CooldownLedger::add(const std::string& subject, base::TimePoint exact, cons
   if (times.size() > api::kMaxCooldownTimes) times.erase(times.begin());
 }
 
-void CooldownLedger::forget_the_oldest() {
+void CooldownLedger::drop_oldest() {
   if (history_.size() <= kMaxSubjects) return;
   std::vector<base::TimePoint> newest;
   for (const auto& [subject, times] : history_) newest.push_back(times.rbegin()->first);
@@ -137,7 +137,7 @@ void CooldownLedger::note(const api::Evacuation& evacuation) {
   for (const std::string& subject : cooldown_subjects(evacuation, nullptr)) {
     add(subject, *evacuation.status.finished_at, api::policy_of(evacuation));
   }
-  forget_the_oldest();
+  drop_oldest();
 }
 
 void CooldownLedger::restore(const std::string& policy, const std::vector<api::CooldownRecord>& records) {
@@ -145,7 +145,7 @@ void CooldownLedger::restore(const std::string& policy, const std::vector<api::C
   for (const auto& [subject, times] : records) {
     for (const base::TimePoint time : times) add(subject, time, policy);
   }
-  forget_the_oldest();
+  drop_oldest();
 }
 
 /// Whether a limit may still need the subject's times.
@@ -188,7 +188,7 @@ std::optional<CooldownLedger::Cooling> CooldownLedger::cooling(const std::vector
   std::optional<Cooling> longest;
   const auto look = [&](const std::string& subject, const std::vector<base::TimePoint>& times,
                         const api::CooldownLimits& limits) {
-    const auto until = cooled_at(subject, times, limits);
+    const auto until = cooldown_end(subject, times, limits);
     if (!until || *until <= now || (longest && longest->until >= *until)) return;
     longest = Cooling{subject, count_recent(times, limits.window), *until};
   };

@@ -28,8 +28,8 @@ std::vector<std::string> cooldown_subjects(const api::Evacuation& evacuation, co
 bool starts_cooldown(const api::Evacuation& evacuation);
 
 /// Returns when the subject may be evacuated again; nullopt if there is no cooldown. REQUIRES: `times` is sorted.
-std::optional<base::TimePoint> cooled_at(const std::string& subject, const std::vector<base::TimePoint>& times,
-                                         const api::CooldownLimits& limits);
+std::optional<base::TimePoint> cooldown_end(const std::string& subject, const std::vector<base::TimePoint>& times,
+                                            const api::CooldownLimits& limits);
 
 /// Recent evacuations by subject. Rebuilt from finished Evacuations while they exist, and from the records in the
 /// policies' status for older ones. Thread-safe.
@@ -73,7 +73,7 @@ class CooldownLedger {
   bool is_corrected(const std::string& subject, base::TimePoint time) const;
   /// Corrects each future time once. A time that was moved to `now` by each call would never pass.
   void correct(const std::string& subject, Times& times, base::TimePoint now) const;
-  void forget_the_oldest();
+  void drop_oldest();
   bool matters(const std::string& subject, base::TimePoint last, const std::string& policy, base::TimePoint now) const;
 
   mutable std::mutex mutex_;

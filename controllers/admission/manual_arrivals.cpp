@@ -26,7 +26,7 @@ void ManualArrivals::schedule_end(AdmissionEntry& entry, const api::Evacuation& 
   if (!entry.is_manual || !waits || patience_ == base::Duration::zero()) return;
   if (entry.stored_part() <= Held::kWorkload) return;
   const base::TimePoint now = clock_.now();
-  entry.arrival_ends = base::believed(evacuation.status.phase_entered_at.value_or(now), now) + patience_;
+  entry.arrival_ends = base::clamp_to_now(evacuation.status.phase_entered_at.value_or(now), now) + patience_;
   ends_.insert({*entry.arrival_ends, evacuation.meta.key()});
 }
 

@@ -54,7 +54,7 @@ std::vector<api::ObjectKey> PdbWaitList::wake(const api::ObjectKey& pdb, std::op
   if (allowed) alone.resize(std::min(alone.size(), static_cast<std::size_t>(std::max(*allowed, 0))));
   for (Waiters::value_type* each : alone) {
     woken_.insert(each->first);
-    each->second.turn = ++policy_lock_;
+    each->second.turn = ++turn_count_;
     keys.push_back(each->first);
   }
   return keys;

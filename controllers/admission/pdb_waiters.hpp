@@ -53,7 +53,7 @@ class PdbWaitList {
   mutable std::mutex mutex_;
   std::map<api::ObjectKey, Waiters> waiters_;           ///< by PDB; no value is empty
   std::map<api::ObjectKey, api::ObjectKey> budget_of_;  ///< by Evacuation
-  std::uint64_t policy_lock_ = 0;
+  std::uint64_t turn_count_ = 0;
   std::set<api::ObjectKey> woken_;
 };
 

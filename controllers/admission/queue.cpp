@@ -51,7 +51,7 @@ bool asked_to_leave(const api::Evacuation& evacuation) {
 
 /// Retry delay when the request and the entry have different UIDs. One of both objects was deleted, which every cache
 /// will show soon.
-constexpr base::seconds kAskAgain{1};
+constexpr base::seconds kPollInterval{1};
 
 AdmissionEntry::Held part_held_by(const api::Evacuation& evacuation) {
   if (holds_slot(evacuation)) return AdmissionEntry::Held::kSlot;
@@ -358,7 +358,7 @@ void AdmissionQueue::keep_departing(const api::Evacuation& deleted) {
   const base::TimePoint now = clock_.now();
   const bool is_leaving = deleted.status.phase == api::EvacuationPhase::kEvicting;
   const base::TimePoint since = is_leaving ? deleted.status.phase_entered_at.value_or(now) : now;
-  entry.departing = Entry::Departing{deleted.spec.pod_ref.name, entry.pod_uid, now, base::believed(since, now)};
+  entry.departing = Entry::Departing{deleted.spec.pod_ref.name, entry.pod_uid, now, base::clamp_to_now(since, now)};
   drop_from(by_pod_, pod_key(key.ns, entry.pod_uid), key);
   entry.pod_uid.clear();
   recount(entry);
@@ -394,13 +394,13 @@ Admission AdmissionQueue::request_locked(const AdmissionRequest& request, Wakeup
   const auto known = entries_.find(request.key);
   const bool is_other = known != entries_.end() && known->second.shown && !request.uid.empty() &&
                         !known->second.uid.empty() && known->second.uid != request.uid;
-  if (is_other) return {{Slot::State::kWaiting, {}, {}, clock_.now() + kAskAgain}, {}};
+  if (is_other) return {{Slot::State::kWaiting, {}, {}, clock_.now() + kPollInterval}, {}};
   Entry& entry = entry_for(request.key, request.uid, request.pod_uid, request.created);
   const std::int32_t attempt = std::max(request.attempt, 1);
   if (std::string other = claimant(request.key, entry); !other.empty()) {
     leave_pod_group(entry);
     stop_waiting(entry);
-    if (request.has_begun) return {{Slot::State::kWaiting, {}, {}, clock_.now() + kAskAgain}, {}};
+    if (request.has_begun) return {{Slot::State::kWaiting, {}, {}, clock_.now() + kPollInterval}, {}};
     return {{}, std::move(other)};
   }
   if (entry.has_slot()) {
@@ -445,7 +445,7 @@ Slot AdmissionQueue::slot_of(const Entry& entry) {
   return {Slot::State::kWaiting, scopes_.blocker(place ? place->parked_at : std::string())};
 }
 
-bool AdmissionQueue::expect_on(const api::ObjectKey& key, const std::string& node) {
+bool AdmissionQueue::set_target_node(const api::ObjectKey& key, const std::string& node) {
   bool has_capacity = true;
   apply([&] {
     const auto at = entries_.find(key);

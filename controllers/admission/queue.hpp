@@ -79,7 +79,7 @@ class AdmissionQueue {
 
   /// Changes the target node of an Evacuation that was just admitted. Returns false, without a change, if that node's
   /// limit is full.
-  bool expect_on(const api::ObjectKey& key, const std::string& node);
+  bool set_target_node(const api::ObjectKey& key, const std::string& node);
 
   /// Stops waiting and releases the reservation of an Evacuation that does not want to begin (any more). Returns its
   /// tokens as well, unless their attempt is one of the `begun` ones.
@@ -195,7 +195,7 @@ class AdmissionQueue {
 
   const base::Clock& clock_;
   const Wake wake_;
-  const WaitingLine::Turn turn_ = [this](const std::string& ns) { return scopes_.turn_of(ns); };
+  const WaitingLine::Turn turn_ = [this](const std::string& ns) { return scopes_.last_admission_of(ns); };
   Reservations* reservations_ = nullptr;
   mutable std::mutex mutex_;
   AdmissionScopes scopes_;

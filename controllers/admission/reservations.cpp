@@ -215,7 +215,7 @@ std::vector<std::pair<api::ObjectKey, std::shared_ptr<const api::Pod>>> Reservat
     const scheduling::ClusterSnapshot& cluster, base::TimePoint now) const {
   std::vector<std::pair<api::ObjectKey, const KeptPlace*>> gone;
   std::set<std::string> owners;
-  for (const auto& [key, kept] : kept_places_) {
+  for (const auto& [key, kept] : held_places_) {
     const api::OwnerReference* owner = kept.pod->meta.controller();
     if (!owner || pods_.contains(key) || is_there(cluster, *kept.pod)) continue;
     gone.emplace_back(key, &kept);
@@ -232,7 +232,7 @@ std::vector<std::pair<api::ObjectKey, std::shared_ptr<const api::Pod>>> Reservat
 
 void Reservations::place_leaving() {
   const scheduling::ClusterSnapshot& cluster = what_if_->cluster;
-  for (const auto& [key, kept] : kept_places_) {
+  for (const auto& [key, kept] : held_places_) {
     const auto node = cluster.find_node(kept.node);
     if (!node || pods_.contains(key)) continue;
     const std::string name = is_there(cluster, *kept.pod) ? kept.pod->meta.name : surge_pod_name(key);
@@ -240,7 +240,7 @@ void Reservations::place_leaving() {
   }
 }
 
-/// Places the surge pod on the node; "" removes it.
+/// FreeSlots the surge pod on the node; "" removes it.
 void Reservations::place(const api::ObjectKey& key, const std::string& node) {
   if (!what_if_) return;
   const auto copy = what_if_->surge_pods.find(key);
@@ -279,10 +279,10 @@ Reservations::Outcome Reservations::best_node(const PlacementRequest& wanted, co
       {}};
 }
 
-std::string Reservations::keep_place(const AdmissionRequest& request, const api::Pod& pod,
+std::string Reservations::hold_place(const AdmissionRequest& request, const api::Pod& pod,
                                      const std::set<std::string>& emptied) {
   const std::scoped_lock lock(mutex_);
-  kept_places_.erase(request.key);
+  held_places_.erase(request.key);
   const base::TimePoint now = clock_.now();
   if (!what_if_ || now >= what_if_->taken + kSnapshotGap || now < what_if_->taken) take_snapshot(now);
   const scheduling::ClusterSnapshot& cluster = what_if_->cluster;
@@ -301,7 +301,7 @@ std::string Reservations::keep_place(const AdmissionRequest& request, const api:
         "no node has capacity for it any more, except the {} that the plan empties: the rest is planned anew",
         emptied.size());
   }
-  kept_places_[request.key] = {std::make_shared<const api::Pod>(pod), cluster.node(best->second).meta.name,
+  held_places_[request.key] = {std::make_shared<const api::Pod>(pod), cluster.node(best->second).meta.name,
                                request.created};
   what_if_->what_if.move(*index, best->second);
   return {};
@@ -420,7 +420,7 @@ std::optional<Reservations::Outcome> Reservations::reserve_all(const std::vector
 
 void Reservations::drop(const api::ObjectKey& key, std::vector<api::ObjectKey>& awake) {
   pods_.erase(key);
-  kept_places_.erase(key);
+  held_places_.erase(key);
   stop_waiting(key);
   if (reservations_.erase(key) == 0) return;
   place(key, "");
@@ -515,7 +515,7 @@ Admission request_with_capacity(AdmissionQueue& queue, Reservations& reservation
   for (int i = 0; i < kTargetTries; ++i) {
     outcome = reservations.reserve(wanted, full);
     if (outcome.node.empty()) break;
-    if (queue.expect_on(key, outcome.node)) {
+    if (queue.set_target_node(key, outcome.node)) {
       admission.slot.reserved_node = outcome.node;
       return admission;
     }

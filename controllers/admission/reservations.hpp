@@ -53,13 +53,13 @@ class Reservations {
   /// until the Evacuation ends or releases it; once the pod is gone, at most until a younger pod of its controller is
   /// bound to a node. Uses a current snapshot. Returns why there is no place; empty if it is held or the caches do not
   /// show the pod.
-  std::string keep_place(const AdmissionRequest& request, const api::Pod& pod, const std::set<std::string>& emptied);
+  std::string hold_place(const AdmissionRequest& request, const api::Pod& pod, const std::set<std::string>& emptied);
 
   /// Returns whether the limit of the target node allows the arrival, and counts it if so. Called with the lock held;
   /// must not call back.
   using Takes = std::function<bool(const api::ObjectKey& key, const std::string& node)>;
   /// Reserves capacity for all of `wanted` (a PodGroup) or for none. Returns nullopt on success, otherwise the reason.
-  /// Places the largest first and tries no other arrangement, so a PodGroup with a tight fit may have to wait.
+  /// FreeSlots the largest first and tries no other arrangement, so a PodGroup with a tight fit may have to wait.
   std::optional<Outcome> reserve_all(const std::vector<PlacementRequest>& wanted, const Takes& takes);
 
   /// Call when the attempt does not begin (any more). A reservation whose attempt the store shows is kept; observe()
@@ -97,7 +97,7 @@ class Reservations {
   /// Surge pods for kept places whose pod is gone and whose replacement is not bound yet.
   std::vector<std::pair<api::ObjectKey, std::shared_ptr<const api::Pod>>> missing_replacements(
       const scheduling::ClusterSnapshot& cluster, base::TimePoint now) const;
-  /// Places the pods of keep_place() on their expected nodes, and surge pods for those that are gone.
+  /// FreeSlots the pods of hold_place() on their expected nodes, and surge pods for those that are gone.
   void place_leaving();
   void wait(const AdmissionRequest& request);
   void stop_waiting(const api::ObjectKey& key);
@@ -113,13 +113,13 @@ class Reservations {
   std::map<api::ObjectKey, Reservation> reservations_;
   /// Name and UID of the original pod of each Evacuation that has or wants a reservation.
   std::map<api::ObjectKey, std::pair<std::string, std::string>> pods_;
-  /// Place held by keep_place().
+  /// Place held by hold_place().
   struct KeptPlace {
     std::shared_ptr<const api::Pod> pod;
     std::string node;
     base::TimePoint asked{};  ///< creationTimestamp of the Evacuation
   };
-  std::map<api::ObjectKey, KeptPlace> kept_places_;
+  std::map<api::ObjectKey, KeptPlace> held_places_;
   std::map<api::ObjectKey, std::string> abandoned_;  ///< value: resourceVersion
   std::map<api::ObjectKey, AdmissionOrder> waiting_;
   std::set<AdmissionOrder> waiting_in_order_;

@@ -86,11 +86,11 @@ void AdmissionScopes::give_tokens_back(const std::string& policy) {
   reopen_if_waiting("policy/" + policy + "/rate");
 }
 
-void AdmissionScopes::take_turn(const std::string& ns) { scopes_.at("namespace/" + ns).turn = ++policy_lock_; }
+void AdmissionScopes::take_turn(const std::string& ns) { scopes_.at("namespace/" + ns).turn = ++turn_count_; }
 
-std::uint64_t AdmissionScopes::turn_of(const std::string& ns) const {
+std::uint64_t AdmissionScopes::last_admission_of(const std::string& ns) const {
   const auto scope = scopes_.find("namespace/" + ns);
-  return scope == scopes_.end() ? policy_lock_ : scope->second.turn;
+  return scope == scopes_.end() ? turn_count_ : scope->second.turn;
 }
 
 std::vector<std::pair<api::ObjectKey, base::TimePoint>> AdmissionScopes::next_in_rates(base::TimePoint now) const {
@@ -138,7 +138,7 @@ void AdmissionScopes::reopen_around(const std::string& node, const std::string& 
 void AdmissionScopes::attach_one(Kind kind, const std::string& policy, const std::string& name, std::string id,
                                  Ids& ids) {
   Scope& scope = scopes_[id];
-  if (scope.users == 0 && kind == Kind::kNamespace) scope.turn = policy_lock_;
+  if (scope.users == 0 && kind == Kind::kNamespace) scope.turn = turn_count_;
   scope.kind = kind;
   scope.policy = policy;
   scope.name = name;
@@ -246,14 +246,14 @@ std::optional<std::int64_t> AdmissionScopes::manual_limit() const {
   return *total <= 1 ? *total : *total - std::max<std::int64_t>(*total / 5, 1);
 }
 
-bool AdmissionScopes::is_braked(const Scope& scope) const {
+bool AdmissionScopes::is_held_by_policy(const Scope& scope) const {
   if (scope.kind != Kind::kTotal) return false;
   const auto level = policies_.find(scope.policy);
   return level != policies_.end() && !level->second.hold_reason.empty();
 }
 
 bool AdmissionScopes::has_capacity(const Scope& scope, base::TimePoint now, std::int64_t need) const {
-  if (is_braked(scope)) return false;
+  if (is_held_by_policy(scope)) return false;
   if (scope.kind == Kind::kRate) {
     const auto level = policies_.find(scope.policy);
     return level == policies_.end() || !level->second.rate || level->second.rate->has_token(now, need);
@@ -437,7 +437,7 @@ std::int64_t AdmissionScopes::parked() const {
 bool AdmissionScopes::is_waited_for(const Ids& ids, bool with_workload) const {
   return std::any_of(ids.begin(), ids.end(), [&](const std::string& id) {
     const auto scope = scopes_.find(id);
-    if (scope == scopes_.end() || is_braked(scope->second)) return false;
+    if (scope == scopes_.end() || is_held_by_policy(scope->second)) return false;
     if (!with_workload && part_of(scope->second.kind) == Part::kWorkload) return false;
     const auto first = scope->second.parked.first(turn_);
     const auto limit = first ? limit_of(scope->second) : std::nullopt;
@@ -482,7 +482,7 @@ api::Blocker AdmissionScopes::blocker(const std::string& id) const {
     blocker.message = text_of(level->second.rate->limit()) + under;
     return blocker;
   }
-  if (is_braked(scope)) {
+  if (is_held_by_policy(scope)) {
     blocker.message = level->second.hold_reason;
     return blocker;
   }

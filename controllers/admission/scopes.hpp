@@ -91,7 +91,7 @@ class AdmissionScopes {
   /// the namespace is attached.
   void take_turn(const std::string& ns);
   /// Number of the last admission of the namespace, for WaitingLine. A new namespace starts with the current number.
-  std::uint64_t turn_of(const std::string& ns) const;
+  std::uint64_t last_admission_of(const std::string& ns) const;
   /// Returns the tokens of the newest admission, which was not used.
   void give_tokens_back(const std::string& policy);
   bool total_has_capacity(std::int64_t count = 1) const;
@@ -167,7 +167,7 @@ class AdmissionScopes {
   std::int64_t whole_of(const Scope& scope) const;
   bool has_capacity(const Scope& scope, base::TimePoint now, std::int64_t need = 1) const;
   /// Whether the scope is the total of a policy with a hold reason.
-  bool is_braked(const Scope& scope) const;
+  bool is_held_by_policy(const Scope& scope) const;
   bool can_never(const Scope& scope, std::int64_t need) const;
   /// Whether a PodGroup before `order` waits here for more than one slot, so that free capacity is saved for it.
   bool kept_for_pod_group(const Scope& scope, const AdmissionOrder& order) const;
@@ -182,8 +182,8 @@ class AdmissionScopes {
   std::set<std::string> opened_;
   std::int64_t total_used_ = 0;
   bool keeps_share_ = false;
-  std::uint64_t policy_lock_ = 0;  ///< number of the latest admission
-  const WaitingLine::Turn turn_ = [this](const std::string& ns) { return turn_of(ns); };
+  std::uint64_t turn_count_ = 0;  ///< number of the latest admission
+  const WaitingLine::Turn turn_ = [this](const std::string& ns) { return last_admission_of(ns); };
 };
 
 }  // namespace controllers

@@ -28,7 +28,7 @@ api::ObjectKey object_of(const WorkloadKey& key) { return {key.ns, advice_name(k
 AdvicePoller::AdvicePoller(Dependencies dependencies, const ResourceAdviceConfig& config)
     : deps_(std::move(dependencies)),
       config_(config),
-      book_({.interval = config.interval, .startup = config.startup, .max_age = kMaxAge}) {}
+      store_({.interval = config.interval, .startup = config.startup, .max_age = kMaxAge}) {}
 
 base::Result<kube::Requeue> AdvicePoller::reconcile(const api::ObjectKey&) {
   const base::TimePoint now = deps_.clock.now();
@@ -39,22 +39,22 @@ base::Result<kube::Requeue> AdvicePoller::reconcile(const api::ObjectKey&) {
   }
   write_due(now);
   base::TimePoint next = *next_sample_;
-  if (const auto due = book_.next_due(); due && now >= refused_until_) next = std::min(next, *due);
+  if (const auto due = store_.next_due(); due && now >= refused_until_) next = std::min(next, *due);
   return kube::Requeue::in(std::max<base::Duration>(next - now, kMinPause));
 }
 
 void AdvicePoller::sample(base::TimePoint now) {
   Advised found = advised_workloads(deps_.cluster(), static_cast<std::size_t>(config_.max_workloads));
   const std::size_t left_out = found.left_out;
-  book_.follow(std::move(found), now);
-  const auto told = deps_.sample([&](const usage::ContainerSample& sample) { book_.sample(sample, now); });
+  store_.follow(std::move(found), now);
+  const auto told = deps_.sample([&](const usage::ContainerSample& sample) { store_.sample(sample, now); });
   deps_.metrics
       .counter("evacuator_advice_questions_total", "Questions to metrics.k8s.io for advice, by result.",
                {{"result", told ? "answered" : "failed"}})
       .increment();
   std::string problem = told ? "" : told.error().message;
   if (told && !told->empty()) problem = told->front();
-  tell("containers could not be measured for advice", problem, told_sample_);
+  tell("containers could not be measured for advice", problem, last_sample_problem_);
   publish(left_out);
 }
 
@@ -72,18 +72,18 @@ void AdvicePoller::publish(std::size_t left_out) {
                {{"state", state}})
         .set(static_cast<double>(count));
   };
-  gauge("followed", book_.size());
+  gauge("followed", store_.size());
   gauge("left_out", left_out);
 }
 
 void AdvicePoller::write_due(base::TimePoint now) {
   if (now < refused_until_) return;
-  std::vector<WorkloadKey> due = book_.due(now);
+  std::vector<WorkloadKey> due = store_.due(now);
   if (due.size() > kMaxWrites) due.resize(kMaxWrites);
   std::string problem;
   for (const WorkloadKey& key : due) {
-    const base::Status done = write(key, *book_.find(key), now);
-    book_.written(key, now, done.ok());
+    const base::Status done = write(key, *store_.find(key), now);
+    store_.written(key, now, done.ok());
     deps_.metrics
         .counter("evacuator_advice_writes_total", "Writes of a ResourceAdvice, by result.",
                  {{"result", done ? "succeeded" : "failed"}})
@@ -94,15 +94,15 @@ void AdvicePoller::write_due(base::TimePoint now) {
     refused_until_ = now + kRefusedFor;
     break;
   }
-  if (!due.empty()) tell("a ResourceAdvice could not be written", problem, told_write_);
+  if (!due.empty()) tell("a ResourceAdvice could not be written", problem, last_write_problem_);
 }
 
 void AdvicePoller::flush(base::Duration time) {
   const base::TimePoint end = deps_.clock.now() + time;
-  for (const WorkloadKey& key : book_.with_news()) {
+  for (const WorkloadKey& key : store_.with_news()) {
     const base::TimePoint now = deps_.clock.now();
-    if (now >= end || !write(key, *book_.find(key), now)) return;
-    book_.written(key, now, true);
+    if (now >= end || !write(key, *store_.find(key), now)) return;
+    store_.written(key, now, true);
   }
 }
 

@@ -67,11 +67,11 @@ class AdvicePoller {
 
   Dependencies deps_;
   const ResourceAdviceConfig config_;
-  AdviceStore book_;
+  AdviceStore store_;
   std::optional<base::TimePoint> next_sample_;
   base::TimePoint refused_until_{};
-  std::string told_sample_;  ///< Last logged problem of each sort
-  std::string told_write_;
+  std::string last_sample_problem_;  ///< Last logged problem of each sort
+  std::string last_write_problem_;
 };
 
 /// Queue, poller and counters of the advice controller.

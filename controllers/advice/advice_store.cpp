@@ -20,7 +20,7 @@ bool has_container(const AdvisedWorkload& workload, std::string_view name) {
 }  // namespace
 
 /// Each workload has a fixed offset in the interval, independent of the start of the process.
-base::TimePoint AdviceStore::next_turn(const WorkloadKey& key, base::TimePoint now) const {
+base::TimePoint AdviceStore::next_write(const WorkloadKey& key, base::TimePoint now) const {
   const auto interval = static_cast<std::uint64_t>(settings_.interval.count());
   const auto phase = static_cast<base::Duration::rep>(spread_of(key) % interval);
   const auto since = now.time_since_epoch().count() - phase;
@@ -34,7 +34,7 @@ void AdviceStore::follow(Advised found, base::TimePoint now) {
   for (auto& [key, workload] : found.workloads) {
     const auto [at, is_new] = kept_.try_emplace(key);
     StoredAdvice& kept = at->second;
-    if (is_new) kept.due = next_turn(key, now);
+    if (is_new) kept.due = next_write(key, now);
     kept.is_there = true;
     kept.workload = std::move(workload);
     std::erase_if(kept.histories, [&](const auto& each) { return !has_container(kept.workload, each.first); });
@@ -116,7 +116,7 @@ void AdviceStore::written(const WorkloadKey& key, base::TimePoint now, bool has_
   StoredAdvice* kept = find(key);
   if (kept == nullptr) return;
   if (has_succeeded) kept->has_news = false;
-  kept->due = next_turn(key, now);
+  kept->due = next_write(key, now);
   if (!kept->is_there) forget(key);
 }
 

@@ -63,7 +63,7 @@ class AdviceStore {
     base::TimePoint last{};   ///< Time of the newest sample
     std::uint64_t round = 0;  ///< Round of the newest sample
   };
-  base::TimePoint next_turn(const advisor::WorkloadKey& key, base::TimePoint now) const;
+  base::TimePoint next_write(const advisor::WorkloadKey& key, base::TimePoint now) const;
   void leave(base::TimePoint now, std::size_t most);
 
   const Settings settings_;

@@ -19,7 +19,7 @@ using Quantity = std::string (*)(double);
 
 constexpr std::size_t kMaxText = 1000;
 
-std::string bounded(std::string_view text) { return base::short_text(text, kMaxText); }
+std::string bounded(std::string_view text) { return base::truncate_utf8(text, kMaxText); }
 
 std::string text_of(const Amount& amount, Quantity quantity) { return amount ? quantity(*amount) : std::string(); }
 
@@ -47,7 +47,7 @@ api::ContainerAdvice container_of(const Advice& advice, const advisor::RollingHi
     container.risk = to_string(advice.risk);
     container.notes = notes_of(advice);
   }
-  container.why_not = bounded(advice.why_not);
+  container.no_advice_reason = bounded(advice.no_advice_reason);
   container.samples = static_cast<std::int64_t>(advice.samples);
   container.days = advice.days;
   if (history.empty()) return container;
@@ -95,7 +95,7 @@ api::Condition ready_of(const std::vector<Advice>& all) {
   }
   ready.status = api::ConditionStatus::kFalse;
   ready.reason = to_string(api::Reason::kInsufficientHistory);
-  ready.message = bounded(fmt::format("{}: {}", without->key.container, without->why_not));
+  ready.message = bounded(fmt::format("{}: {}", without->key.container, without->no_advice_reason));
   return ready;
 }
 

@@ -26,19 +26,19 @@ base::TimePoint Departures::left_at(const api::ObjectKey& evacuation, base::Time
 
 bool Departures::claim(const api::ObjectKey& evacuation, const std::string& replacement_uid) {
   const std::scoped_lock lock(mutex_);
-  const auto holder = claims_.find(replacement_uid);
-  if (holder != claims_.end()) return holder->second == evacuation;
+  const auto holder = claimed_by_.find(replacement_uid);
+  if (holder != claimed_by_.end()) return holder->second == evacuation;
   KnownDeparture& known = known_[evacuation];
   release(known);
   known.replacement_uid = replacement_uid;
-  claims_.emplace(replacement_uid, evacuation);
+  claimed_by_.emplace(replacement_uid, evacuation);
   return true;
 }
 
 bool Departures::is_claimed_by_another(const api::ObjectKey& evacuation, const std::string& pod_uid) const {
   const std::scoped_lock lock(mutex_);
-  const auto holder = claims_.find(pod_uid);
-  return holder != claims_.end() && holder->second != evacuation;
+  const auto holder = claimed_by_.find(pod_uid);
+  return holder != claimed_by_.end() && holder->second != evacuation;
 }
 
 void Departures::forget(const api::ObjectKey& evacuation) {
@@ -50,7 +50,7 @@ void Departures::forget(const api::ObjectKey& evacuation) {
 }
 
 void Departures::release(KnownDeparture& known) {
-  if (!known.replacement_uid.empty()) claims_.erase(known.replacement_uid);
+  if (!known.replacement_uid.empty()) claimed_by_.erase(known.replacement_uid);
   known.replacement_uid.clear();
 }
 

@@ -38,7 +38,7 @@ class Departures {
 
   mutable std::mutex mutex_;
   std::map<api::ObjectKey, KnownDeparture> known_;
-  std::map<std::string, api::ObjectKey, std::less<>> claims_;  ///< by UID of the replacement
+  std::map<std::string, api::ObjectKey, std::less<>> claimed_by_;  ///< by UID of the replacement
 };
 
 }  // namespace controllers::evacuation

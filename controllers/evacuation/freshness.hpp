@@ -35,7 +35,7 @@ class Freshness {
   // --- the pod's PersistentVolumeClaims, and its PodGroup of scheduling.k8s.io
   void claims_arrived() { claims_are_live_ = true; }
   void claims_from_cache() { claims_are_live_ = false; }
-  bool claims_are_live() const { return claims_are_live_; }
+  bool pvcs_are_live() const { return claims_are_live_; }
 
   // --- documents that the evictor reads besides the pod; no watch reports their changes
   void documents_arrived() { has_documents_ = true; }

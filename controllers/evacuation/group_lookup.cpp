@@ -30,7 +30,7 @@ bool was_asked(const api::Evacuation& own, const api::Pod& pod) {
 }
 
 void add_live(Members& members, const api::Evacuation& own, const std::shared_ptr<const api::Pod>& pod) {
-  if (pod->meta.uid == own.spec.pod_ref.uid.value || !api::counts_in_pod_group(*pod)) return;
+  if (pod->meta.uid == own.spec.pod_ref.uid.value || !api::is_active_member(*pod)) return;
   const auto pod_group = api::pod_group_of(*pod);
   members[pod->meta.uid] = {pod->meta.name, pod->meta.uid,       pod_group ? pod_group->order : 0, pod,
                             nullptr,        was_asked(own, *pod)};
@@ -45,7 +45,7 @@ void add_evacuation(Members& members, const api::Evacuation& own, std::shared_pt
     member.pod = other->spec.pod_ref.name;
     member.uid = uid;
   }
-  if (!member.evacuation || tells_more(*other, *member.evacuation)) member.evacuation = std::move(other);
+  if (!member.evacuation || takes_precedence(*other, *member.evacuation)) member.evacuation = std::move(other);
 }
 
 bool same_for_pod_group(const api::Evacuation& a, const api::Evacuation& b) {
@@ -86,7 +86,7 @@ void add_pod_group_indexes(kube::Store<api::Evacuation>& evacuations, kube::Stor
 PodGroupView look_up_pod_group(const api::Evacuation& own, const api::Pod* pod,
                                const kube::Store<api::Evacuation>& evacuations, const kube::Store<api::Pod>& pods) {
   PodGroupView view;
-  const bool here = pod && pod->uid() == own.spec.pod_ref.uid && api::counts_in_pod_group(*pod);
+  const bool here = pod && pod->uid() == own.spec.pod_ref.uid && api::is_active_member(*pod);
   if (!here || own.spec.dry_run || !still_matters(own.status.phase)) return view;
   const auto declared = api::pod_group_of(*pod);
   if (declared) {

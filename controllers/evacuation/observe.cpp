@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/core/claim_risk.hpp"
 #include "api/core/codec.hpp"
+#include "api/core/pvc_risk.hpp"
 #include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
@@ -40,8 +40,8 @@ constexpr int kMaxUnanswered = 2;
 constexpr int kMaxClaimReads = 64;
 
 std::string explain_risk(const api::PersistentVolumeClaim& claim, const api::Pod& pod) {
-  const api::ClaimRisk risk = api::claim_risk(claim, pod);
-  return risk == api::ClaimRisk::kNone ? std::string() : api::explain_claim_risk(risk, claim.meta.name);
+  const api::PvcRisk risk = api::pvc_risk(claim, pod);
+  return risk == api::PvcRisk::kNone ? std::string() : api::explain_pvc_risk(risk, claim.meta.name);
 }
 
 /// Whether the answer is not the API server's final word on the object.
@@ -83,7 +83,7 @@ bool Reconciler::ReconcileRun::observe_cached() {
   cached_version_ = cached->meta.resource_version;
   stored_ = reconciler_.newer_than(*cached);
   seen_.evacuation = stored_ ? stored_->evacuation : *cached;
-  if (!is_trimmed(seen_.evacuation)) settle_origin(seen_.evacuation, keys_.get(), deps_.origins);
+  if (!is_trimmed(seen_.evacuation)) update_origin_condition(seen_.evacuation, keys_.get(), deps_.origins);
   if (stored_) stored_->evacuation = seen_.evacuation;
   confirm_write();
   restore_unsaved();
@@ -128,7 +128,7 @@ void Reconciler::ReconcileRun::observe_surroundings() {
   seen_.slot_is_waited_for = holds_slot(evacuation) && deps_.admission.is_waited_for(key_);
   seen_.departure_is_waited_for = seen_.slot_is_waited_for && deps_.admission.is_departure_waited_for(key_);
   observe_budgets();
-  observe_claims();
+  observe_pvcs();
   observe_past();
   seen_.emptied_nodes.clear();
   if (evacuation.status.phase == EvacuationPhase::kVerifying) seen_.emptied_nodes = nodes_emptied_with_it();
@@ -200,7 +200,7 @@ void Reconciler::ReconcileRun::observe_past() {
 /// Adopts the server's version and verifies its origin.
 void Reconciler::ReconcileRun::adopt(StoredEvacuation stored) {
   stored_ = std::move(stored);
-  settle_origin(stored_->evacuation, keys_.get(), deps_.origins);
+  update_origin_condition(stored_->evacuation, keys_.get(), deps_.origins);
   seen_.evacuation = stored_->evacuation;
   freshness_.mark_live();
   confirm_write();
@@ -240,7 +240,7 @@ void Reconciler::ReconcileRun::observe_origin() {
   const std::string& accepted = evacuation.status.spec_hash;
   const bool same = accepted.empty() || accepted == seen_.spec_hash;
   seen_.spec_changed = readable && !same && !has_spec_hash(evacuation.spec, accepted);
-  if (origin_is_open(evacuation))
+  if (origin_is_undecided(evacuation))
     seen_.origin = to_string(keys_ ? prove_origin(evacuation, *keys_, deps_.origins) : OriginProof::kNone);
   observe_creator();
 }
@@ -257,7 +257,7 @@ void Reconciler::ReconcileRun::observe_creator() {
 /// any phase before the keys are read, because they may have been rotated.
 bool Reconciler::ReconcileRun::waits_for_keys() const {
   const api::Evacuation& evacuation = seen_.evacuation;
-  const bool asks = origin_is_open(evacuation) && !api::is_terminal(evacuation.status.phase) &&
+  const bool asks = origin_is_undecided(evacuation) && !api::is_terminal(evacuation.status.phase) &&
                     evacuation.meta.annotations.contains(api::well_known::kOriginAnnotation);
   if (!asks || !keys_) return asks;
   return prove_origin(evacuation, *keys_, deps_.origins) == OriginProof::kUnknownKey && !deps_.keys.problem().empty();
@@ -400,7 +400,7 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refre
     auto live = read_evacuation(deps_.client, member.evacuation->meta.key());
     if (!live && !base::is_not_found(live.error())) return live.error().during("reading an Evacuation of the PodGroup");
     const bool same = live && live->evacuation.meta.uid == member.evacuation->meta.uid;
-    if (same) settle_origin(live->evacuation, keys_.get(), deps_.origins);
+    if (same) update_origin_condition(live->evacuation, keys_.get(), deps_.origins);
     member.evacuation = same ? std::make_shared<const api::Evacuation>(std::move(live->evacuation)) : nullptr;
   }
   freshness_.pod_group_arrived();
@@ -461,7 +461,7 @@ void Reconciler::ReconcileRun::observe_scheduling_group() {
   seen_.whole_group.clear();
   if (!seen_.pod || seen_.pod->scheduling_group.empty() || deps_.pod_groups == nullptr) return;
   const auto group = deps_.pod_groups->get({key_.ns, seen_.pod->scheduling_group.get()});
-  if (group || !deps_.pod_group_kind) seen_.whole_group = api::objection_of_scheduling_group(*seen_.pod, group.get());
+  if (group || !deps_.pod_group_kind) seen_.whole_group = api::scheduling_group_blocker(*seen_.pod, group.get());
 }
 
 bool Reconciler::ReconcileRun::has_unknown_group() const {
@@ -480,7 +480,7 @@ base::Status Reconciler::ReconcileRun::refresh_scheduling_group() {
   auto answer = send({}, kube::list_request(*deps_.pod_group_kind, options));
   if (!answer) return answer.error().during("reading PodGroup " + name);
   if (answer->status == 403 && !seen_.refusal_may_pass) {
-    seen_.whole_group = api::objection_of_scheduling_group(*seen_.pod, nullptr);
+    seen_.whole_group = api::scheduling_group_blocker(*seen_.pod, nullptr);
     return base::Done{};
   }
   const auto listed = kube::classify(*std::move(answer));
@@ -490,26 +490,26 @@ base::Status Reconciler::ReconcileRun::refresh_scheduling_group() {
   for (const api::Json& item : api::items_at(*list, {"items"})) {
     const auto group = api::decode_scheduling_pod_group(api::to_json_text(item));
     if (!group) return group.error().during("reading PodGroup " + name);
-    if (group->meta.name == name) seen_.whole_group = api::objection_of_scheduling_group(*seen_.pod, &*group);
+    if (group->meta.name == name) seen_.whole_group = api::scheduling_group_blocker(*seen_.pod, &*group);
   }
   return base::Done{};
 }
 
 /// By the cache. An unknown PersistentVolumeClaim proves nothing; all of them are read live before a call.
-void Reconciler::ReconcileRun::observe_claims() {
+void Reconciler::ReconcileRun::observe_pvcs() {
   observe_scheduling_group();
-  seen_.claim_risk.clear();
+  seen_.pvc_risk.clear();
   freshness_.claims_from_cache();
   if (!deps_.claims || !seen_.pod || seen_.pod->uid() != seen_.evacuation.spec.pod_ref.uid) return;
   for (const api::Volume& volume : seen_.pod->volumes) {
     const auto claim = api::uses_claim(volume) ? deps_.claims->get({key_.ns, volume.source}) : nullptr;
-    if (claim) seen_.claim_risk = explain_risk(*claim, *seen_.pod);
-    if (!seen_.claim_risk.empty()) return;
+    if (claim) seen_.pvc_risk = explain_risk(*claim, *seen_.pod);
+    if (!seen_.pvc_risk.empty()) return;
   }
 }
 
 /// Called right before a call that moves the pod. A deletion between this read and the call is not noticed.
-base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refresh_claims() {
+base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refresh_pvcs() {
   if (has_unknown_group()) {
     if (auto group = refresh_scheduling_group(); !group) return group.error();
   }
@@ -521,14 +521,14 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refre
     if (is_missing && volume.kind == api::VolumeKind::kEphemeral) continue;  // the replacement gets a new one
     if (!body && !is_missing) return body.error().during("reading PersistentVolumeClaim " + volume.source);
     if (is_missing) {
-      seen_.claim_risk = fmt::format("its PersistentVolumeClaim {} does not exist: nobody keeps its volume but the pod",
-                                     volume.source);
+      seen_.pvc_risk = fmt::format("its PersistentVolumeClaim {} does not exist: nobody keeps its volume but the pod",
+                                   volume.source);
       break;
     }
     const auto claim = api::decode_pvc(*body);
     if (!claim || claim->meta.uid.empty()) return base::unavailable("the server's answer is no PersistentVolumeClaim");
-    seen_.claim_risk = explain_risk(*claim, *seen_.pod);
-    if (!seen_.claim_risk.empty()) break;
+    seen_.pvc_risk = explain_risk(*claim, *seen_.pod);
+    if (!seen_.pvc_risk.empty()) break;
   }
   freshness_.claims_arrived();
   return Continue::kYes;

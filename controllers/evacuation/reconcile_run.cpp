@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/core/claim_risk.hpp"
 #include "api/core/codec.hpp"
+#include "api/core/pvc_risk.hpp"
 #include "api/origin.hpp"
 #include "api/vocabulary/blockers.hpp"
 #include "api/vocabulary/condition_types.hpp"
@@ -31,15 +31,15 @@ constexpr int kRetriesOnAllowance = 3;
 /// Retry delay while the keys that verify the creator of an Evacuation are missing.
 constexpr base::seconds kNoKeysRetry{10};
 /// Maximum delay before a grant is stored.
-constexpr base::seconds kStoredWithin{1};
+constexpr base::seconds kMaxGrantDelay{1};
 /// Maximum delay before "pod has left" is stored when no Evacuation waits for the slot. Usually the replacement is
 /// Ready by then, and one write covers both.
-constexpr base::seconds kLeavingToldWithin{1};
+constexpr base::seconds kMaxDepartureDelay{1};
 /// Maximum delay before a change of the awaited replacement is stored, unless another write includes it earlier.
-constexpr base::seconds kCandidateToldAfter{30};
+constexpr base::seconds kMaxCandidateDelay{30};
 /// Poll interval for the pod of a deleted Evacuation, and how long after its grace period it is polled.
-constexpr base::seconds kLookAtDeparting{5};
-constexpr base::seconds kSlowestEnd{120};
+constexpr base::seconds kDepartingPoll{5};
+constexpr base::seconds kTerminationSlack{120};
 /// Minimum remaining time to start a call.
 constexpr base::milliseconds kMinCall{1000};
 
@@ -141,7 +141,7 @@ base::Result<kube::Requeue> Reconciler::ReconcileRun::finish_round(const Decisio
   if (gives_back && (phase == EvacuationPhase::kEvicting || phase == EvacuationPhase::kVerifying))
     deps_.admission.withdraw_later_attempts(key_, seen_.evacuation.status.attempt);
   if (gives_back && may_wait && deps_.reservations) deps_.reservations->release_unused(key_);
-  if (api::is_terminal(phase)) forget_asked();
+  if (api::is_terminal(phase)) release_requests();
   remember_blocked();
   if (budget_opened_meanwhile()) return kube::Requeue::in(base::Duration::zero());
   // The wake came too soon after the last call, so it is kept. In any other phase it would never be consumed.
@@ -150,7 +150,7 @@ base::Result<kube::Requeue> Reconciler::ReconcileRun::finish_round(const Decisio
   return poll_documents(decision.requeue);
 }
 
-base::Result<kube::Requeue> Reconciler::ReconcileRun::settle_for(const Decision& decision, base::Duration most) {
+base::Result<kube::Requeue> Reconciler::ReconcileRun::requeue_within(const Decision& decision, base::Duration most) {
   auto finished = finish_round(decision);
   if (!finished) return finished;
   return kube::Requeue::in(finished->after ? std::min(*finished->after, most) : most);
@@ -198,8 +198,8 @@ kube::Requeue Reconciler::ReconcileRun::forget_deleted() {
   reconciler_.pdb_waiters_.forget(key_);
   reconciler_.refused_.forget(key_);
   reconciler_.forget_own(key_);
-  if (pod_still_departs()) return kube::Requeue::in(kLookAtDeparting);
-  forget_asked();
+  if (pod_still_departs()) return kube::Requeue::in(kDepartingPoll);
+  release_requests();
   return kube::Requeue::await_change();
 }
 
@@ -214,11 +214,11 @@ bool Reconciler::ReconcileRun::pod_still_departs() const {
       deps_.rules.slot_without_progress > base::Duration::zero() && now >= departing->leaving_since + most;
   if (is_late && deps_.admission.is_departure_waited_for(key_)) deps_.admission.stop_counting_departing(key_);
   const auto& deletion = pod->meta.deletion_timestamp;
-  return now < (deletion ? *deletion + kSlowestEnd : departing->since + evictors::kCallTimeout);
+  return now < (deletion ? *deletion + kTerminationSlack : departing->since + evictors::kCallTimeout);
 }
 
 /// Releases what was requested based on the cached state before the end; no other component releases it.
-void Reconciler::ReconcileRun::forget_asked() {
+void Reconciler::ReconcileRun::release_requests() {
   deps_.admission.forget(key_);
   if (deps_.reservations) deps_.reservations->release_unused(key_);
 }
@@ -242,7 +242,7 @@ base::Result<kube::Requeue> Reconciler::ReconcileRun::run() {
       observe_surroundings();  // another Evacuation claimed the pod first; read again, it now shows as claimed
       continue;
     }
-    if (const auto left = may_still_wait(decision)) return settle_for(decision, *left);
+    if (const auto left = may_still_wait(decision)) return requeue_within(decision, *left);
     if (!unsaved_ && !decision.acts(seen_.evacuation.status)) return finish_round(decision);
     auto step = act_or_refresh(decision);
     if (!step) return step.error();
@@ -255,12 +255,13 @@ base::Result<kube::Requeue> Reconciler::ReconcileRun::run() {
 }
 
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::act_or_refresh(const Decision& decision) {
-  if (may_carry_out() || is_bound_to_cached(decision) || follows_from_cached(decision)) return carry_out(decision);
+  if (may_carry_out() || is_bound_to_cached(decision) || only_records_cached_facts(decision))
+    return carry_out(decision);
   return refresh();
 }
 
 /// The departure of a pod is final, and the write is guarded by the Evacuation's version, so a live read adds nothing.
-bool Reconciler::ReconcileRun::follows_from_cached(const Decision& decision) {
+bool Reconciler::ReconcileRun::only_records_cached_facts(const Decision& decision) {
   if (!only_records_plain(decision) || !seen_.pod_is_cached) return false;
   const EvacuationPhase before = seen_.evacuation.status.phase;
   const EvacuationPhase after = decision.status.phase;
@@ -268,9 +269,9 @@ bool Reconciler::ReconcileRun::follows_from_cached(const Decision& decision) {
   const bool has_left = before == EvacuationPhase::kVerifying && (ends || after == EvacuationPhase::kFailed);
   const bool leaves = before == EvacuationPhase::kRequesting || before == EvacuationPhase::kEvicting;
   const bool is_there = seen_.pod && seen_.pod->uid() == seen_.evacuation.spec.pod_ref.uid;
-  const bool is_told = has_left || (leaves && ends && is_seen_to_have_left()) ||
-                       (leaves && after == EvacuationPhase::kEvicting && is_there);
-  return is_told && wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty() && (stored_ || take_cached());
+  const bool is_final = has_left || (leaves && ends && is_seen_to_have_left()) ||
+                        (leaves && after == EvacuationPhase::kEvicting && is_there);
+  return is_final && wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty() && (stored_ || take_cached());
 }
 
 /// Whether the decision writes only the status, and its evictor leaves no marks on objects.
@@ -333,12 +334,12 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::carry
 std::optional<base::Result<Reconciler::ReconcileRun::Continue>> Reconciler::ReconcileRun::check_before_call(
     const Decision& decision) {
   const auto& action = decision.action;
-  if (!action || !evictors::leads_away(action->role)) return std::nullopt;
+  if (!action || !evictors::moves_pod(action->role)) return std::nullopt;
   if (!action->service.empty() && deps_.services)
     seen_.not_allowed = deps_.services->refusal({action->service, action->service_use, key_.ns});
   if (!seen_.not_allowed.empty()) return Continue::kYes;  // no intent is stored for a call that is not sent
   const bool has_claims = seen_.pod && std::ranges::any_of(seen_.pod->volumes, api::uses_claim);
-  if ((has_claims || has_unknown_group()) && !freshness_.claims_are_live()) return refresh_claims();
+  if ((has_claims || has_unknown_group()) && !freshness_.pvcs_are_live()) return refresh_pvcs();
   return std::nullopt;
 }
 
@@ -386,19 +387,19 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::store
   auto answer = write_status(deps_.client, *stored_, decision.status);
   if (answer) forget_unsaved();
   if (!answer && may_have_been_stored(answer.error()))
-    reconciler_.unconfirmed_.note({before, decision.status, news_of(decision)});
+    reconciler_.unconfirmed_.note({before, decision.status, events_of(decision)});
   if (answer) reconciler_.unconfirmed_.forget(key_);
   auto written = after_write(std::move(answer));
   if (!written) return written.error().during("writing the Evacuation's status");
   if (!stored_ || freshness_.evacuation_is_gone()) return written;
   write_kept_nothing_ = before.meta.resource_version == seen_.evacuation.meta.resource_version;
   if (write_kept_nothing_) return written;  // the server stored nothing
-  notify_stored({before, seen_.evacuation.status, news_of(decision)});
+  notify_stored({before, seen_.evacuation.status, events_of(decision)});
   unsaved_events_.clear();
   return written;
 }
 
-std::vector<kube::Event> Reconciler::ReconcileRun::news_of(const Decision& decision) const {
+std::vector<kube::Event> Reconciler::ReconcileRun::events_of(const Decision& decision) const {
   std::vector<kube::Event> news = unsaved_events_;
   news.insert(news.end(), decision.events.begin(), decision.events.end());
   return news;
@@ -496,7 +497,7 @@ bool Reconciler::ReconcileRun::may_store_later(const Decision& answered, const e
 }
 
 void Reconciler::ReconcileRun::store_later(const evictors::Action& action, const evictors::CallResult& answer) {
-  unsaved_ = UnsavedGrant{action, answer, deps_.clock.now(), reconciler_.steady_now() + kStoredWithin};
+  unsaved_ = UnsavedGrant{action, answer, deps_.clock.now(), reconciler_.steady_now() + kMaxGrantDelay};
   reconciler_.note_unsaved(key_, *unsaved_);
   freshness_.pod_may_differ();
   seen_.pod_is_cached = true;
@@ -524,10 +525,10 @@ std::optional<base::TimePoint> Reconciler::ReconcileRun::store_by(const Decision
   if (before == EvacuationPhase::kVerifying) {
     if (!shows_only_another_candidate(decision)) return std::nullopt;
     const base::TimePoint entered = decision.status.phase_entered_at.value_or(base::TimePoint{});
-    return reconciler_.steady_now() + (entered + kCandidateToldAfter - deps_.clock.now());
+    return reconciler_.steady_now() + (entered + kMaxCandidateDelay - deps_.clock.now());
   }
   if (!seen_.pod_is_cached || seen_.slot_is_waited_for || !is_seen_to_have_left()) return std::nullopt;
-  return reconciler_.departures_.left_at(key_, reconciler_.steady_now()) + kLeavingToldWithin;
+  return reconciler_.departures_.left_at(key_, reconciler_.steady_now()) + kMaxDepartureDelay;
 }
 
 /// Whether the decision only changes the awaited replacement pod or its node.

@@ -67,9 +67,9 @@ class Reconciler::ReconcileRun {
   evictors::CallResult send_to_service(const ServiceCall& call, const kube::Request& request,
                                        const kube::Client::Fence& fence);
   void observe_budgets();
-  void observe_claims();
+  void observe_pvcs();
   void observe_scheduling_group();
-  base::Result<Continue> refresh_claims();
+  base::Result<Continue> refresh_pvcs();
   bool has_unknown_group() const;
   base::Status refresh_scheduling_group();
 
@@ -85,12 +85,12 @@ class Reconciler::ReconcileRun {
   // --- reconcile_run.cpp: what is done about it
   kube::Requeue forget_deleted();
   bool pod_still_departs() const;
-  void forget_asked();
+  void release_requests();
   base::Status take_slot(const Decision& decision);
   evictors::CallResult send_action(const evictors::Action& action);
   evictors::CallResult send_limited(const evictors::Action& action);
   base::Result<kube::Requeue> finish_round(const Decision& decision);
-  base::Result<kube::Requeue> settle_for(const Decision& decision, base::Duration most);
+  base::Result<kube::Requeue> requeue_within(const Decision& decision, base::Duration most);
   base::Result<kube::Requeue> finish_unsaved(const Decision& decision);
   void remember_blocked();
   bool budget_opened_meanwhile() const;
@@ -101,7 +101,7 @@ class Reconciler::ReconcileRun {
   base::Result<Continue> remove_evacuation();
   base::Result<Continue> change_main(const Decision& decision);
   base::Result<Continue> store_status(const Decision& decision);
-  std::vector<kube::Event> news_of(const Decision& decision) const;
+  std::vector<kube::Event> events_of(const Decision& decision) const;
   void confirm_write();
   void notify_stored(const UnconfirmedWrite& write);
   void record_intent();
@@ -130,7 +130,7 @@ class Reconciler::ReconcileRun {
   /// Whether Evacuation and eviction carry the cached versions, so that the server refuses them if the cache is stale.
   bool is_bound_to_cached(const Decision& decision);
   /// Whether the decision only records final facts from the caches.
-  bool follows_from_cached(const Decision& decision);
+  bool only_records_cached_facts(const Decision& decision);
   bool only_records_plain(const Decision& decision) const;
   bool is_seen_to_have_left() const;
   base::Result<Continue> act_or_refresh(const Decision& decision);

@@ -86,7 +86,7 @@ class Reconciler {
     std::function<bool(const std::string& name, const std::string& uid)> policy_lives = {};
     /// Whether the DeschedulerPolicy with this name creates suspended Evacuations (mode Manual). Empty means none does.
     std::function<bool(const std::string& name)> policy_suspends = {};
-    KeySource& keys = keys_in_memory();  ///< verify which Evacuations the operator created
+    KeySource& keys = process_keys();  ///< verify which Evacuations the operator created
     OperatorRules rules = {};
     OriginMemory* origins = nullptr;       ///< nullptr: an identical re-created object is accepted as well
     bool places_pods = false;              ///< whether placement hints are served, i.e. spec.placement has an effect
@@ -141,8 +141,8 @@ class Reconciler {
 
   /// Evacuations of the pods that use a PersistentVolumeClaim that has just become terminating or Lost: evicting these
   /// pods would lose their data.
-  std::vector<api::ObjectKey> on_claim_changed(const api::PersistentVolumeClaim* before,
-                                               const api::PersistentVolumeClaim* after) const;
+  std::vector<api::ObjectKey> on_pvc_changed(const api::PersistentVolumeClaim* before,
+                                             const api::PersistentVolumeClaim* after) const;
 
  private:
   class ReconcileRun;  // one reconcile: reconcile_run.hpp

@@ -98,7 +98,7 @@ void Reconciler::ReconcileRun::confirm_destination(const AdmissionRequest& reque
   const bool begins = (phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff) &&
                       seen_.slot.state == Slot::State::kGranted && seen_.slot.reserved_node.empty();
   if (!begins || !deps_.reservations || !seen_.pod || seen_.pod->is_terminal() || !is_of_a_wave()) return;
-  seen_.no_destination = deps_.reservations->keep_place(request, *seen_.pod, nodes_emptied_with_it());
+  seen_.no_destination = deps_.reservations->hold_place(request, *seen_.pod, nodes_emptied_with_it());
   if (seen_.no_destination.empty()) return;
   deps_.admission.withdraw(key_);
   seen_.slot = {};

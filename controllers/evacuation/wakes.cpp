@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "api/core/claim_risk.hpp"
+#include "api/core/pvc_risk.hpp"
 #include "api/meta/well_known.hpp"
 #include "controllers/evacuation/emptied_nodes.hpp"
 #include "controllers/evacuation/group_lookup.hpp"
@@ -111,8 +111,8 @@ std::vector<api::ObjectKey> Reconciler::keys_for_pod_group(const api::Evacuation
   return pod_group_keys_to_wake(before, after, deps_.evacuations);
 }
 
-std::vector<api::ObjectKey> Reconciler::on_claim_changed(const api::PersistentVolumeClaim* before,
-                                                         const api::PersistentVolumeClaim* after) const {
+std::vector<api::ObjectKey> Reconciler::on_pvc_changed(const api::PersistentVolumeClaim* before,
+                                                       const api::PersistentVolumeClaim* after) const {
   if (!after || !is_at_risk(*after) || (before && is_at_risk(*before))) return {};
   std::vector<api::ObjectKey> keys;
   for (const auto& pod : deps_.pods.by_index(kPodsByClaim, after->meta.ns + "/" + after->meta.name)) {

@@ -50,7 +50,7 @@ inline void connect_evacuations(const Feeds& feeds, AdmissionQueue& admission, R
   // While an owner works on a request, no other event may wake the reconciler for this pod: its evictor may have
   // nothing to poll (T37).
   feeds.claims.add_handler([&](const auto& before, const auto& after) {
-    for (const api::ObjectKey& key : reconciler.on_claim_changed(before.get(), after.get())) queue.add(key);
+    for (const api::ObjectKey& key : reconciler.on_pvc_changed(before.get(), after.get())) queue.add(key);
   });
   feeds.nodes.add_handler([&](const auto& before, const auto& after) {
     admission.set_node((after ? after : before)->meta.name, after ? std::optional(node_facts(*after)) : std::nullopt);

@@ -11,10 +11,10 @@ namespace {
 
 using api::Json;
 
-constexpr double kStrangersPerSecond = 5;
-constexpr int kStrangersAtOnce = 20;
-constexpr double kOfOnePeerPerSecond = 1;
-constexpr int kOfOnePeerAtOnce = 5;
+constexpr double kUnknownTokensPerSecond = 5;
+constexpr int kUnknownTokensBurst = 20;
+constexpr double kPerPeerPerSecond = 1;
+constexpr int kPerPeerBurst = 5;
 constexpr base::milliseconds kReviewTimeout{10'000};
 
 kube::Request review_request(const char* group, const char* plural, const char* kind, Json spec) {
@@ -51,7 +51,10 @@ Json subject_of(const Json& user) {
 }  // namespace
 
 AccessReviews::AccessReviews(kube::Client& client, const base::Clock& clock, base::Log log)
-    : client_(client), clock_(clock), log_(std::move(log)), strangers_(kStrangersPerSecond, kStrangersAtOnce) {}
+    : client_(client),
+      clock_(clock),
+      log_(std::move(log)),
+      unknown_tokens_(kUnknownTokensPerSecond, kUnknownTokensBurst) {}
 
 Access AccessReviews::may_get(std::string_view path, const std::string& token, std::string_view peer) {
   if (token.empty()) return Access::kUnauthenticated;
@@ -66,14 +69,14 @@ Access AccessReviews::may_get(std::string_view path, const std::string& token, s
   return *reviewed;
 }
 
-/// Returns a result that needs no review: a cached one, or kTooMany for an unknown token beyond its rate limit.
+/// Returns a result that needs no review: a cached one, or kRateLimited for an unknown token beyond its rate limit.
 std::optional<Access> AccessReviews::remembered_access(const std::string& key, std::string_view peer) {
   const base::TimePoint now = clock_.now();
   const std::scoped_lock lock(mutex_);
   const auto known = known_.find(key);
   if (known != known_.end() && now < known->second.until) return known->second.access;
   const bool was_allowed = known != known_.end() && known->second.access == Access::kAllowed;
-  if (!was_allowed && !may_ask(address_of(peer), now)) return Access::kTooMany;
+  if (!was_allowed && !may_ask(address_of(peer), now)) return Access::kRateLimited;
   return std::nullopt;
 }
 
@@ -84,10 +87,10 @@ bool AccessReviews::may_ask(std::string_view peer, base::TimePoint now) {
   if (known == peers_.end()) {
     if (peers_.size() >= kMaxPeers)
       peers_.erase(std::ranges::min_element(peers_, {}, [](const auto& each) { return each.second.seen; }));
-    known = peers_.emplace(std::string(peer), Peer{{kOfOnePeerPerSecond, kOfOnePeerAtOnce}}).first;
+    known = peers_.emplace(std::string(peer), Peer{{kPerPeerPerSecond, kPerPeerBurst}}).first;
   }
   known->second.seen = now;
-  return known->second.bucket.try_take(now) && strangers_.try_take(now);
+  return known->second.bucket.try_take(now) && unknown_tokens_.try_take(now);
 }
 
 /// Evicts the entry that expires first, refused entries before allowed ones.

@@ -22,13 +22,13 @@ enum class Access {
   kUnauthenticated,  ///< No token, or one that the API server does not know
   kForbidden,        ///< Authenticated, but not authorized
   kUnknown,          ///< The API server did not answer
-  kTooMany,          ///< Rate limit for unknown tokens exceeded
+  kRateLimited,      ///< Rate limit for unknown tokens exceeded
 };
 
 /// Authenticates bearer tokens (TokenReview) and checks whether their users may `get` a non-resource path
 /// (SubjectAccessReview) with the API server. Caches results for kAllowedFor or kRefusedFor, keyed by token hash, for
-/// at most kMaxRemembered entries. Floods of unknown tokens get kTooMany, limited per address, so that other clients
-/// are still reviewed. A token that was allowed before is not rate-limited. Thread-safe; blocking.
+/// at most kMaxRemembered entries. Floods of unknown tokens get kRateLimited, limited per address, so that other
+/// clients are still reviewed. A token that was allowed before is not rate-limited. Thread-safe; blocking.
 class AccessReviews {
  public:
   static constexpr base::seconds kAllowedFor{60};
@@ -63,7 +63,7 @@ class AccessReviews {
   const base::Log log_;
   mutable std::mutex mutex_;
   std::map<std::string, CachedReview> known_;  ///< By hash of path and token
-  kube::TokenBucket strangers_;
+  kube::TokenBucket unknown_tokens_;
   std::map<std::string, Peer, std::less<>> peers_;  ///< By address, the most recently seen ones
 };
 

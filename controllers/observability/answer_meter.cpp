@@ -6,13 +6,13 @@ namespace controllers {
 namespace {
 
 /// Excludes 503, which failing readiness checks and failing API server calls return.
-bool is_refusal(int status) { return status == http_server::kNoAnswer || (status >= 400 && status < 500); }
+bool is_refusal(int status) { return status == http_server::kNoResponse || (status >= 400 && status < 500); }
 
-std::string code_of(int status) { return status == http_server::kNoAnswer ? "none" : std::to_string(status); }
+std::string code_of(int status) { return status == http_server::kNoResponse ? "none" : std::to_string(status); }
 
 }  // namespace
 
-void AnswerMeter::count(int status, const std::string& peer) {
+void ResponseMeter::count(int status, const std::string& peer) {
   const std::string code = code_of(status);
   metrics_
       .counter("evacuator_server_answers_total", "Answers of the operator's own servers.",
@@ -22,16 +22,16 @@ void AnswerMeter::count(int status, const std::string& peer) {
   const base::TimePoint now = steady_.now();
   const std::scoped_lock lock(mutex_);
   Refused& refused = refused_[status];
-  ++refused.untold;
-  if (refused.told != base::TimePoint::min() && now - refused.told < kToldEvery) return;
+  ++refused.unlogged;
+  if (refused.told != base::TimePoint::min() && now - refused.told < kLogInterval) return;
   log_.warning("requests were refused", {base::kv("server", server_), base::kv("code", code),
-                                         base::kv("count", refused.untold), base::kv("newestFrom", peer)});
-  refused = {.untold = 0, .told = now};
+                                         base::kv("count", refused.unlogged), base::kv("newestFrom", peer)});
+  refused = {.unlogged = 0, .told = now};
 }
 
 http_server::OnEnd metered_answers(std::string server, base::Metrics& metrics, const base::Clock& steady,
                                    base::Log log) {
-  auto meter = std::make_shared<AnswerMeter>(std::move(server), metrics, steady, std::move(log));
+  auto meter = std::make_shared<ResponseMeter>(std::move(server), metrics, steady, std::move(log));
   return [meter](int status, const std::string& peer) { meter->count(status, peer); };
 }
 

@@ -14,12 +14,12 @@ namespace controllers {
 /// Counts the responses of one of the operator's servers by code, and logs rejected requests: at most one line per
 /// code and minute, with the number of requests since the previous line and the latest peer. Logs no content of
 /// requests. All codes are our own, so the number of series is bounded. Thread-safe.
-class AnswerMeter {
+class ResponseMeter {
  public:
-  static constexpr base::seconds kToldEvery{60};
+  static constexpr base::seconds kLogInterval{60};
 
   /// `metrics` and `steady` must outlive this object. `server` is "metrics", "webhook" or "health".
-  AnswerMeter(std::string server, base::Metrics& metrics, const base::Clock& steady, base::Log log)
+  ResponseMeter(std::string server, base::Metrics& metrics, const base::Clock& steady, base::Log log)
       : server_(std::move(server)), metrics_(metrics), steady_(steady), log_(std::move(log)) {}
 
   /// Implements http_server::OnEnd.
@@ -27,7 +27,7 @@ class AnswerMeter {
 
  private:
   struct Refused {
-    std::uint64_t untold = 0;
+    std::uint64_t unlogged = 0;
     base::TimePoint told = base::TimePoint::min();
   };
 

@@ -45,7 +45,7 @@ base::Gauge open_watches(base::Metrics& metrics, const std::string& kind) {
   return metrics.gauge("evacuator_watches_open", "Watches that are open, by kind.", {{"kind", kind}});
 }
 
-class MeteredWatch final : public kube::WatchStream, public kube::NewsSource {
+class MeteredWatch final : public kube::WatchStream, public kube::ReadinessSource {
  public:
   MeteredWatch(std::unique_ptr<kube::WatchStream> inner, base::Gauge open) : inner_(std::move(inner)), open_(open) {
     open_.add(1);
@@ -57,7 +57,7 @@ class MeteredWatch final : public kube::WatchStream, public kube::NewsSource {
   base::Result<std::optional<std::string>> next(base::milliseconds wait) override { return inner_->next(wait); }
   void cancel() override { inner_->cancel(); }
   bool on_news(std::function<void()> news) override {
-    auto* const source = dynamic_cast<kube::NewsSource*>(inner_.get());
+    auto* const source = dynamic_cast<kube::ReadinessSource*>(inner_.get());
     return source != nullptr && source->on_news(std::move(news));
   }
 

@@ -20,7 +20,7 @@ http_server::Response refusal(Access access) {
     case Access::kForbidden:
       return {.status = 403, .body = "not allowed: bind the ClusterRole evacuator-metrics-reader\n"};
     case Access::kUnknown: return {.status = 503, .body = "the API server does not say who you are; try again\n"};
-    case Access::kTooMany:
+    case Access::kRateLimited:
       return {.status = 429, .body = "too many unknown tokens; try again\n", .headers = {{"Retry-After", "1"}}};
   }
   return {.status = 500, .body = "\n"};

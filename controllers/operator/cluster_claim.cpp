@@ -22,7 +22,7 @@ constexpr base::Duration::rep kNever = std::numeric_limits<base::Duration::rep>:
 /// Limit for the holder's name, which is arbitrary text in the Lease.
 constexpr std::size_t kMaxHolder = 256;
 /// Retry delay while the serving installation is unknown, and after a write conflict.
-constexpr base::milliseconds kSoon{1'000};
+constexpr base::milliseconds kRetryDelay{1'000};
 
 constexpr std::array<std::pair<ClusterClaim::State, const char*>, 4> kStateNames = {{
     {ClusterClaim::State::kUnknown, "unknown"},
@@ -134,7 +134,7 @@ base::Status ClusterClaim::look(base::Duration now) {
       return renew(now);
     case LeaseMove::kRenew: return renew(now);
     case LeaseMove::kLost: acts_until_ = kNever; [[fallthrough]];
-    case LeaseMove::kWait: become(State::kOthers, base::short_text(seen_->record.holder, kMaxHolder));
+    case LeaseMove::kWait: become(State::kOthers, base::truncate_utf8(seen_->record.holder, kMaxHolder));
   }
   return base::Done{};
 }
@@ -148,16 +148,16 @@ bool ClusterClaim::is_locked_out(const base::Error& error) const {
 base::Duration ClusterClaim::step() {
   const base::Duration now = local_();
   const auto done = look(now);
-  if (done) return state_ == State::kUnknown ? kSoon : options_.period;
+  if (done) return state_ == State::kUnknown ? kRetryDelay : options_.period;
   if (is_locked_out(done.error())) {
     log_.debug("the claim cannot be made", {kv("error", done.error())});
     become(State::kUnguarded, "");
     return options_.period;
   }
   if (done.error().code == base::ErrorCode::kConflict || done.error().code == base::ErrorCode::kAlreadyExists)
-    return kSoon;  // another replica was faster
+    return kRetryDelay;  // another replica was faster
   log_.warning("the claim on the cluster could not be read or renewed", {kv("error", done.error())});
-  return state_ == State::kUnknown ? kSoon : options_.period;
+  return state_ == State::kUnknown ? kRetryDelay : options_.period;
 }
 
 void ClusterClaim::run(std::stop_token stop) {

@@ -43,7 +43,7 @@ void LeaderStart::resume() {
     parts_.trail.on_taken_over(*each, now);
     parts_.tracer.on_taken_over(*each, now);
   }
-  if (parts_.adviser) parts_.adviser->queue.add(advice::AdvicePoller::key());
+  if (parts_.advice_service) parts_.advice_service->queue.add(advice::AdvicePoller::key());
 }
 
 void LeaderStart::wait(std::stop_token stop) {

@@ -17,7 +17,7 @@ namespace controllers {
 namespace {
 
 /// Seconds after the start of the workers, so that the first evictions do not wait for the release of memory.
-constexpr int kTidyTurn = 10;
+constexpr int kReleaseMemoryAfterSeconds = 10;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ void Operator::run_workers(std::stop_token stop) {
   impl_->parts.deps.log.info("reconciling", {base::kv("workers", impl_->parts.deps.config.workers)});
   impl_->workers.run(stop, [&] {
     for (int turn = 0; !stop.stop_requested(); ++turn) {
-      if (turn == kTidyTurn) return_free_memory();  // memory of the first lists
+      if (turn == kReleaseMemoryAfterSeconds) return_free_memory();  // memory of the first lists
       impl_->periodic_tasks.publish();
       impl_->periodic_tasks.follow();
       base::sleep_unless_stopped(base::seconds(1), stop);
@@ -79,7 +79,7 @@ bool Operator::step() {
 
 std::optional<base::TimePoint> Operator::next_due() const {
   std::optional<base::TimePoint> earliest;
-  for (const NamedQueue& queue : impl_->parts.all_lanes()) {
+  for (const NamedQueue& queue : impl_->parts.all_queues()) {
     const auto due = queue.queue.next_due();
     if (due) earliest = std::min(earliest.value_or(*due), *due);
   }
@@ -92,7 +92,7 @@ std::optional<std::string> Operator::review_pod(std::string_view review) const {
 
 OnceReport Operator::once_report() const {
   OnceReport report = impl_->parts.once.report(impl_->parts.caches.policies.store().list());
-  report.is_tidy = impl_->parts.taint_lane.queue.depth() == 0;
+  report.is_tidy = impl_->parts.taint_queue.queue.depth() == 0;
   return report;
 }
 

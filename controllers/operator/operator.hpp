@@ -41,9 +41,9 @@ class Operator {
     kube::EventSink& events;
     base::Metrics& metrics;
     base::Log log;
-    audit::Recorder& audit = audit::nowhere();
+    audit::Recorder& audit = audit::null_recorder();
     evacuation::ServiceCaller* services = nullptr;  ///< Nullptr if no service is configured
-    KeySource& keys = keys_in_memory();             ///< Keys that sign the objects that the operator creates
+    KeySource& keys = process_keys();               ///< Keys that sign the objects that the operator creates
     /// Clock for delays, backoffs and ages. A wall clock may be set back or forward at any time. If nullptr, use
     /// `clock`.
     const base::Clock* steady = nullptr;

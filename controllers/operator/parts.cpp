@@ -70,27 +70,27 @@ OperatorParts::OperatorParts(Operator::Dependencies dependencies)
           },
           deps.config.audit.on_failure == OperatorConfig::OnAuditFailure::kStopAdmissions),
       tracer(trail, deps.spans, deps.identity),
-      evacuation_lane(steady),
-      policy_lane(steady),
-      usage_lane(steady),
-      usage(usage_dependencies(), usage_lane.queue),
-      gate_lane(steady),
-      gates(gate_dependencies(), gate_lane.queue),
-      taint_lane(steady),
+      evacuation_queue(steady),
+      policy_queue(steady),
+      usage_queue(steady),
+      usage(usage_dependencies(), usage_queue.queue),
+      gate_queue(steady),
+      gates(gate_dependencies(), gate_queue.queue),
+      taint_queue(steady),
       taints(taint_dependencies()),
       triggers(
           steady,
           [this](const std::string& policy, base::Duration after) {
-            policy_lane.queue.add_after({"", policy}, after);
+            policy_queue.queue.add_after({"", policy}, after);
           },
           [this] { return caches.nodes.has_synced() && caches.pods.has_synced() && deps.may_act(); }),
       admission({deps.config.in_flight, deps.config.rate, deps.config.cooldown}, deps.clock,
-                enqueue_after(evacuation_lane)),
+                enqueue_after(evacuation_queue)),
       admission_rules({.admission = admission,
                        .policies = caches.policies.store(),
                        .clock = deps.clock,
                        .gates = [this](const std::string& policy) { return gates.verdict(policy); }}),
-      reservations([this] { return caches.snapshot(); }, deps.clock, enqueue_after(evacuation_lane)),
+      reservations([this] { return caches.snapshot(); }, deps.clock, enqueue_after(evacuation_queue)),
       evacuations(evacuation_dependencies()),
       policies(policy_dependencies()),
       hints(caches.evacuations.store(), caches.pods.store(), caches.nodes.store(), deps.clock, steady),
@@ -99,7 +99,7 @@ OperatorParts::OperatorParts(Operator::Dependencies dependencies)
   // Determines each Evacuation's origin before any reader or index sees the object. It needs the whole object, so
   // trimming comes after it.
   caches.evacuations.complete_with([this](api::Evacuation& each) {
-    settle_origin(each, deps.keys.keys().get(), &origins);
+    update_origin_condition(each, deps.keys.keys().get(), &origins);
     evacuation::trim(each);
   });
   caches.evacuations.recall_with([this](const api::ObjectMeta& meta) { return evacuations.own_write(meta); });
@@ -130,7 +130,7 @@ GatePoller::Dependencies OperatorParts::gate_dependencies() {
           .metrics = deps.metrics,
           .changed = [this](const std::string& policy) {
             admission_rules.follow_time();
-            policy_lane.queue.add({"", policy});
+            policy_queue.queue.add({"", policy});
           }};
 }
 
@@ -140,7 +140,7 @@ SoftTaints::Dependencies OperatorParts::taint_dependencies() {
           .nodes = caches.nodes.store(),
           .enqueue =
               [this](const std::string& node) {
-                taint_lane.queue.add({"", node});
+                taint_queue.queue.add({"", node});
               },
           .may_act = deps.may_act,
           .metrics = deps.metrics,
@@ -265,13 +265,13 @@ void OperatorParts::add_adviser() {
   advice::ContainerSampler sample = deps.container_samples;
   if (!sample)
     sample = [this](const usage::EachContainer& each) { return usage::sample_containers(deps.client, each); };
-  adviser.emplace(advice::AdvicePoller::Dependencies{.client = deps.client,
-                                                     .clock = deps.clock,
-                                                     .cluster = [this] { return advised_cluster(); },
-                                                     .sample = std::move(sample),
-                                                     .metrics = deps.metrics,
-                                                     .log = deps.log},
-                  steady, deps.config.resource_advice);
+  advice_service.emplace(advice::AdvicePoller::Dependencies{.client = deps.client,
+                                                            .clock = deps.clock,
+                                                            .cluster = [this] { return advised_cluster(); },
+                                                            .sample = std::move(sample),
+                                                            .metrics = deps.metrics,
+                                                            .log = deps.log},
+                         steady, deps.config.resource_advice);
 }
 
 std::vector<OperatorCaches::Named> OperatorParts::all_caches() {
@@ -291,19 +291,19 @@ bool OperatorParts::have_caches_synced() {
   return std::ranges::all_of(all, [](const OperatorCaches::Named& cache) { return cache.is_settled(); });
 }
 
-std::vector<NamedQueue> OperatorParts::all_lanes() const {
-  std::vector<NamedQueue> queues = {{"evacuations", evacuation_lane.queue, evacuation_lane.counts},
-                                    {"policies", policy_lane.queue, policy_lane.counts},
-                                    {"usage", usage_lane.queue, usage_lane.counts},
-                                    {"gates", gate_lane.queue, gate_lane.counts},
-                                    {"taints", taint_lane.queue, taint_lane.counts}};
+std::vector<NamedQueue> OperatorParts::all_queues() const {
+  std::vector<NamedQueue> queues = {{"evacuations", evacuation_queue.queue, evacuation_queue.counts},
+                                    {"policies", policy_queue.queue, policy_queue.counts},
+                                    {"usage", usage_queue.queue, usage_queue.counts},
+                                    {"gates", gate_queue.queue, gate_queue.counts},
+                                    {"taints", taint_queue.queue, taint_queue.counts}};
   if (responder) queues.push_back({"responder", responder->queue, responder->counts});
-  if (adviser) queues.push_back({"advice", adviser->queue, adviser->counts});
+  if (advice_service) queues.push_back({"advice", advice_service->queue, advice_service->counts});
   return queues;
 }
 
 void OperatorParts::enqueue_policies() {
-  for (const auto& each : caches.policies.store().list()) policy_lane.queue.add(each->meta.key());
+  for (const auto& each : caches.policies.store().list()) policy_queue.queue.add(each->meta.key());
 }
 
 /// Returns the user who created the Evacuation, or an empty string if unknown.
@@ -314,8 +314,8 @@ std::string OperatorParts::creator_of(const api::Evacuation& evacuation) {
 }
 
 /// Cluster state on which the risks of a policy depend.
-validation::Surroundings OperatorParts::surroundings() const {
-  validation::Surroundings around;
+validation::ClusterContext OperatorParts::surroundings() const {
+  validation::ClusterContext around;
   around.has_budgets = !caches.pdbs.has_synced() || caches.pdbs.store().size() > 0;
   for (const auto& each : caches.policies.store().list()) around.policies.push_back(each);
   return around;
@@ -354,7 +354,7 @@ void OperatorParts::on_audit_health(const std::optional<base::Error>& failure) {
   enqueue_policies();
   if (failure) return;
   for (const auto& each : caches.evacuations.store().list()) {
-    if (!each->status.blocked_by.empty()) evacuation_lane.queue.add(each->meta.key());
+    if (!each->status.blocked_by.empty()) evacuation_queue.queue.add(each->meta.key());
   }
 }
 

@@ -49,7 +49,7 @@ struct OperatorParts {
   /// Returns whether all caches hold their first list.
   bool have_caches_synced();
   /// Returns all queues, including those of enabled optional components.
-  std::vector<NamedQueue> all_lanes() const;
+  std::vector<NamedQueue> all_queues() const;
   void enqueue_policies();
 
   Operator::Dependencies deps;
@@ -64,13 +64,13 @@ struct OperatorParts {
   AuditTrail trail;
   EvacuationTracer tracer;
   std::atomic<bool> audit_failed = false;
-  ControllerQueue evacuation_lane;
-  ControllerQueue policy_lane;
-  ControllerQueue usage_lane;
+  ControllerQueue evacuation_queue;
+  ControllerQueue policy_queue;
+  ControllerQueue usage_queue;
   UsageCollector usage;
-  ControllerQueue gate_lane;
+  ControllerQueue gate_queue;
   GatePoller gates;
-  ControllerQueue taint_lane;
+  ControllerQueue taint_queue;
   SoftTaints taints;
   Triggers triggers;
   AdmissionQueue admission;
@@ -81,8 +81,8 @@ struct OperatorParts {
   placement::Hints hints;
   placement::Webhook placement_webhook;
   validation::Webhook object_webhook;
-  std::optional<NativeResponder> responder;  ///< Only if enabled and served
-  std::optional<advice::Service> adviser;    ///< Only if enabled
+  std::optional<NativeResponder> responder;       ///< Only if enabled and served
+  std::optional<advice::Service> advice_service;  ///< Only if enabled
 
  private:
   UsageCollector::Dependencies usage_dependencies();
@@ -95,7 +95,7 @@ struct OperatorParts {
   void add_adviser();
 
   std::string creator_of(const api::Evacuation& evacuation);
-  validation::Surroundings surroundings() const;
+  validation::ClusterContext surroundings() const;
   std::shared_ptr<const ObservedPolicy> policy_of(const std::string& name) const;
   evacuation::PlannedNodes planned_nodes(const std::string& policy, const std::string& strategy) const;
   advice::Cluster advised_cluster() const;
@@ -116,9 +116,9 @@ class WorkerNumbers {
   /// and releases the slot when its call ends or times out.
   std::size_t evacuation_workers() const { return evacuation_workers_; }
   /// `index` must be below kPolicyWorkers.
-  std::size_t of_policy_worker(std::size_t index) const { return evacuation_workers_ + index; }
-  std::size_t of_responder() const { return evacuation_workers_ + kPolicyWorkers; }
-  std::size_t count() const { return of_responder() + 1; }
+  std::size_t policy_worker_number(std::size_t index) const { return evacuation_workers_ + index; }
+  std::size_t responder_number() const { return evacuation_workers_ + kPolicyWorkers; }
+  std::size_t count() const { return responder_number() + 1; }
 
  private:
   std::size_t evacuation_workers_;

@@ -21,7 +21,7 @@ void PeriodicTasks::follow_clock() {
   if (before - ahead <= base::kClockTolerance) return;
   parts_.deps.log.warning("the clock was set back: stored times after now are corrected",
                           {base::kv("by", base::format_duration(before - ahead))});
-  for (const auto& each : parts_.caches.evacuations.store().list()) parts_.evacuation_lane.queue.add(each->meta.key());
+  for (const auto& each : parts_.caches.evacuations.store().list()) parts_.evacuation_queue.queue.add(each->meta.key());
   parts_.enqueue_policies();
 }
 
@@ -37,7 +37,7 @@ void PeriodicTasks::follow_staleness() {
 }
 
 void PeriodicTasks::publish() {
-  for (const NamedQueue& queue : parts_.all_lanes()) publish_queue(queue);
+  for (const NamedQueue& queue : parts_.all_queues()) publish_queue(queue);
   publish_slots();
   parts_.deps.metrics.gauge("evacuator_evacuations_stuck", "Evacuations whose state the API server refuses to store.")
       .set(static_cast<double>(parts_.evacuations.refused_writes().count()));

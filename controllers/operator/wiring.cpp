@@ -31,14 +31,14 @@ void connect_evacuations(OperatorParts& parts) {
     if (before && (!after || after->meta.uid != before->meta.uid)) parts.origins.forget(before->meta.uid);
   });
   evacuation::connect_evacuations({caches.evacuations, caches.pods, caches.pdbs, caches.nodes, caches.claims},
-                                  parts.admission, parts.reservations, parts.evacuations, parts.evacuation_lane.queue);
+                                  parts.admission, parts.reservations, parts.evacuations, parts.evacuation_queue.queue);
   caches.evacuations.add_handler([&parts](const auto& before, const auto& after) {
     parts.evacuation_metrics.on_cached(before.get(), after.get());
     if (parts.deps.once) parts.once.on_evacuation(before.get(), after.get());
     // Many Evacuations change together, so the policy's counts may lag by half a second.
     for (const auto* each : {before.get(), after.get()}) {
       const std::string policy = each ? api::policy_of(*each) : std::string();
-      if (!policy.empty()) parts.policy_lane.queue.add_after({"", policy}, kPolicySettleTime);
+      if (!policy.empty()) parts.policy_queue.queue.add_after({"", policy}, kPolicySettleTime);
     }
   });
 }
@@ -62,7 +62,7 @@ void follow_usage(OperatorParts& parts, const ObservedPolicy& policy) {
 
 void follow_policy(OperatorParts& parts, const ObservedPolicy& policy, bool is_new) {
   const std::string& name = policy.meta.name;
-  if (is_new) parts.taints.know(name);
+  if (is_new) parts.taints.register_policy(name);
   parts.gates.set(name, policy.spec.gates, policy.spec.usage_sources);
   parts.admission_rules.follow(policy);
   follow_usage(parts, policy);
@@ -84,7 +84,7 @@ void connect_policies(OperatorParts& parts) {
     } else {
       forget_policy(parts, meta.name);
     }
-    parts.policy_lane.queue.add(meta.key());
+    parts.policy_queue.queue.add(meta.key());
   });
 }
 

@@ -29,13 +29,13 @@ void OperatorWorkers::run(std::stop_token stop, const std::function<void()>& mea
   prepare_policies(stop);
   std::vector<std::jthread> threads;
   kube::WorkerPool evacuators(
-      parts_.evacuation_lane.queue, numbers_.evacuation_workers(),
+      parts_.evacuation_queue.queue, numbers_.evacuation_workers(),
       [this](std::size_t i) { return evacuation_worker(i); }, "evacuations");
   kube::WorkerPool collectors(
-      parts_.usage_lane.queue, kUsageWorkers, [this](std::size_t) { return usage_worker(); }, "usage");
-  kube::WorkerPool askers(
-      parts_.gate_lane.queue, kGateThreads, [this](std::size_t) { return gate_worker(); }, "gates");
-  for (kube::WorkerPool* pool : {&evacuators, &collectors, &askers}) pool->start(stop);
+      parts_.usage_queue.queue, kUsageWorkers, [this](std::size_t) { return usage_worker(); }, "usage");
+  kube::WorkerPool gate_workers(
+      parts_.gate_queue.queue, kGateThreads, [this](std::size_t) { return gate_worker(); }, "gates");
+  for (kube::WorkerPool* pool : {&evacuators, &collectors, &gate_workers}) pool->start(stop);
   const auto start = [&](const char* name, auto work) {
     threads.emplace_back([stop, name, work = std::move(work)]() mutable {
       kube::name_this_thread(name);
@@ -45,10 +45,10 @@ void OperatorWorkers::run(std::stop_token stop, const std::function<void()>& mea
   for (std::size_t i = 0; i < WorkerNumbers::kPolicyWorkers; ++i) start("policies", policy_worker(i));
   start("taints", taint_worker());
   if (parts_.responder) start("responder", responder_worker());
-  if (parts_.adviser) {
+  if (parts_.advice_service) {
     threads.emplace_back([this, stop] {
       kube::name_this_thread("advice");
-      parts_.adviser->run(stop);
+      parts_.advice_service->run(stop);
     });
   }
   meanwhile();
@@ -63,42 +63,42 @@ void OperatorWorkers::prepare_policies(const std::stop_token& stop) {
 }
 
 bool OperatorWorkers::step_one() {
-  auto workers = one_each();
+  auto workers = one_worker_per_queue();
   return std::ranges::any_of(workers, [](kube::Worker& each) { return each.step(); });
 }
 
 bool OperatorWorkers::step_all() {
   bool busy = false;
-  for (kube::Worker& each : one_each()) {
+  for (kube::Worker& each : one_worker_per_queue()) {
     while (each.step()) busy = true;
   }
   return busy;
 }
 
 /// In the order in which the queues are served. Workers whose results affect plans come first.
-std::vector<kube::Worker> OperatorWorkers::one_each() {
+std::vector<kube::Worker> OperatorWorkers::one_worker_per_queue() {
   std::vector<kube::Worker> workers = {gate_worker(), usage_worker(), taint_worker(), evacuation_worker(0),
                                        policy_worker(0)};
   if (parts_.responder) workers.push_back(responder_worker());
-  if (parts_.adviser) workers.push_back(parts_.adviser->worker());
+  if (parts_.advice_service) workers.push_back(parts_.advice_service->worker());
   return workers;
 }
 
 kube::Worker OperatorWorkers::evacuation_worker(std::size_t index) {
   const auto reconcile = [this](const api::ObjectKey& key) { return parts_.evacuations.reconcile(key); };
-  return {parts_.evacuation_lane.queue, parts_.busy.timed(reconcile, index), parts_.evacuation_lane.counts,
+  return {parts_.evacuation_queue.queue, parts_.busy.timed(reconcile, index), parts_.evacuation_queue.counts,
           parts_.deps.log};
 }
 
 kube::Worker OperatorWorkers::policy_worker(std::size_t index) {
   const auto reconcile = [this](const api::ObjectKey& key) { return parts_.policies.reconcile(key); };
-  return {parts_.policy_lane.queue, parts_.busy.timed(reconcile, numbers_.of_policy_worker(index)),
-          parts_.policy_lane.counts, parts_.deps.log};
+  return {parts_.policy_queue.queue, parts_.busy.timed(reconcile, numbers_.policy_worker_number(index)),
+          parts_.policy_queue.counts, parts_.deps.log};
 }
 
 kube::Worker OperatorWorkers::gate_worker() {
-  return {parts_.gate_lane.queue, [this](const api::ObjectKey& key) { return parts_.gates.ask(key); },
-          parts_.gate_lane.counts, parts_.deps.log};
+  return {parts_.gate_queue.queue, [this](const api::ObjectKey& key) { return parts_.gates.ask(key); },
+          parts_.gate_queue.counts, parts_.deps.log};
 }
 
 kube::Worker OperatorWorkers::usage_worker() {
@@ -107,19 +107,20 @@ kube::Worker OperatorWorkers::usage_worker() {
     look_for_spikes();
     return collected;
   };
-  return {parts_.usage_lane.queue, collect, parts_.usage_lane.counts, parts_.deps.log};
+  return {parts_.usage_queue.queue, collect, parts_.usage_queue.counts, parts_.deps.log};
 }
 
 kube::Worker OperatorWorkers::taint_worker() {
-  return {parts_.taint_lane.queue, [this](const api::ObjectKey& node) { return parts_.taints.reconcile(node); },
-          parts_.taint_lane.counts, parts_.deps.log};
+  return {parts_.taint_queue.queue, [this](const api::ObjectKey& node) { return parts_.taints.reconcile(node); },
+          parts_.taint_queue.counts, parts_.deps.log};
 }
 
 /// REQUIRES: there is a responder.
 kube::Worker OperatorWorkers::responder_worker() {
   NativeResponder& responder = *parts_.responder;
   const auto reconcile = [&responder](const api::ObjectKey& key) { return responder.reconciler.reconcile(key); };
-  return {responder.queue, parts_.busy.timed(reconcile, numbers_.of_responder()), responder.counts, parts_.deps.log};
+  return {responder.queue, parts_.busy.timed(reconcile, numbers_.responder_number()), responder.counts,
+          parts_.deps.log};
 }
 
 /// Checks all sources. There are few of them, and unchanged measurements have no effect.

@@ -32,7 +32,7 @@ class OperatorWorkers {
   kube::Worker usage_worker();
   kube::Worker taint_worker();
   kube::Worker responder_worker();
-  std::vector<kube::Worker> one_each();
+  std::vector<kube::Worker> one_worker_per_queue();
   void look_for_spikes();
 
   OperatorParts& parts_;

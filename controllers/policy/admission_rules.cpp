@@ -15,7 +15,7 @@ void AdmissionRules::follow(const ObservedPolicy& policy) {
   const std::scoped_lock lock(mutex_);
   const LimitsInForce now = take(policy);
   deps_.admission.set_policy_limits(policy.meta.name, now.limits, now.hold_reason);
-  brakes_[policy.meta.name] = now.hold_reason;
+  hold_reasons_[policy.meta.name] = now.hold_reason;
   deps_.admission.restore_cooldowns(policy.meta.name, policy.status.cooldowns);
 }
 
@@ -23,7 +23,7 @@ void AdmissionRules::forget(const std::string& policy) {
   const std::scoped_lock lock(mutex_);
   in_force_.forget(policy);
   deps_.admission.set_policy_limits(policy, std::nullopt);
-  brakes_.erase(policy);
+  hold_reasons_.erase(policy);
 }
 
 void AdmissionRules::follow_time() {
@@ -33,7 +33,7 @@ void AdmissionRules::follow_time() {
     const auto policy = deps_.policies.get(listed->meta.key());
     if (!policy) continue;
     const LimitsInForce now = take(*policy);
-    if (std::exchange(brakes_[policy->meta.name], now.hold_reason) == now.hold_reason) continue;
+    if (std::exchange(hold_reasons_[policy->meta.name], now.hold_reason) == now.hold_reason) continue;
     deps_.admission.set_policy_limits(policy->meta.name, now.limits, now.hold_reason);
   }
 }

@@ -41,7 +41,7 @@ class AdmissionRules {
   Dependencies deps_;
   std::mutex mutex_;  ///< guards the members below, and the order of updates to `admission`
   PolicyLimitsInForce in_force_;
-  std::map<std::string, std::string> brakes_;  ///< as last set in the admission queue, by policy
+  std::map<std::string, std::string> hold_reasons_;  ///< as last set in the admission queue, by policy
 };
 
 }  // namespace controllers

@@ -44,28 +44,28 @@ Verification verification_of(const api::Evacuation& evacuation) {
 }
 
 /// Number of consecutive failures counted per namespace.
-class Shares {
+class FailureShares {
  public:
   /// `failures`: threshold of the circuit; `several`: the policy's Evacuations are in several namespaces.
-  Shares(std::int32_t failures, bool several)
-      : most_(several && failures > 1 ? (failures + 1) / 2 : std::numeric_limits<std::int32_t>::max()) {}
+  FailureShares(std::int32_t failures, bool several)
+      : max_share_(several && failures > 1 ? (failures + 1) / 2 : std::numeric_limits<std::int32_t>::max()) {}
 
   void end_row() { counted_.clear(); }
   /// Returns false if the namespace has reached its share.
   bool add(const std::string& ns) {
     std::int32_t& counted = counted_[ns];
-    if (counted >= most_) return false;
+    if (counted >= max_share_) return false;
     ++counted;
     return true;
   }
 
  private:
-  std::int32_t most_;
+  std::int32_t max_share_;
   std::map<std::string, std::int32_t> counted_;
 };
 
 void adopt(api::PolicyCircuit& circuit, const api::Evacuation& evacuation, const api::CircuitBreaker& breaker,
-           Shares& shares) {
+           FailureShares& shares) {
   circuit.counted_until =
       std::max(circuit.counted_until.value_or(base::TimePoint::min()), *evacuation.status.finished_at);
   const Verification seen = verification_of(evacuation);
@@ -106,7 +106,7 @@ api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
   std::sort(finished.begin(), finished.end(), [](const auto* a, const auto* b) {
     return std::pair(*a->status.finished_at, a->meta.key()) < std::pair(*b->status.finished_at, b->meta.key());
   });
-  Shares shares(policy.spec.circuit_breaker.failures, several_namespaces(evacuations));
+  FailureShares shares(policy.spec.circuit_breaker.failures, several_namespaces(evacuations));
   const bool in_a_row = next.failures > 0;  // whether verdicts counted before belong to the current failures
   for (const auto* each : finished) {
     if (seen_before ? seen_before->is_new(*each, since) : *each->status.finished_at > since) {

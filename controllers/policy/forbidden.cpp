@@ -13,7 +13,7 @@ bool is_forbidden(const api::EvacuationStatus& status) {
 }
 
 /// Whether the verdict is evidence of the operator's rights in the namespace.
-bool tells(const api::EvacuationStatus& status) {
+bool is_evidence(const api::EvacuationStatus& status) {
   return status.finished_at && (is_forbidden(status) || status.phase == api::EvacuationPhase::kSucceeded);
 }
 
@@ -32,7 +32,7 @@ std::vector<ForbiddenNamespace> forbidden_namespaces(
     const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now) {
   std::map<std::string, const api::Evacuation*> newest;
   for (const auto& each : evacuations) {
-    if (!tells(each->status) || *each->status.finished_at + kForbiddenFor <= now) continue;
+    if (!is_evidence(each->status) || *each->status.finished_at + kForbiddenFor <= now) continue;
     const api::Evacuation*& known = newest[each->meta.ns];
     const auto rank = [](const api::Evacuation& of) { return std::tie(*of.status.finished_at, of.meta.name); };
     if (!known || rank(*known) < rank(*each)) known = each.get();

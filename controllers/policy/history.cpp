@@ -10,7 +10,7 @@ namespace controllers {
 namespace {
 
 std::string shortened(const std::string& text) {
-  return text.size() <= kMaxKeptMessage ? text : base::short_text(text, kMaxKeptMessage) + "…";
+  return text.size() <= kMaxKeptMessage ? text : base::truncate_utf8(text, kMaxKeptMessage) + "…";
 }
 
 api::PastDecision past_decision_about(const api::PlannedMove& move) {

@@ -18,7 +18,7 @@ std::string blackout_of(const ObservedPolicy& policy, base::TimePoint now) {
 }
 
 /// Hold reason, empty if the limits decide.
-std::string brake_of(const ObservedPolicy& policy, base::TimePoint now, const GateVerdict& gates) {
+std::string hold_reason_of(const ObservedPolicy& policy, base::TimePoint now, const GateVerdict& gates) {
   const std::string& name = policy.meta.name;
   if (policy.meta.is_terminating())
     return fmt::format("policy {} is being deleted: nothing more of it is admitted", name);
@@ -44,7 +44,7 @@ LimitsInForce PolicyLimitsInForce::take(const ObservedPolicy& policy, base::Time
   } else if (!last_read_.contains(name)) {
     return {{}, fmt::format("the limits of policy {} cannot be read: {}", name, policy.spec_problem)};
   }
-  return {last_read_.at(name), brake_of(policy, now, gates)};
+  return {last_read_.at(name), hold_reason_of(policy, now, gates)};
 }
 
 }  // namespace controllers

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxNamed = 20;
 constexpr std::size_t kMaxText = 300;
 
 std::string cut_line(std::string_view text) {
-  std::string line = base::short_text(text, kMaxText);
+  std::string line = base::truncate_utf8(text, kMaxText);
   std::ranges::replace_if(
       line, [](unsigned char c) { return c < ' ' || c == 0x7f; }, ' ');
   return line;

@@ -76,7 +76,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& ke
 
 base::Result<kube::Requeue> PolicyReconciler::reconcile_locked(const api::ObjectKey& key) {
   auto seen = deps_.caches.policies.get(key);
-  forget_earlier(key.name, seen ? seen->meta.uid : std::string());
+  forget_previous(key.name, seen ? seen->meta.uid : std::string());
   if (!seen || seen->meta.is_terminating() || !seen->plan_spec) taints_.drop(key.name);
   if (!seen || seen->meta.is_terminating()) return kube::Requeue::await_change();
   known_[key.name] = seen->meta.uid;
@@ -97,7 +97,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_locked(const api::Object
 }
 
 /// Drops the state of an earlier policy with this name; no other component does.
-void PolicyReconciler::forget_earlier(const std::string& name, const std::string& uid) {
+void PolicyReconciler::forget_previous(const std::string& name, const std::string& uid) {
   const auto known = known_.find(name);
   if (known == known_.end() || known->second == uid) return;
   statuses_.forget(known->second);
@@ -114,9 +114,9 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   const planner::PlanSpec& spec = *seen.plan_spec;
   const std::string& name = policy.meta.name;
   GateVerdict gates = gates_of(name);
-  if (gates.not_asked_yet) return kube::Requeue::in(kGateRetry);
+  if (gates.is_pending) return kube::Requeue::in(kGateRetry);
   const Situation situation = observer_.observe(policy, spec, std::move(gates));
-  planner_.look_at_hints(policy, situation.evacuations, situation.now);
+  planner_.observe_hints(policy, situation.evacuations, situation.now);
   const bool due = situation.timing.due;
   if (due && policy_lock_.is_searching() && searches(spec.strategy_specs)) return kube::Requeue::in(kSearchRetry);
   const bool put_off = situation.is_put_off(policy.spec.mode);
@@ -138,7 +138,7 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   if (outcome) end_trace(name, *outcome, saved);
   if (deps_.steering.once && !put_off) notify_once(policy, situation, outcome ? &*outcome : nullptr);
   if (!saved) return saved.error();
-  return put_off ? kube::Requeue::in(kStaleRetry) : next_look(next, situation);
+  return put_off ? kube::Requeue::in(kStaleRetry) : next_requeue(next, situation);
 }
 
 base::Result<CycleOutcome> PolicyReconciler::plan_traced(const api::DeschedulerPolicy& policy,
@@ -227,7 +227,8 @@ api::DeschedulerPolicyStatus PolicyReconciler::status_after(const api::Deschedul
 }
 
 /// Requeues for the next cycle, or the next change that happens without an event.
-kube::Requeue PolicyReconciler::next_look(const api::DeschedulerPolicyStatus& next, const Situation& situation) const {
+kube::Requeue PolicyReconciler::next_requeue(const api::DeschedulerPolicyStatus& next,
+                                             const Situation& situation) const {
   std::optional<base::TimePoint> at = deps_.steering.once ? std::nullopt : next.next_cycle_time;
   const auto changes = situation.changes(next);
   if (changes && (!at || *changes < *at)) at = changes;

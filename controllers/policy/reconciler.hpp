@@ -55,8 +55,8 @@ class PolicyReconciler {
     base::Metrics& metrics;
     base::Log log;
     PolicyAudit& audit = no_policy_audit();
-    KeySource& keys = keys_in_memory();  ///< with which it signs the Evacuations that it makes
-    SpanSink* spans = nullptr;           ///< of the traces of cycles; nullptr: there are none
+    KeySource& keys = process_keys();  ///< with which it signs the Evacuations that it makes
+    SpanSink* spans = nullptr;         ///< of the traces of cycles; nullptr: there are none
   };
 
   explicit PolicyReconciler(Dependencies dependencies);
@@ -97,13 +97,13 @@ class PolicyReconciler {
   void note_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) const;
   api::DeschedulerPolicyStatus status_after(const api::DeschedulerPolicy& policy, const planner::PlanSpec& spec,
                                             const Situation& situation, const CycleOutcome* outcome);
-  kube::Requeue next_look(const api::DeschedulerPolicyStatus& next, const Situation& situation) const;
+  kube::Requeue next_requeue(const api::DeschedulerPolicyStatus& next, const Situation& situation) const;
   GateVerdict gates_of(const std::string& policy) const;
   /// Publishes an Event when gates begin or cease to hold the policy.
   void set_gates_condition(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& known,
                            const api::DeschedulerPolicyStatus& next) const;
   void note_trigger(const std::string& policy, api::TriggerKind trigger) const;
-  void forget_earlier(const std::string& name, const std::string& uid);
+  void forget_previous(const std::string& name, const std::string& uid);
   base::Status reject(const ObservedPolicy& seen, const std::string& problem);
   void notify_once(const api::DeschedulerPolicy& policy, const Situation& situation, const CycleOutcome* outcome) const;
   /// Whether this replica leads and is not shutting down, and the policy is unchanged.

@@ -33,7 +33,7 @@ const api::LastCycle* cycle_that_made(const api::DeschedulerPolicy& policy) {
 
 /// At most `now`, in case the start was written by a clock that was ahead.
 base::TimePoint end_of(const api::LastCycle& cycle, base::TimePoint now) {
-  return base::believed(cycle.start + cycle.duration, now);
+  return base::clamp_to_now(cycle.start + cycle.duration, now);
 }
 
 /// Maximum time for which the next cycle waits for the Evacuation; nullopt if it does not wait.
@@ -61,7 +61,7 @@ bool all_seen(const std::vector<api::PlannedMove>& plan, const Evacuations& evac
 /// clock that was ahead. REQUIRES: there was a cycle.
 bool is_shown(const api::DeschedulerPolicy& policy, const Evacuations& evacuations, base::TimePoint now) {
   const api::LastCycle& last = *policy.status.last_cycle;
-  return base::is_beyond(last.start, now) || now >= end_of(last, now) + kCacheLag ||
+  return base::is_in_future(last.start, now) || now >= end_of(last, now) + kCacheLag ||
          all_seen(policy.status.plan, evacuations);
 }
 
@@ -90,7 +90,7 @@ WaveProgress wave_progress(const api::DeschedulerPolicy& policy,
   if (!is_shown(policy, evacuations, now)) return {WaveState::kUnderWay, false, end_of(*last, now) + kCacheLag};
   base::TimePoint newest = std::max(end_of(*last, now), policy.status.evicted_until.value_or(end_of(*last, now)));
   for (const auto& each : evacuations)
-    newest = std::max(newest, base::believed(each->status.finished_at.value_or(newest), now));
+    newest = std::max(newest, base::clamp_to_now(each->status.finished_at.value_or(newest), now));
   return {WaveState::kOver, last->waves > 1 && now - newest <= kMaxPause};
 }
 
@@ -105,7 +105,7 @@ WaveState state_of_moves(const api::DeschedulerPolicy& policy,
   return is_over ? WaveState::kOver : WaveState::kUnderWay;
 }
 
-void end_if_it_does_not_shrink(CycleOutcome& outcome, std::int32_t waves) {
+void end_if_not_shrinking(CycleOutcome& outcome, std::int32_t waves) {
   if (outcome.summary.waves < waves) return;
   std::erase_if(outcome.moves, [](const api::PlannedMove& move) { return move.wave > 0; });
   std::erase_if(outcome.taints,

@@ -50,6 +50,6 @@ bool is_made_now(const api::PlannedMove& move);
 
 /// Ends a continued plan that does not have fewer waves left than the previous one, which had `waves`. Other pods then
 /// use the capacity that it frees, so its moves are removed and wait for the schedule.
-void end_if_it_does_not_shrink(CycleOutcome& outcome, std::int32_t waves);
+void end_if_not_shrinking(CycleOutcome& outcome, std::int32_t waves);
 
 }  // namespace controllers

@@ -76,9 +76,9 @@ Certificates::Certificates(kube::Client& client, const base::Clock& clock, const
 
 void Certificates::refresh(bool leads) {
   const std::scoped_lock lock(refreshing_);
-  if (steady_.now() < next_look_ && leads == led_) return;
+  if (steady_.now() < next_check_ && leads == led_) return;
   led_ = leads;
-  conclude(options_.cert_file.empty() ? look(leads) : look_at_files(), leads);
+  record_result(options_.cert_file.empty() ? look(leads) : look_at_files(), leads);
 }
 
 /// Serves and trusts the certificates that were read even if writing their successor fails.
@@ -179,8 +179,8 @@ base::Status Certificates::inject(const CertificateSet* set, bool may_write) {
   bool is_next_trusted = true;
   for (const Configuration& each : configurations_) {
     const Trust trust = inject(each, set, may_write);
-    if (each.name == options_.configuration) is_trusted = trust.in_us;
-    is_next_trusted = is_next_trusted && trust.in_the_next;
+    if (each.name == options_.configuration) is_trusted = trust.trusts_current;
+    is_next_trusted = is_next_trusted && trust.trusts_next;
     if (done && !trust.done) done = trust.done;
   }
   if (is_next_trusted) trusted_next_ = next_ca(set);
@@ -204,8 +204,8 @@ Certificates::Trust Certificates::inject(const Configuration& configuration, con
   Trust trust{serves && named && trusts(**found, served_.ca), !patch || may_write};
   if (patch && may_write) {
     if (auto written = write_bundle(configuration, *patch); !written)
-      return {trust.in_us, false, std::move(written).error()};
-    trust.in_us = serves && named && set->trusted().find(served_.ca) != std::string::npos;
+      return {trust.trusts_current, false, std::move(written).error()};
+    trust.trusts_current = serves && named && set->trusted().find(served_.ca) != std::string::npos;
   }
   if (!named) trust.done = std::move(named).error().during(configuration.to_string());
   return trust;
@@ -218,8 +218,8 @@ base::Status Certificates::write_bundle(const Configuration& configuration, cons
   return base::Done{};
 }
 
-void Certificates::conclude(const base::Status& looked, bool leads) {
-  next_look_ = steady_.now() + (looked ? kLookEvery : kRetryEvery);
+void Certificates::record_result(const base::Status& looked, bool leads) {
+  next_check_ = steady_.now() + (looked ? kCheckInterval : kRetryInterval);
   const std::string problem = looked ? std::string() : looked.error().message;
   {
     const std::scoped_lock lock(mutex_);

@@ -53,9 +53,9 @@ class Certificates {
   /// Current problem, empty if there is none.
   std::string problem() const;
 
-  /// Interval between checks for external changes. After a failure the next check follows after kRetryEvery.
-  static constexpr base::seconds kLookEvery{60};
-  static constexpr base::seconds kRetryEvery{5};
+  /// Interval between checks for external changes. After a failure the next check follows after kRetryInterval.
+  static constexpr base::seconds kCheckInterval{60};
+  static constexpr base::seconds kRetryInterval{5};
 
  private:
   struct FoundSecret {
@@ -75,8 +75,8 @@ class Certificates {
   };
   /// State of one webhook configuration after the due changes.
   struct Trust {
-    bool in_us = false;       ///< Calls a served name and trusts the served certificate
-    bool in_the_next = true;  ///< Trusts the next certificate, or is not installed
+    bool trusts_current = false;  ///< Calls a served name and trusts the served certificate
+    bool trusts_next = true;      ///< Trusts the next certificate, or is not installed
     base::Status done = base::Done{};
   };
   static std::vector<Configuration> configurations_of(const CertificateOptions& options);
@@ -86,7 +86,7 @@ class Certificates {
   base::Status inject(const CertificateSet* set, bool may_write);
   Trust inject(const Configuration& configuration, const CertificateSet* set, bool may_write);
   base::Status write_bundle(const Configuration& configuration, const api::Json& patch);
-  void conclude(const base::Status& looked, bool leads);
+  void record_result(const base::Status& looked, bool leads);
 
   kube::Client& client_;
   const base::Clock& clock_;
@@ -97,7 +97,7 @@ class Certificates {
   const base::Log log_;
 
   std::mutex refreshing_;  ///< Serializes refresh(); guards the fields below up to mutex_
-  base::TimePoint next_look_ = base::TimePoint::min();
+  base::TimePoint next_check_ = base::TimePoint::min();
   bool led_ = false;
   std::string trusted_next_;            ///< CA of the next certificate, if it was trusted at the last check
   http_server::ServerIdentity served_;  ///< Empty before the first certificate is served

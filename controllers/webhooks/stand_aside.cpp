@@ -67,10 +67,10 @@ StandAside::StandAside(kube::Client& client, const base::Clock& steady, Options 
     : client_(client), steady_(steady), options_(std::move(options)), log_(std::move(log)) {}
 
 void StandAside::refresh(ServingState serving_state) {
-  if (serving_state == ServingState::kUnknown || (steady_.now() < next_look_ && serving_state == seen_state_)) return;
+  if (serving_state == ServingState::kUnknown || (steady_.now() < next_check_ && serving_state == seen_state_)) return;
   seen_state_ = serving_state;
   const base::Status looked = look(serving_state == ServingState::kStaysOut);
-  next_look_ = steady_.now() + (looked ? kLookEvery : kRetryEvery);
+  next_check_ = steady_.now() + (looked ? kCheckInterval : kRetryInterval);
   const std::string problem = looked ? std::string() : looked.error().message;
   if (std::exchange(problem_, problem) == problem || looked) return;
   log_.warning(serving_state == ServingState::kStaysOut

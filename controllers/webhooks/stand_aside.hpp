@@ -40,9 +40,9 @@ class StandAside {
   /// Checks the configurations if due. Call about every second; cheap while nothing is due.
   void refresh(ServingState serving_state);
 
-  /// Interval between checks for external changes. After a failure the next check follows after kRetryEvery.
-  static constexpr base::seconds kLookEvery{60};
-  static constexpr base::seconds kRetryEvery{5};
+  /// Interval between checks for external changes. After a failure the next check follows after kRetryInterval.
+  static constexpr base::seconds kCheckInterval{60};
+  static constexpr base::seconds kRetryInterval{5};
 
  private:
   base::Status look(bool aside);
@@ -52,7 +52,7 @@ class StandAside {
   const base::Clock& steady_;
   const Options options_;
   const base::Log log_;
-  base::TimePoint next_look_ = base::TimePoint::min();
+  base::TimePoint next_check_ = base::TimePoint::min();
   ServingState seen_state_ = ServingState::kUnknown;
   std::string problem_;  ///< Problem of the last check
 };

@@ -15,7 +15,7 @@ http_server::ServerOptions webhook_options(const std::string& address) {
   options.max_body_bytes = kMaxReviewBytes;
   options.max_all_body_bytes = kMaxReviewsBytes;
   options.body_timeout = base::milliseconds(5'000);
-  options.answer_timeout = base::milliseconds(5'000);
+  options.response_timeout = base::milliseconds(5'000);
   return options;
 }
 

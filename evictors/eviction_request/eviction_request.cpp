@@ -31,10 +31,10 @@ constexpr std::int64_t kDefaultLiveness = 60;
 constexpr std::int64_t kMinLiveness = 60;
 constexpr std::int64_t kMaxLiveness = 3600;
 /// Time after which the controller deactivates a responder without heartbeat (constant of the API).
-constexpr base::seconds kTurnWithoutLife{1200};
+constexpr base::seconds kResponderTimeout{1200};
 /// Time for the controller to set TargetEvicted before the request is deleted.
-constexpr base::seconds kLetItReport{30};
-constexpr base::seconds kLookAgain{10};
+constexpr base::seconds kReportTimeout{30};
+constexpr base::seconds kRefreshInterval{10};
 constexpr std::size_t kMaxReasonBytes = 200;
 
 api::ObjectKey request_key(const EvictorContext& context) {
@@ -94,7 +94,7 @@ Probe no(Support support, std::string reason) {
 Probe hidden(const EvictorContext& context) {
   Probe probe = no(Support::kUnavailable, fmt::format("{} cannot be seen at the moment: it is asked again",
                                                       kube::kEvictionRequests.api_version()));
-  probe.until = context.now + kLookAgain;
+  probe.until = context.now + kRefreshInterval;
   probe.hold = true;
   return probe;
 }
@@ -103,7 +103,7 @@ Probe hidden(const EvictorContext& context) {
 base::seconds native_total(const EvictorContext& context) {
   const Timeouts defaults;
   const auto turns = static_cast<std::int64_t>(std::min<std::size_t>(context.pod->eviction_responders.size(), 10));
-  return context.evacuation.spec.timeouts.total.value_or(defaults.total + turns * kTurnWithoutLife);
+  return context.evacuation.spec.timeouts.total.value_or(defaults.total + turns * kResponderTimeout);
 }
 
 Probe supported(const EvictorContext& context) {
@@ -131,13 +131,13 @@ Read evictions_read(const EvictorContext& context) {
 /// request is withdrawn, an open Eviction means that a responder may still be working.
 bool needs_all_evictions(const EvictorContext& context) {
   if (context.evacuation.status.phase != EvacuationPhase::kAborting) return false;
-  const RequestState view = read_view(context);
+  const RequestState view = read_state(context);
   return view.presence == Presence::kOurs && !view.asks() && view.evictions_known && !view.has_open();
 }
 
 Json request_body(const EvictorContext& context) {
   const api::Evacuation& of = context.evacuation;
-  const std::string reason = base::short_text(of.spec.reason, kMaxReasonBytes);
+  const std::string reason = base::truncate_utf8(of.spec.reason, kMaxReasonBytes);
   return {{"apiVersion", kube::kEvictionRequests.api_version()},
           {"kind", kube::kEvictionRequests.kind},
           {"metadata",
@@ -261,7 +261,7 @@ Classification classify_create(const EvictorContext& context, const CallResult& 
     const auto made = api::decode_eviction_request(answer->body);
     if (made && !context.evacuation.spec.dry_run) meaning.refs = {{std::string(kRequestRef), ref_of(made->meta)}};
   } else if (meaning.answer == ResponseClass::kConflict) {
-    const RequestState view = read_view(context);
+    const RequestState view = read_state(context);
     if (view.presence == Presence::kOurs && !view.asks()) {
       meaning.answer = ResponseClass::kRetryLater;
       meaning.message = "the EvictionRequest of the last attempt is still being deleted";
@@ -291,7 +291,7 @@ std::optional<api::OutcomeKind> kind_by(const RequestState& view) {
 bool may_be_deleted(const EvictorContext& context, const RequestState& view) {
   const auto& conditions = view.request.conditions;
   if (api::is_true(conditions, "TargetEvicted") || api::is_true(conditions, "Failed")) return true;
-  const base::seconds patience = std::min(kLetItReport, effective_timeouts(context.evacuation.spec).verify / 3);
+  const base::seconds patience = std::min(kReportTimeout, effective_timeouts(context.evacuation.spec).verify / 3);
   return context.now >= context.evacuation.status.phase_entered_at.value_or(context.now) + patience;
 }
 
@@ -318,7 +318,7 @@ std::vector<Read> EvictionByRequest::reads(const EvictorContext& context) const 
   if (!is_chosen && (!context.pod || context.unavailable_until || !refusal(context).empty())) return wanted;
   const bool asking = !is_chosen || phase == EvacuationPhase::kRequesting;
   if (asking) wanted.push_back(discovery_read());
-  if (is_chosen || read_view(context).api == Api::kServed) {
+  if (is_chosen || read_state(context).api == Api::kServed) {
     wanted.push_back(read_of(kRequestDocument, kube::get_request(kube::kEvictionRequests, request_key(context))));
     const std::string& ns = context.evacuation.meta.ns;
     for (const Access& each : kAccess) {
@@ -343,7 +343,7 @@ Probe EvictionByRequest::probe(const EvictorContext& context) const {
     probe.hold = has_foreign_responder(*context.pod);  // keeps the chain from skipping the responders
     return probe;
   }
-  const RequestState view = read_view(context);
+  const RequestState view = read_state(context);
   switch (view.api) {
     case Api::kServed: break;
     case Api::kUnread: return no(Support::kUnavailable, "not looked yet");
@@ -365,12 +365,12 @@ Probe EvictionByRequest::probe(const EvictorContext& context) const {
 EvictionStep EvictionByRequest::plan(const EvictorContext& context) const {
   if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
   if (context.evacuation.status.phase == EvacuationPhase::kInProgress) return {NextMove::kWait, {}};
-  if (!context.evacuation.spec.dry_run && read_view(context).asks()) return {NextMove::kWait, {}};
+  if (!context.evacuation.spec.dry_run && read_state(context).asks()) return {NextMove::kWait, {}};
   return {NextMove::kAct, create_action(context)};
 }
 
 Observation EvictionByRequest::observe(const EvictorContext& context) const {
-  const RequestState view = read_view(context);
+  const RequestState view = read_state(context);
   const bool at_work = context.evacuation.status.phase == EvacuationPhase::kInProgress;
   if (!at_work && view.api == Api::kNotServed)
     return failed("NativeUnavailable", "the server no longer serves the API", true, true);
@@ -399,19 +399,19 @@ Classification EvictionByRequest::classify(const EvictorContext& context, const 
   if (answer && answer->status == 404) return {ResponseClass::kApplied, "it is gone", {}, {}};
   Classification meaning = classify_patch(answer);
   // The withdrawal's result cannot be read after the deletion, so it is stored now.
-  if (action.name == kDeleteRequest && read_view(context).others_remain())
+  if (action.name == kDeleteRequest && read_state(context).others_remain())
     meaning.refs = {{std::string(kOthersRef), "remain"}};
   return meaning;
 }
 
 std::vector<Action> EvictionByRequest::undo(const EvictorContext& context) const {
-  const RequestState view = read_view(context);
+  const RequestState view = read_state(context);
   if (!view.asks()) return {};
   return {withdraw_action(context, view.request)};
 }
 
 Rollback EvictionByRequest::undone(const EvictorContext& context) const {
-  const RequestState view = read_view(context);
+  const RequestState view = read_state(context);
   switch (view.presence) {
     case Presence::kUnknown:
       return context.evacuation.status.request_sent_at ? Rollback::kPending : Rollback::kNothingToDo;
@@ -430,13 +430,13 @@ Rollback EvictionByRequest::undone(const EvictorContext& context) const {
 }
 
 std::vector<Action> EvictionByRequest::cleanup(const EvictorContext& context) const {
-  auto action = deletion(context, read_view(context));
+  auto action = deletion(context, read_state(context));
   if (!action) return {};
   return {*std::move(action)};
 }
 
 Verification EvictionByRequest::verify(const EvictorContext& context) const {
-  const RequestState view = read_view(context);
+  const RequestState view = read_state(context);
   Verification verification;
   verification.kind = kind_by(view);
   // If the answer to the creation was lost, there is no ref, but the request may exist.

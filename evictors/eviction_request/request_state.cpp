@@ -136,7 +136,7 @@ Read access_read(const Access& access, const std::string& ns) {
   return {access_name(access), std::move(request), {}};
 }
 
-RequestState read_view(const EvictorContext& context) {
+RequestState read_state(const EvictorContext& context) {
   RequestState view;
   view.denied = first_denied(context);
   view.api = read_api(context.document(kApiDocument), context.serves_native_evictions);

@@ -63,7 +63,7 @@ inline constexpr std::array<Access, 4> kAccess = {{{"create", "evictionrequests"
 std::string access_name(const Access& access);
 Read access_read(const Access& access, const std::string& ns);
 
-RequestState read_view(const EvictorContext& context);
+RequestState read_state(const EvictorContext& context);
 
 /// Keys in status.refs. The first two name the objects of the attempt as "<name>/<uid>". kOthersRef records that other
 /// requesters remained when the request was deleted.

@@ -163,7 +163,7 @@ std::string why_foreign(const EvictorContext& context, HookPoint point, const ap
   return at.empty() ? at : fmt::format("its {} is not what the policy's hook says", at);
 }
 
-bool told_to_stop(const Json& job) {
+bool stop_requested(const Json& job) {
   const auto deadline = api::number_at(job, {"spec", "activeDeadlineSeconds"});
   return deadline && *deadline <= 1;
 }
@@ -216,7 +216,7 @@ HookJob read_hook_job(const EvictorContext& context, HookPoint point, const api:
   if (!job) return {};
   HookJob seen;
   seen.uid = api::text_at(*job, {"metadata", "uid"});
-  seen.told_to_stop = told_to_stop(*job);
+  seen.stop_requested = stop_requested(*job);
   std::string why = why_foreign(context, point, hook, *job);
   if (!why.empty()) {
     seen.state = HookJob::State::kForeign;
@@ -225,7 +225,7 @@ HookJob read_hook_job(const EvictorContext& context, HookPoint point, const api:
     seen.state = HookJob::State::kSucceeded;
   } else if (has_condition(*job, "Failed", &why)) {
     seen.state = HookJob::State::kFailed;
-    seen.message = base::short_text(why, kMaxJobMessage);
+    seen.message = base::truncate_utf8(why, kMaxJobMessage);
   } else {
     seen.state = HookJob::State::kRunning;
   }
@@ -238,7 +238,7 @@ bool hook_job_runs(const EvictorContext& context, HookPoint point) {
 
 std::optional<Action> stop_hook_job(const EvictorContext& context, HookPoint point) {
   const HookJob job = read_hook_job(context, point, nullptr);
-  if (job.state != HookJob::State::kRunning || job.told_to_stop) return std::nullopt;
+  if (job.state != HookJob::State::kRunning || job.stop_requested) return std::nullopt;
   std::string name(to_string(point));
   name[0] = static_cast<char>(name[0] - 'a' + 'A');
   Action action;

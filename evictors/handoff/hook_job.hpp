@@ -30,7 +30,7 @@ struct HookJob {
   State state = State::kUnknown;
   std::string message;  ///< kFailed: "DeadlineExceeded: …"; kForeign: why the Job is foreign
   std::string uid;
-  bool told_to_stop = false;
+  bool stop_requested = false;
 };
 /// Evaluates the Job that was read. The Job with the UID from the create call's answer is Evacuator's. If that answer
 /// was lost, the Job must be owned only by the Evacuation and match `hook` exactly, because any user with write access

@@ -64,7 +64,7 @@ std::string remembered_hooks(const api::EvacuationHooks& hooks) {
   return text.empty() ? std::string(kNoHooks) : text;
 }
 
-std::optional<api::EvacuationHooks> recalled_hooks(std::string_view text) {
+std::optional<api::EvacuationHooks> parse_hooks_summary(std::string_view text) {
   if (text == kNoHooks) return api::EvacuationHooks{};
   api::EvacuationHooks hooks;
   for (const std::string_view part : parts_of(text, ", ")) {

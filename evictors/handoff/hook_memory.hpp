@@ -30,6 +30,6 @@ std::string remembered_hooks(const api::EvacuationHooks& hooks);
 
 /// Parses the result of remembered_hooks(). A recalled Job has no template, so it cannot be created. Returns nullopt if
 /// `text` is invalid.
-std::optional<api::EvacuationHooks> recalled_hooks(std::string_view text);
+std::optional<api::EvacuationHooks> parse_hooks_summary(std::string_view text);
 
 }  // namespace evictors::handoff

@@ -37,7 +37,7 @@ constexpr std::string_view kCallPrefix = "CallHook";
 constexpr std::string_view kCreatePrefix = "CreateHookJob";
 constexpr std::size_t kMaxHookMessage = 400;
 constexpr std::size_t kMaxHookAnswer = 64 * 1024;
-constexpr base::seconds kAskAgain{5};
+constexpr base::seconds kPollInterval{5};
 constexpr base::seconds kAskAgainAtMost{60};
 /// The Job controller enforces the deadline. A Job that still runs this long afterwards counts as failed.
 constexpr base::seconds kJobSlack{60};
@@ -58,7 +58,7 @@ std::string_view hook_ref(const EvictorContext& context, HookPoint point, std::s
   return context.ref(ref_key(point, what));
 }
 
-std::string hook_text(std::string_view text) { return base::short_text(text, kMaxHookMessage); }
+std::string hook_text(std::string_view text) { return base::truncate_utf8(text, kMaxHookMessage); }
 
 /// Hooks apply to Evacuations of a policy that names this evictor, because the automatic choice reads no policy. A
 /// manual Evacuation that names a policy does not get its hooks.
@@ -230,7 +230,7 @@ Classification classify_hook_body(const EvictorContext& context, const api::Hook
     return meaning;
   }
   set_running(context, meaning, point);
-  base::seconds pause = kAskAgain;
+  base::seconds pause = kPollInterval;
   if (const auto wanted = api::number_at(*body, {"retryAfterSeconds"})) {
     pause = base::seconds(std::clamp<std::int64_t>(*wanted, 1, kAskAgainAtMost.count()));
   }
@@ -284,7 +284,7 @@ namespace {
 
 /// Uses the hooks recalled from status.refs, because the policy is gone or invalid.
 PolicyHooks hooks_without_policy(const EvictorContext& context, std::string problem) {
-  auto known = recalled_hooks(context.ref(kHooksRef));
+  auto known = parse_hooks_summary(context.ref(kHooksRef));
   if (known && known->empty()) return {PolicyHooks::State::kKnown, {}, false, {}};
   const bool remembered = known.has_value();
   return {PolicyHooks::State::kUnusable, std::move(known).value_or(api::EvacuationHooks{}), remembered,
@@ -294,12 +294,12 @@ PolicyHooks hooks_without_policy(const EvictorContext& context, std::string prob
 /// Keeps a started hook as it was, even if the policy no longer has it or has another kind of hook in its place,
 /// because its Job still runs.
 void keep_begun_hooks(const EvictorContext& context, api::EvacuationHooks& hooks) {
-  const auto known = recalled_hooks(context.ref(kHooksRef));
+  const auto known = parse_hooks_summary(context.ref(kHooksRef));
   if (!known) return;
   for (const HookPoint point : kHookPoints) {
     const auto& begun = (*known).*member_of(point);
     auto& today = hooks.*member_of(point);
-    if (begun && hook_begun(context, point) && (!today || today->is_job() != begun->is_job())) today = begun;
+    if (begun && is_hook_started(context, point) && (!today || today->is_job() != begun->is_job())) today = begun;
   }
 }
 
@@ -373,7 +373,7 @@ std::optional<base::TimePoint> next_hook_call(const EvictorContext& context) {
   return soonest;
 }
 
-bool hook_begun(const EvictorContext& context, HookPoint point) {
+bool is_hook_started(const EvictorContext& context, HookPoint point) {
   if (!hook_ref(context, point).empty()) return true;
   const auto& intent = context.evacuation.status.intent;
   return intent && intent->token == context.evacuation.status.token &&

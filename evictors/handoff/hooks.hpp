@@ -53,7 +53,7 @@ struct HookRun {
 };
 HookRun hook_run(const EvictorContext& context, const PolicyHooks& hooks, HookPoint point);
 /// Returns true if the hook was started in this attempt, whatever its result.
-bool hook_begun(const EvictorContext& context, HookPoint point);
+bool is_hook_started(const EvictorContext& context, HookPoint point);
 
 /// Returns the time at which a running webhook asked to be called again. Returns nullopt if none exists or the time
 /// has come.

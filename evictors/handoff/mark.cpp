@@ -67,7 +67,7 @@ class MarkAdapter final : public Adapter, public Undoer, public TermsProvider {
     if (!other.empty() && asking) {
       seen.failed = RemoteFailure{"MarkInUse",
                                   fmt::format("annotation {} carries \"{}\", which is somebody else's",
-                                              mark_.annotation, base::short_text(other, kShownValue)),
+                                              mark_.annotation, base::truncate_utf8(other, kShownValue)),
                                   true};
     }
     return seen;
@@ -78,7 +78,7 @@ class MarkAdapter final : public Adapter, public Undoer, public TermsProvider {
     if (action.name != kPostEviction) return classify_pod_patch(answer);
     Classification meaning = classify_eviction(answer, mark_.accepted);
     if (meaning.answer == ResponseClass::kConflict) return let_through(context, std::move(meaning));
-    if (answer && answer->status == 429 && !context.ref(kLetThroughRef).empty()) name_bypass(meaning);
+    if (answer && answer->status == 429 && !context.ref(kLetThroughRef).empty()) explain_bypass(meaning);
     if (meaning.answer == ResponseClass::kAcceptedInBackground && context.ref(kMarkRef).empty()) {
       const bool was_absent = action.pre_state.find(kMarkWasAbsent) != std::string::npos;
       meaning.refs.emplace_back(kMarkRef, was_absent ? "ours" : "foreign");
@@ -135,9 +135,9 @@ class MarkAdapter final : public Adapter, public Undoer, public TermsProvider {
 
   /// Names the missing webhook in the refusal. A budget only refuses evictions that the webhook has let through, so
   /// waiting for the budget would not help.
-  static void name_bypass(Classification& meaning) {
+  static void explain_bypass(Classification& meaning) {
     if (meaning.answer == ResponseClass::kAcceptedInBackground) return;
-    meaning.message = base::short_text(fmt::format("{}: {}", kBypass, meaning.message), kMaxRefusal);
+    meaning.message = base::truncate_utf8(fmt::format("{}: {}", kBypass, meaning.message), kMaxRefusal);
     if (meaning.blocker) meaning.blocker->message = meaning.message;
   }
 

@@ -70,7 +70,7 @@ std::optional<RemoteFailure> read_failure(const api::Pod& pod, std::string_view 
   RemoteFailure failure;
   failure.reason = is_camel_case(reason) ? std::string(reason) : "HandoffFailed";
   failure.retryable = failure.reason.starts_with("Retryable");
-  if (colon != std::string_view::npos) failure.message = base::short_text(rest->substr(colon + 1), kMaxMessage);
+  if (colon != std::string_view::npos) failure.message = base::truncate_utf8(rest->substr(colon + 1), kMaxMessage);
   return failure;
 }
 
@@ -82,7 +82,7 @@ std::optional<std::int32_t> read_percent(std::string_view text) {
 }
 
 /// Returns ack, heartbeat and progress unmodified. Any change counts as a heartbeat.
-std::string signs_of_life(const api::Pod& pod, std::string_view token) {
+std::string heartbeat_signs(const api::Pod& pod, std::string_view token) {
   std::string signs;
   for (const std::string_view key : {names::kHandoffAck, names::kHandoffHeartbeat, names::kHandoffProgress}) {
     const auto value = payload(pod, key, token, '@');
@@ -122,7 +122,7 @@ Signs read_signs(const api::Pod& pod, std::string_view token) {
   state.ready = carries(pod, names::kHandoffReadyToEvict, token);
   state.aborted = carries(pod, names::kHandoffAborted, token);
   state.failed = read_failure(pod, token);
-  state.alive = signs_of_life(pod, token);
+  state.alive = heartbeat_signs(pod, token);
   if (const auto text = payload(pod, names::kHandoffProgress, token, '@')) state.progress = read_percent(*text);
   if (const auto text = payload(pod, names::kHandoffExpectedCompletion, token, '@')) {
     state.expected_completion = base::parse_time(*text);

@@ -47,7 +47,7 @@ bool must_be_asked(const api::Pod& pod, const Adapter& adapter) {
 }
 
 /// Returns true if the last call of this attempt was not a hook's.
-bool has_asked(const EvictorContext& context) {
+bool was_requested(const EvictorContext& context) {
   const auto& intent = context.evacuation.status.intent;
   if (!intent || intent->token != context.evacuation.status.token) return false;
   Action made;
@@ -63,7 +63,7 @@ std::optional<RemoteFailure> idle_too_long(const EvictorContext& context, const 
   // The generic protocol has its own deadlines, and `none` has no operator.
   if (adapter.name() == AnnotationEvictor::kGeneric || adapter.name() == "none") return std::nullopt;
   const bool waits = status.phase == EvacuationPhase::kInProgress && !seen.requested && !seen.ready && !seen.vanished;
-  if (!waits || has_asked(context) || !status.in_progress_since) return std::nullopt;
+  if (!waits || was_requested(context) || !status.in_progress_since) return std::nullopt;
   if (context.now < *status.in_progress_since + kIdleInProgress) return std::nullopt;
   const std::string why = adapter.plan(context).why;
   const bool unread = std::any_of(context.documents.begin(), context.documents.end(),
@@ -135,7 +135,7 @@ bool replacement_settled_for_hook(const EvictorContext& context) {
 
 /// Returns true if hooks of this attempt must be undone.
 bool undo_hook_wanted(const EvictorContext& context) {
-  return hook_begun(context, HookPoint::kPre) || hook_begun(context, HookPoint::kMigrate);
+  return is_hook_started(context, HookPoint::kPre) || is_hook_started(context, HookPoint::kMigrate);
 }
 
 /// Returns true if the pod is gone or terminal.
@@ -310,7 +310,7 @@ Verification StatefulHandoff::verify_hooks(const EvictorContext& context) {
   if (run.aborts()) verification.failed = hook_failure(HookPoint::kPost, run, false);
   if (run.over() || run.aborts()) return verification;
   verification.unfinished = true;
-  if (!hook_begun(context, HookPoint::kPost) && !replacement_settled_for_hook(context)) return verification;
+  if (!is_hook_started(context, HookPoint::kPost) && !replacement_settled_for_hook(context)) return verification;
   verification.extra = post->timeout + kHookSlack;
   if (run.state == HookRun::State::kDue) verification.action = hook_action(context, hooks, HookPoint::kPost);
   return verification;

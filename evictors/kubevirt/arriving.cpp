@@ -47,8 +47,8 @@ Verification after_shutdown(const EvictorContext& context, const VmState& view) 
   if (context.ref(kStrategyRef) == "External") return not_expected("the VM was drained by its external controller");
   const std::string machine(context.ref(kMachineRef));
   if (machine.empty()) return not_expected("the VM was shut down, and no VirtualMachine starts it again");
-  if (view.machine == MachineSight::kGone) return deleted(context, machine);
-  if (view.machine == MachineSight::kStopped)
+  if (view.machine == MachineState::kGone) return deleted(context, machine);
+  if (view.machine == MachineState::kStopped)
     return not_expected(fmt::format("the VM ended, and VirtualMachine {} does not start it again", machine));
   return waiting(fmt::format("VirtualMachine {} has not started it again yet", machine));
 }
@@ -66,7 +66,7 @@ Verification started_again(const VmState& view, const EvictorContext& context) {
 
 Verification KubeVirtEvictor::verify(const EvictorContext& context) const {
   if (context.ref(kVmiRef).empty()) return {};
-  const VmState view = read_view(context);
+  const VmState view = read_state(context);
   if (is_unused_target(context))
     return not_expected("the pod was the target of a migration that did not come about: the VM never ran in it");
   if (view.sight == LookupResult::kGone) return after_shutdown(context, view);

@@ -18,7 +18,7 @@ using api::Json;
 
 bool in_migration_mode(const EvictorContext& context) { return context.parameter(kVmMode, "Eviction") == "Migration"; }
 
-bool chooses_target_by_hand(const EvictorContext& context) {
+bool is_manual_with_target(const EvictorContext& context) {
   return in_migration_mode(context) && !context.parameter(kAddedNodeSelector, "").empty() &&
          !api::origin_is_verified(context.evacuation);
 }
@@ -28,7 +28,7 @@ int remote_failures(const EvictorContext& context) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool sound = !text.empty() && error == std::errc{} && end == text.data() + text.size();
-  return sound && value >= 1 && value <= kMaxRemoteFailures ? value : kUsualRemoteFailures;
+  return sound && value >= 1 && value <= kMaxRemoteFailures ? value : kDefaultRemoteFailures;
 }
 
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_node_selector(std::string_view text) {

@@ -17,13 +17,13 @@ inline constexpr std::string_view kRemoteFailures = "remoteFailures";
 inline constexpr std::string_view kAddedNodeSelector = "addedNodeSelector";  ///< "zone=a,disk=ssd"; mode Migration
 /// "true" allows Evacuations of a policy to shut the guest down if its VM cannot migrate.
 inline constexpr std::string_view kAllowShutdown = "allowShutdown";
-inline constexpr int kUsualRemoteFailures = 3;
+inline constexpr int kDefaultRemoteFailures = 3;
 /// KubeVirt keeps five finished migrations, so more failures cannot be counted.
 inline constexpr int kMaxRemoteFailures = 5;
 bool in_migration_mode(const EvictorContext& context);
 int remote_failures(const EvictorContext& context);
 /// Returns true if a manual Evacuation names the target of the VM. KubeVirt allows only administrators to choose it.
-bool chooses_target_by_hand(const EvictorContext& context);
+bool is_manual_with_target(const EvictorContext& context);
 /// Returns nullopt if `text` is malformed.
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_node_selector(std::string_view text);
 

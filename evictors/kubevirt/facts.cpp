@@ -30,7 +30,7 @@ constexpr std::size_t kMaxConditionText = 300;
 
 std::string text(const Json& object, std::initializer_list<std::string_view> path, std::size_t most = kMaxName) {
   const Json* found = api::find_at(object, path);
-  return found && found->is_string() ? base::short_text(found->get_ref<const std::string&>(), most) : std::string();
+  return found && found->is_string() ? base::truncate_utf8(found->get_ref<const std::string&>(), most) : std::string();
 }
 
 /// Returns the document's object, discarded if the document is not an object.
@@ -112,7 +112,7 @@ std::string active_pod_of(const Json& vmi, const std::string& node) {
   const Json* pods = api::find_at(vmi, {"status", "activePods"});
   if (!pods || !pods->is_object()) return {};
   for (const auto& [uid, where] : pods->items()) {
-    if (where.is_string() && where == node) return base::short_text(uid, 64);
+    if (where.is_string() && where == node) return base::truncate_utf8(uid, 64);
   }
   return {};
 }
@@ -136,7 +136,7 @@ void read_migratability(const Json& vmi, VmFacts& facts) {
   if (!condition) return;
   facts.can_migrate = text(*condition, {"status"}) == "True";
   facts.cannot_migrate = text(*condition, {"status"}) == "False";
-  if (facts.cannot_migrate) facts.why_not = reason_and_message(*condition);
+  if (facts.cannot_migrate) facts.no_advice_reason = reason_and_message(*condition);
 }
 
 VmFacts read_vmi_object(const Json& vmi) {
@@ -158,8 +158,8 @@ VmFacts read_vmi_object(const Json& vmi) {
   return facts;
 }
 
-void look_at_vmi(const Document& document, VmState& view) {
-  view.problem = base::short_text(document.body, 300);
+void read_vmi_document(const Document& document, VmState& view) {
+  view.problem = base::truncate_utf8(document.body, 300);
   if (document.status == 404) {
     view.sight = names_the_object(document) ? LookupResult::kGone : LookupResult::kNotServed;
     return;
@@ -181,13 +181,13 @@ bool runs_again(const Json& machine) {
   return strategy != "Halted" && strategy != "Manual" && strategy != "Once" && strategy != "RerunOnFailure";
 }
 
-MachineSight look_at_machine(const Document& document) {
-  if (document.status == 404 && names_the_object(document)) return MachineSight::kGone;
-  if (!document.ok()) return MachineSight::kNotRead;
+MachineState look_at_machine(const Document& document) {
+  if (document.status == 404 && names_the_object(document)) return MachineState::kGone;
+  if (!document.ok()) return MachineState::kNotRead;
   const Json machine = parsed(document);
-  if (machine.is_discarded()) return MachineSight::kNotRead;
-  if (api::find_at(machine, {"metadata", "deletionTimestamp"})) return MachineSight::kGone;
-  return runs_again(machine) ? MachineSight::kKept : MachineSight::kStopped;
+  if (machine.is_discarded()) return MachineState::kNotRead;
+  if (api::find_at(machine, {"metadata", "deletionTimestamp"})) return MachineState::kGone;
+  return runs_again(machine) ? MachineState::kKept : MachineState::kStopped;
 }
 
 /// Conditions that block a migration, with their meaning. Most have no message of their own.
@@ -294,7 +294,7 @@ MachineFate fate_of(const VmState& view) {
 
 MachineFate fate_of(const Document& vmi, const Document& kubevirts) {
   VmState view;
-  look_at_vmi(vmi, view);
+  read_vmi_document(vmi, view);
   look_at_system(kubevirts, view);
   return fate_of(view);
 }
@@ -310,10 +310,10 @@ const Migration* VmState::named(std::string_view name) const {
   return found == migrations.end() ? nullptr : &*found;
 }
 
-VmState read_view(const EvictorContext& context) {
+VmState read_state(const EvictorContext& context) {
   VmState view;
   const std::string name = context.pod ? api::machine_of(*context.pod) : std::string(context.ref("vmi"));
-  if (const Document* vmi = context.document(kVmiDocument)) look_at_vmi(*vmi, view);
+  if (const Document* vmi = context.document(kVmiDocument)) read_vmi_document(*vmi, view);
   if (const Document* list = context.document(kMigrationsDocument)) look_at_migrations(*list, name, view);
   if (const Document* system = context.document(kKubeVirtDocument)) look_at_system(*system, view);
   if (const Document* target = context.document(kTargetDocument)) look_at_target(*target, view);

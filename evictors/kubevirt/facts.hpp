@@ -67,10 +67,10 @@ struct VmFacts {
   std::string machine;     ///< the VirtualMachine that owns the VMI, empty for a bare VMI
   std::string active_uid;  ///< UID of the pod that runs on `node`
   std::optional<std::int64_t> memory_bytes;
-  std::int64_t disk_bytes = 0;  ///< disk bytes that a migration copies in addition, as far as the VMI shows them
-  bool can_migrate = false;     ///< condition LiveMigratable is True
-  bool cannot_migrate = false;  ///< condition LiveMigratable is False; absent while the guest boots
-  std::string why_not;          ///< "<reason>: <message>" of the condition if it is False
+  std::int64_t disk_bytes = 0;   ///< disk bytes that a migration copies in addition, as far as the VMI shows them
+  bool can_migrate = false;      ///< condition LiveMigratable is True
+  bool cannot_migrate = false;   ///< condition LiveMigratable is False; absent while the guest boots
+  std::string no_advice_reason;  ///< "<reason>: <message>" of the condition if it is False
   /// The VMI's own nodeSelector, which takes precedence over addedNodeSelector.
   std::vector<std::pair<std::string, std::string>> node_selector;
   MigrationSettings settings;  ///< resolved by KubeVirt for the last migration from cluster and MigrationPolicy
@@ -86,7 +86,7 @@ struct VmSystem {
 };
 
 /// State of the VirtualMachine that owned the VMI, once the VMI is gone.
-enum class MachineSight {
+enum class MachineState {
   kNotRead,  ///< not read or unreadable
   kKept,     ///< starts the guest again
   kStopped,  ///< does not start the guest again
@@ -109,7 +109,7 @@ struct VmState {
   VmFacts vmi;
   bool migrations_known = false;
   std::vector<Migration> migrations;  ///< oldest first
-  MachineSight machine = MachineSight::kNotRead;
+  MachineState machine = MachineState::kNotRead;
   std::string unschedulable;  ///< PodScheduled message of current()'s target pod, if no node accepts it
   VmSystem system;
 
@@ -141,7 +141,7 @@ inline constexpr std::string_view kKubeVirtDocument = "kubevirt";
 inline constexpr std::string_view kCreatorDocument = "creator";  ///< a SubjectAccessReview
 inline constexpr std::string_view kTargetDocument = "target";    ///< pods of current(), until a node accepts the target
 
-VmState read_view(const EvictorContext& context);
+VmState read_state(const EvictorContext& context);
 
 /// Returns the timeout for all tries: 900 s plus `tries` times KubeVirt's limit for one copy, clamped to 30 minutes … 7
 /// days. KubeVirt allows completionTimeoutPerGiB for each GB (10^9 bytes, rounded up) of memory and disks to copy,

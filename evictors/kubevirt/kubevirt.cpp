@@ -42,7 +42,7 @@ Read read_migrations(const EvictorContext& context, const std::string& vmi) {
 /// displayed.
 std::optional<Read> read_target(const EvictorContext& context) {
   if (context.evacuation.status.phase != EvacuationPhase::kInProgress) return std::nullopt;
-  const VmState view = read_view(context);
+  const VmState view = read_state(context);
   const Migration* current = view.current();
   if (!current || current->phase != "Scheduling" || current->uid.size() > api::kMaxLabelValue) return std::nullopt;
   kube::ListOptions options;
@@ -56,7 +56,7 @@ std::optional<Read> read_target(const EvictorContext& context) {
 std::optional<Read> read_machine(const EvictorContext& context) {
   const std::string machine(context.ref(kMachineRef));
   const bool over = context.evacuation.status.phase == EvacuationPhase::kVerifying;
-  if (!over || machine.empty() || read_view(context).sight != LookupResult::kGone) return std::nullopt;
+  if (!over || machine.empty() || read_state(context).sight != LookupResult::kGone) return std::nullopt;
   return Read{std::string(kMachineDocument), kube::get_request(kube::kVms, {context.evacuation.meta.ns, machine}), ""};
 }
 
@@ -68,7 +68,7 @@ bool is_before_request(EvacuationPhase phase) {
 /// Reviews, directly before the request, whether the creator of a manual Evacuation may migrate VMs.
 std::optional<Read> review_creator(const EvictorContext& context) {
   if (context.creator.empty() || !is_before_request(context.evacuation.status.phase)) return std::nullopt;
-  if (!chooses_target_by_hand(context)) return std::nullopt;
+  if (!is_manual_with_target(context)) return std::nullopt;
   auto spec = api::parse_json(context.creator);
   if (!spec || !spec->is_object()) return std::nullopt;
   (*spec)["resourceAttributes"] = {{"namespace", context.evacuation.meta.ns},
@@ -128,7 +128,7 @@ void name_lasting_refusal(Classification& meaning) {
     meaning.message = "KubeVirt takes the mark off only while the VM's node object exists: " + meaning.message;
   if (says("has NodeDrainTaintKey"))
     meaning.message = "KubeVirt does not take the mark off while the node has its drain taint: " + meaning.message;
-  meaning.message = base::short_text(meaning.message, 512);
+  meaning.message = base::truncate_utf8(meaning.message, 512);
 }
 
 /// virt-api checks its own permission for the whole subresource. Without it, virt-api refuses in plain text, mostly
@@ -157,7 +157,7 @@ Classification classify_cancel(const CallResult& answer) {
 Classification classify_deletion(const EvictorContext& context, const CallResult& answer) {
   if (answer && answer->status == 404) return {ResponseClass::kApplied, "already gone", {}, {}, {}};
   Classification meaning = classify_call(answer);
-  const VmState view = read_view(context);
+  const VmState view = read_state(context);
   const Migration* current = view.current();
   if (meaning.answer != ResponseClass::kApplied || !current || !current->is_preparing()) return meaning;
   meaning.message = fmt::format(
@@ -169,13 +169,13 @@ Classification classify_deletion(const EvictorContext& context, const CallResult
 Classification classify_creation(const CallResult& answer) {
   Classification meaning = classify_call(answer, kMigrationTexts);
   if (meaning.answer != ResponseClass::kForbidden) return meaning;
-  meaning.message = base::short_text(
+  meaning.message = base::truncate_utf8(
       "mode Migration needs the permission of config/optional/kubevirt-migrations.yaml: " + meaning.message, 512);
   return meaning;
 }
 
 /// Returns true if neither the mark nor the effect of an eviction on the guest is known.
-bool is_blind(const VmState& view) {
+bool is_vm_unknown(const VmState& view) {
   return !view.seen() && view.sight != LookupResult::kGone && view.sight != LookupResult::kNotServed;
 }
 
@@ -201,10 +201,10 @@ std::span<const KnownText> eviction_texts(const VmState& view) {
 }
 
 Classification classify_answer(const EvictorContext& context, const CallResult& answer) {
-  const VmState view = read_view(context);
+  const VmState view = read_state(context);
   Classification meaning = classify_eviction(answer, eviction_texts(view));
-  if (meaning.answer == ResponseClass::kNotEvictable && !view.vmi.why_not.empty())
-    meaning.message = base::short_text(fmt::format("{} ({})", meaning.message, view.vmi.why_not), 512);
+  if (meaning.answer == ResponseClass::kNotEvictable && !view.vmi.no_advice_reason.empty())
+    meaning.message = base::truncate_utf8(fmt::format("{} ({})", meaning.message, view.vmi.no_advice_reason), 512);
   return meaning;
 }
 
@@ -257,7 +257,7 @@ Probe KubeVirtEvictor::probe(const EvictorContext& context) const {
     probe.reason = "the pod runs no virtual machine of KubeVirt";
     return probe;
   }
-  const VmState view = read_view(context);
+  const VmState view = read_state(context);
   if (view.sight == LookupResult::kNotServed) {
     probe.reason = "the API server does not serve kubevirt.io/v1";
     return probe;
@@ -274,7 +274,7 @@ Probe KubeVirtEvictor::probe(const EvictorContext& context) const {
 
 EvictionStep KubeVirtEvictor::plan(const EvictorContext& context) const {
   const api::EvacuationStatus& status = context.evacuation.status;
-  const VmState view = read_view(context);
+  const VmState view = read_state(context);
   if (status.phase == EvacuationPhase::kPreparing) return plan_preparing(context, view);
   if (status.phase != EvacuationPhase::kRequesting) return {NextMove::kWait, {}};
   const bool dry = context.evacuation.spec.dry_run;
@@ -282,7 +282,7 @@ EvictionStep KubeVirtEvictor::plan(const EvictorContext& context) const {
     if (!dry && view.named(own_migration_name(context))) return {NextMove::kWait, {}};
     return {NextMove::kAct, create_migration(context, api::machine_of(*context.pod))};
   }
-  if (is_blind(view)) return {NextMove::kHold, {}, "the VirtualMachineInstance and its migrations to be readable"};
+  if (is_vm_unknown(view)) return {NextMove::kHold, {}, "the VirtualMachineInstance and its migrations to be readable"};
   const Observation seen = observe(context);
   if (!dry && seen.requested) return {NextMove::kWait, {}};
   Action action = post_eviction(context);
@@ -307,7 +307,7 @@ Classification KubeVirtEvictor::classify(const EvictorContext& context, const Ac
 /// cannot migrate needs none.
 bool KubeVirtEvictor::needs_capacity(const EvictorContext& context) const {
   if (!context.pod || api::machine_of(*context.pod).empty()) return false;
-  const VmState view = read_view(context);
+  const VmState view = read_state(context);
   if (view.sight != LookupResult::kSeen) return true;
   if (view.vmi.cannot_migrate) return false;
   return in_migration_mode(context) || fate_of(view) != MachineFate::kShutDown;
@@ -319,7 +319,7 @@ bool KubeVirtEvictor::owner_decides(const EvictorContext& context) const {
 }
 
 std::vector<Action> KubeVirtEvictor::undo(const EvictorContext& context) const {
-  const VmState view = read_view(context);
+  const VmState view = read_state(context);
   if (!view.seen() || !asked_for_anything(context) || has_moved(context, view) || is_in_post_copy(view)) return {};
   const Migration* running = to_delete(context, view);
   if (!in_migration_mode(context)) {
@@ -335,7 +335,7 @@ std::vector<Action> KubeVirtEvictor::undo(const EvictorContext& context) const {
 
 Rollback KubeVirtEvictor::undone(const EvictorContext& context) const {
   if (!asked_for_anything(context)) return Rollback::kNothingToDo;
-  const VmState view = read_view(context);
+  const VmState view = read_state(context);
   const bool by_eviction = !in_migration_mode(context);
   if (by_eviction && !mark_is_ours(context)) return Rollback::kNothingToDo;
   if (view.sight == LookupResult::kGone) return Rollback::kComplete;

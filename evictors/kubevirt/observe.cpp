@@ -109,7 +109,7 @@ std::optional<RemoteFailure> creator_refused(const EvictorContext& context) {
 /// ignore, because the VM could then move to any node.
 std::optional<RemoteFailure> selector_refused(const EvictorContext& context, const VmState& view) {
   if (!in_migration_mode(context) || context.parameter(kAddedNodeSelector, "").empty()) return std::nullopt;
-  if (chooses_target_by_hand(context)) {
+  if (is_manual_with_target(context)) {
     if (auto refused = creator_refused(context)) return refused;
   }
   const auto refused = [](std::string message) {
@@ -136,7 +136,7 @@ std::optional<RemoteFailure> shutdown_refused(const EvictorContext& context, con
                          true, false, api::Reason::kNotEvictable};
   const std::string& strategy = strategy_of(view);
   std::string why = fmt::format("its evictionStrategy is {}", strategy.empty() ? "not set" : strategy);
-  if (!view.vmi.why_not.empty()) why += ", and it cannot migrate: " + view.vmi.why_not;
+  if (!view.vmi.no_advice_reason.empty()) why += ", and it cannot migrate: " + view.vmi.no_advice_reason;
   return RemoteFailure{"WouldShutDown",
                        fmt::format("an eviction would shut the guest down: {}. Parameter allowShutdown of evictor "
                                    "kubevirt permits that to policies",
@@ -293,7 +293,7 @@ void observe_evacuation(const EvictorContext& context, const VmState& view, Obse
 
 Observation KubeVirtEvictor::observe(const EvictorContext& context) const {
   Observation seen;
-  const VmState view = read_view(context);
+  const VmState view = read_state(context);
   if (!view.seen()) {
     if (context.evacuation.status.phase == EvacuationPhase::kPreparing) seen.failed = unseen(view);
     return seen;

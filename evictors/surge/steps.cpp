@@ -176,7 +176,7 @@ std::string missing(const EvictorContext& context, const SurgeState& view) {
   return {};
 }
 
-std::string not_now(const SurgeState& view) {
+std::string why_not_now(const SurgeState& view) {
   const Workload& workload = view.workload;
   if (workload.paused) return fmt::format("{} to be resumed: it is paused", workload.title());
   if (!workload.settled()) return fmt::format("the rollout or scaling of {} to end", workload.title());
@@ -184,7 +184,7 @@ std::string not_now(const SurgeState& view) {
   return {};
 }
 
-std::optional<RemoteFailure> what_failed(const EvictorContext& context, const SurgeState& view) {
+std::optional<RemoteFailure> failure_of(const EvictorContext& context, const SurgeState& view) {
   if (!was_begun(context) || context.evacuation.status.phase == EvacuationPhase::kPreparing) return std::nullopt;
   if (view.has(ReadResult::kGone)) return surge_failed("WorkloadGone", "the pod's workload was deleted", false);
   if (!view.has(ReadResult::kYes)) return std::nullopt;
@@ -209,7 +209,7 @@ std::optional<RemoteFailure> what_failed(const EvictorContext& context, const Su
                       true);
 }
 
-const api::Pod* took_over(const EvictorContext& context, const SurgeState& view) {
+const api::Pod* find_replacement(const EvictorContext& context, const SurgeState& view) {
   const api::Pod* best = nullptr;
   const auto rank = [&](const api::Pod& pod) {
     const bool known = pod.meta.uid == context.ref(kRefReplacement);
@@ -231,7 +231,7 @@ Verification verification_of(const EvictorContext& context, const SurgeState& vi
   verification.state = Verification::State::kPending;
   verification.message = fmt::format("{} of {} pods of {} are ready", ready, wanted, view.workload.title());
   if (!view.pods_known || ready < wanted) return verification;
-  const api::Pod* pod = took_over(context, view);
+  const api::Pod* pod = find_replacement(context, view);
   if (!pod) {
     verification.state = Verification::State::kNotExpected;
     verification.message = view.workload.title() + " is scaled to 0";

@@ -36,13 +36,13 @@ Action end_action(const EvictorContext& context, const SurgeState& view, ActionR
 Action release_action(const SurgeState& view);
 
 /// Returns why the surge must not begin now, empty if it may.
-std::string not_now(const SurgeState& view);
+std::string why_not_now(const SurgeState& view);
 /// Returns what must still happen before the pod may be evicted, empty if nothing. REQUIRES: this Evacuation's mark.
 std::string missing(const EvictorContext& context, const SurgeState& view);
-std::optional<RemoteFailure> what_failed(const EvictorContext& context, const SurgeState& view);
+std::optional<RemoteFailure> failure_of(const EvictorContext& context, const SurgeState& view);
 
 /// Returns the ready pod that does the work of the pod that left, or nullptr.
-const api::Pod* took_over(const EvictorContext& context, const SurgeState& view);
+const api::Pod* find_replacement(const EvictorContext& context, const SurgeState& view);
 Verification verification_of(const EvictorContext& context, const SurgeState& view);
 
 }  // namespace evictors::surge

@@ -34,7 +34,7 @@ EvictionStep plan_preparing(const EvictorContext& context, const SurgeState& vie
   if (is_ours(context, view)) return {NextMove::kProceed, {}, {}};
   if (!view.has(ReadResult::kYes)) return wait_for("the pod's workload to be readable: " + view.problem);
   if (view.workload.marked) return plan_beside_another(context, view);
-  if (std::string why = not_now(view); !why.empty()) return wait_for(std::move(why));
+  if (std::string why = why_not_now(view); !why.empty()) return wait_for(std::move(why));
   return act_on(begin_action(context, view, ActionRole::kPrepare));
 }
 
@@ -84,7 +84,7 @@ std::vector<Read> SurgeEvictor::reads(const EvictorContext& context) const {
 }
 
 Probe SurgeEvictor::probe(const EvictorContext& context) const {
-  const SurgeState view = view_of(context);
+  const SurgeState view = read_state(context);
   Probe probe;
   if (context.evacuation.status.evictor == kName) {  // chosen before: observe() checks the current state
     probe.adapter = context.evacuation.status.adapter;
@@ -97,7 +97,7 @@ Probe SurgeEvictor::probe(const EvictorContext& context) const {
       probe.hold = true;
     }
     if (choice.mode) probe.adapter = to_string(*choice.mode);
-    probe.reason = choice.why_not;
+    probe.reason = choice.no_advice_reason;
   }
   probe.total = total_of(context, view);
   return probe;
@@ -106,12 +106,12 @@ Probe SurgeEvictor::probe(const EvictorContext& context) const {
 bool SurgeEvictor::needs_capacity(const EvictorContext& context) const {
   const api::OwnerReference* owner = context.pod->meta.controller();
   if (!owner || owner->kind != "ReplicaSet") return false;
-  const Choice choice = choose(context, view_of(context));
+  const Choice choice = choose(context, read_state(context));
   return choice.mode || choice.unknown;
 }
 
 EvictionStep SurgeEvictor::plan(const EvictorContext& context) const {
-  const SurgeState view = view_of(context);
+  const SurgeState view = read_state(context);
   if (context.evacuation.spec.dry_run) {
     if (context.evacuation.status.phase == api::EvacuationPhase::kPreparing) return {NextMove::kProceed, {}, {}};
     if (!view.has(ReadResult::kYes)) return wait_for("the pod's workload to be readable: " + view.problem);
@@ -126,8 +126,8 @@ EvictionStep SurgeEvictor::plan(const EvictorContext& context) const {
 Observation SurgeEvictor::observe(const EvictorContext& context) const {
   Observation seen;
   if (context.evacuation.spec.dry_run) return seen;
-  const SurgeState view = view_of(context);
-  seen.failed = what_failed(context, view);
+  const SurgeState view = read_state(context);
+  seen.failed = failure_of(context, view);
   if (!view.has(ReadResult::kYes)) return seen;
   const Workload& workload = view.workload;
   seen.refs = {{std::string(kRefKind), std::string(workload.type.kind)},
@@ -159,14 +159,14 @@ Classification SurgeEvictor::classify(const EvictorContext& context, const Actio
 }
 
 std::optional<Action> SurgeEvictor::departing(const EvictorContext& context) const {
-  const SurgeState view = view_of(context);
+  const SurgeState view = read_state(context);
   if (!is_ours(context, view) || view.workload.mark->mode != Mode::kExtraReplica) return std::nullopt;
   return end_action(context, view, ActionRole::kCleanUp, context.ref(kRefReplacement));
 }
 
 Verification SurgeEvictor::verify(const EvictorContext& context) const {
   if (context.ref(kRefName).empty()) return {};
-  const SurgeState view = view_of(context);
+  const SurgeState view = read_state(context);
   Verification verification;
   if (view.has(ReadResult::kGone)) {
     verification.state = Verification::State::kNotExpected;
@@ -181,21 +181,21 @@ Verification SurgeEvictor::verify(const EvictorContext& context) const {
   }
   verification = verification_of(context, view);
   if (!is_ours(context, view)) return verification;
-  const api::Pod* keep = took_over(context, view);
+  const api::Pod* keep = find_replacement(context, view);
   verification.action = end_action(context, view, ActionRole::kCleanUp, keep ? std::string_view(keep->meta.uid) : "");
   verification.unfinished = true;
   return verification;
 }
 
 std::vector<Action> SurgeEvictor::undo(const EvictorContext& context) const {
-  const SurgeState view = view_of(context);
+  const SurgeState view = read_state(context);
   if (context.evacuation.spec.dry_run || !is_ours(context, view)) return {};
   return {end_action(context, view, ActionRole::kUndo, {})};
 }
 
 Rollback SurgeEvictor::undone(const EvictorContext& context) const {
   if (context.evacuation.spec.dry_run) return Rollback::kNothingToDo;
-  const SurgeState view = view_of(context);
+  const SurgeState view = read_state(context);
   if (is_ours(context, view)) return Rollback::kPending;
   const bool begun = was_begun(context);
   if (!begun) return Rollback::kNothingToDo;
@@ -208,7 +208,7 @@ Rollback SurgeEvictor::undone(const EvictorContext& context) const {
 }
 
 std::vector<Action> SurgeEvictor::cleanup(const EvictorContext& context) const {
-  const SurgeState view = view_of(context);
+  const SurgeState view = read_state(context);
   if (context.evacuation.spec.dry_run || !is_ours(context, view)) return {};
   return {end_action(context, view, ActionRole::kCleanUp, {})};
 }

@@ -31,7 +31,7 @@ std::string why_unreadable(std::string_view what, const Document& document) {
   if (document.status == 403) {
     return fmt::format("may not read {}: apply config/surge, the optional role of this evictor", what);
   }
-  if (document.status == 0) return fmt::format("{} cannot be read: {}", what, base::short_text(document.body, 200));
+  if (document.status == 0) return fmt::format("{} cannot be read: {}", what, base::truncate_utf8(document.body, 200));
   return fmt::format("{} cannot be read: the server answered {}", what, document.status);
 }
 
@@ -192,7 +192,7 @@ SurgeState without_pods(const EvictorContext& context) {
 
 }  // namespace
 
-SurgeState view_of(const EvictorContext& context) {
+SurgeState read_state(const EvictorContext& context) {
   SurgeState view = without_pods(context);
   if (view.has(ReadResult::kYes)) take_pods(context, view);
   return view;
@@ -272,7 +272,7 @@ bool holder_ended(const EvictorContext& context, const Mark& mark) {
 std::string unschedulable_because(const api::Pod& pod) {
   for (const api::PodCondition& each : pod.conditions) {
     if (each.type == "PodScheduled" && each.status == api::ConditionStatus::kFalse)
-      return base::short_text(each.message.get(), 200);
+      return base::truncate_utf8(each.message.get(), 200);
   }
   return {};
 }

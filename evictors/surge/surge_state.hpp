@@ -59,7 +59,7 @@ struct SurgeState {
 
   bool has(ReadResult what) const { return found == what; }
 };
-SurgeState view_of(const EvictorContext& context);
+SurgeState read_state(const EvictorContext& context);
 
 /// Returns the next reads, given the documents so far.
 std::vector<Read> wanted_reads(const EvictorContext& context, bool choosing);

@@ -23,7 +23,7 @@ std::string tidy(std::string text, std::size_t most) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
-  return base::short_text(text, most);
+  return base::truncate_utf8(text, most);
 }
 
 /// Reads members with strict types and keeps the first error.

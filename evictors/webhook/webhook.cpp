@@ -26,19 +26,19 @@ constexpr std::string_view kAbortCall = "AbortEvacuation";
 constexpr std::string_view kStatusRead = "status";
 
 // Keys of status.refs.
-constexpr std::string_view kStateRef = "state";           ///< furthest state that the service reported
-constexpr std::string_view kEvictByRef = "evictBy";       ///< fixed by the service's first answer
-constexpr std::string_view kMovedRef = "movedSince";      ///< time since which Moved is reported but the pod exists
-constexpr std::string_view kTroubleRef = "troubleSince";  ///< time since which there has been no usable answer
-constexpr std::string_view kNoAbortRef = "abortRefused";  ///< the service answered 409 to DELETE
-constexpr std::string_view kAbortRef = "abortSent";       ///< time at which the service last accepted a DELETE
+constexpr std::string_view kStateRef = "state";       ///< furthest state that the service reported
+constexpr std::string_view kEvictByRef = "evictBy";   ///< fixed by the service's first answer
+constexpr std::string_view kMovedRef = "movedSince";  ///< time since which Moved is reported but the pod exists
+constexpr std::string_view kUnusableSinceRef = "troubleSince";  ///< time since which there has been no usable answer
+constexpr std::string_view kNoAbortRef = "abortRefused";        ///< the service answered 409 to DELETE
+constexpr std::string_view kAbortRef = "abortSent";             ///< time at which the service last accepted a DELETE
 
 /// Time for which invalid answers are tolerated, such as a proxy's error page during a restart of the service.
-constexpr base::seconds kNonsensePatience{60};
+constexpr base::seconds kInvalidAnswerTimeout{60};
 /// Time for which missing answers are tolerated, or timeouts.heartbeat if shorter.
 constexpr base::seconds kSilencePatience{300};
 /// Interval of DELETE calls to a service that accepted a DELETE but still knows the token.
-constexpr base::seconds kAbortAgain{30};
+constexpr base::seconds kAbortRetryInterval{30};
 /// Maximum time between Moved and the pod's end: grace period and propagation delay.
 constexpr base::seconds kMovedPatience{120};
 constexpr std::size_t kMaxOwnParameters = 16;
@@ -59,14 +59,14 @@ bool intent_is(const EvictorContext& context, std::string_view action) {
 
 /// Result of the last read of the service's status.
 struct Look {
-  enum class Kind { kNone, kNothingThere, kStatus, kNonsense, kContradiction, kNoAnswer };
+  enum class Kind { kNone, kNothingThere, kStatus, kNonsense, kContradiction, kNoResponse };
   Kind kind = Kind::kNone;
   ServiceStatus status;
   std::string problem;
 };
 
 std::string start_of(std::string_view body) {
-  std::string text = base::short_text(body, 120);
+  std::string text = base::truncate_utf8(body, 120);
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
   return text;
@@ -100,8 +100,8 @@ Look look_at(const EvictorContext& context) {
   if (!document) return {};
   if (document->status == 404) return {Look::Kind::kNothingThere, {}, "404"};
   if (document->ok()) return judge_body(context, document->body);
-  if (document->status == 0) return {Look::Kind::kNoAnswer, {}, start_of(document->body)};
-  return {Look::Kind::kNoAnswer, {}, fmt::format("{} {}", document->status, start_of(document->body))};
+  if (document->status == 0) return {Look::Kind::kNoResponse, {}, start_of(document->body)};
+  return {Look::Kind::kNoResponse, {}, fmt::format("{} {}", document->status, start_of(document->body))};
 }
 
 /// Returns true if the service may know of this attempt.
@@ -173,9 +173,9 @@ RemoteFailure service_failed(std::string reason, std::string message, bool retry
 /// Tolerates missing and invalid answers for `patience`, counted from the first one.
 void note_trouble(const EvictorContext& context, base::seconds patience, const char* reason, const Look& look,
                   Observation& seen) {
-  const auto since = base::parse_time(context.ref(kTroubleRef));
+  const auto since = base::parse_time(context.ref(kUnusableSinceRef));
   if (!since || *since > context.now) {
-    seen.refs.emplace_back(kTroubleRef, base::format_time(context.now));
+    seen.refs.emplace_back(kUnusableSinceRef, base::format_time(context.now));
     return;
   }
   if (context.now - *since < patience) return;
@@ -209,7 +209,7 @@ void take_status(const EvictorContext& context, const ServiceStatus& status, Obs
                            status.heartbeat, std::hash<std::string>{}(status.message));
   seen.refs = {{std::string(kStateRef), std::string(to_string(status.state))},
                {std::string(kEvictByRef), std::string(to_string(status.evict_by))},
-               {std::string(kTroubleRef), ""}};
+               {std::string(kUnusableSinceRef), ""}};
   if (status.state == ServiceState::kMoved) {
     follow_moved(context, seen);
   } else if (status.state == ServiceState::kFailed) {
@@ -220,11 +220,11 @@ void take_status(const EvictorContext& context, const ServiceStatus& status, Obs
 
 // --- answers to calls
 
-Classification service_says(ResponseClass answer, const EvictorContext& context, const std::string& message,
-                            std::optional<base::Duration> retry_after = {}) {
+Classification service_classification(ResponseClass answer, const EvictorContext& context, const std::string& message,
+                                      std::optional<base::Duration> retry_after = {}) {
   Classification meaning;
   meaning.answer = answer;
-  meaning.message = base::short_text(message, 500);
+  meaning.message = base::truncate_utf8(message, 500);
   meaning.retry_after = retry_after;
   if (is_blocked(answer)) {
     api::Blocker by;
@@ -238,25 +238,28 @@ Classification service_says(ResponseClass answer, const EvictorContext& context,
 
 Classification no_answer(const EvictorContext& context, const base::Error& error) {
   const bool not_carried_out = error.code == base::ErrorCode::kUnavailable || error.code == base::ErrorCode::kTimeout;
-  if (error.code == base::ErrorCode::kInvalid) return service_says(ResponseClass::kPermanent, context, error.message);
-  return service_says(not_carried_out ? ResponseClass::kWebhookDown : ResponseClass::kUnknown, context, error.message);
+  if (error.code == base::ErrorCode::kInvalid)
+    return service_classification(ResponseClass::kPermanent, context, error.message);
+  return service_classification(not_carried_out ? ResponseClass::kWebhookDown : ResponseClass::kUnknown, context,
+                                error.message);
 }
 
 Classification refused(const EvictorContext& context, const kube::Response& response) {
   const std::string text = service_refusal(service_of(context), response);
   const bool is_page = kube::begins_like_html(response.body) && response.status != 401 && response.status != 429;
-  if (is_page) return service_says(ResponseClass::kUnknown, context, text, response.retry_after);
+  if (is_page) return service_classification(ResponseClass::kUnknown, context, text, response.retry_after);
   switch (response.status) {
-    case 401: return service_says(ResponseClass::kAuth, context, text);
-    case 403: return service_says(ResponseClass::kForbidden, context, text);
+    case 401: return service_classification(ResponseClass::kAuth, context, text);
+    case 403: return service_classification(ResponseClass::kForbidden, context, text);
     case 408:
     case 409:
-    case 425: return service_says(ResponseClass::kRetryLater, context, text, response.retry_after);
-    case 429: return service_says(ResponseClass::kThrottled, context, text, response.retry_after);
+    case 425: return service_classification(ResponseClass::kRetryLater, context, text, response.retry_after);
+    case 429: return service_classification(ResponseClass::kThrottled, context, text, response.retry_after);
     default: break;
   }
-  if (response.status >= 400 && response.status < 500) return service_says(ResponseClass::kPermanent, context, text);
-  return service_says(ResponseClass::kUnknown, context, text, response.retry_after);
+  if (response.status >= 400 && response.status < 500)
+    return service_classification(ResponseClass::kPermanent, context, text);
+  return service_classification(ResponseClass::kUnknown, context, text, response.retry_after);
 }
 
 Classification classify_start(const EvictorContext& context, const CallResult& answer) {
@@ -264,15 +267,16 @@ Classification classify_start(const EvictorContext& context, const CallResult& a
   if (answer->status < 200 || answer->status >= 300) return refused(context, *answer);
   const Look look = judge_body(context, answer->body);
   if (look.kind == Look::Kind::kContradiction) {
-    return service_says(ResponseClass::kPermanent, context,
-                        fmt::format("service {} contradicts the contract: {}", service_of(context), look.problem));
+    return service_classification(
+        ResponseClass::kPermanent, context,
+        fmt::format("service {} contradicts the contract: {}", service_of(context), look.problem));
   }
   if (look.kind != Look::Kind::kStatus) {
-    return service_says(
+    return service_classification(
         ResponseClass::kUnknown, context,
         fmt::format("service {} answered {} with nonsense: {}", service_of(context), answer->status, look.problem));
   }
-  Classification meaning = service_says(ResponseClass::kApplied, context, look.status.message);
+  Classification meaning = service_classification(ResponseClass::kApplied, context, look.status.message);
   meaning.refs = {{std::string(kStateRef), std::string(to_string(look.status.state))},
                   {std::string(kEvictByRef), std::string(to_string(look.status.evict_by))}};
   return meaning;
@@ -282,8 +286,8 @@ Classification classify_abort(const EvictorContext& context, const CallResult& a
   if (!answer) return no_answer(context, answer.error());
   const bool taken = (answer->status >= 200 && answer->status < 300) || answer->status == 404;
   if (!taken && answer->status != 409) return refused(context, *answer);
-  Classification meaning =
-      service_says(ResponseClass::kApplied, context, taken ? "" : "the service can no longer abort; it goes on");
+  Classification meaning = service_classification(ResponseClass::kApplied, context,
+                                                  taken ? "" : "the service can no longer abort; it goes on");
   if (!taken) meaning.refs.emplace_back(kNoAbortRef, "true");
   meaning.refs.emplace_back(kAbortRef, base::format_time(context.now));
   return meaning;
@@ -367,9 +371,9 @@ Observation WebhookEvictor::observe(const EvictorContext& context) const {
       break;
     case Look::Kind::kContradiction: seen.failed = service_failed("ContractViolation", look.problem, false); break;
     case Look::Kind::kNonsense:
-      if (known) note_trouble(context, kNonsensePatience, "BadAnswer", look, seen);
+      if (known) note_trouble(context, kInvalidAnswerTimeout, "BadAnswer", look, seen);
       break;
-    case Look::Kind::kNoAnswer:
+    case Look::Kind::kNoResponse:
       if (known)
         note_trouble(context, std::min(kSilencePatience, effective_timeouts(context.evacuation.spec).heartbeat),
                      "ServiceUnreachable", look, seen);
@@ -389,7 +393,7 @@ std::vector<Action> WebhookEvictor::undo(const EvictorContext& context) const {
   const bool nothing = context.evacuation.spec.dry_run || !was_started(context) ||
                        look_at(context).kind == Look::Kind::kNothingThere || !context.ref(kNoAbortRef).empty();
   const auto told = base::parse_time(context.ref(kAbortRef));
-  const bool just_told = told && *told <= context.now && context.now - *told < kAbortAgain;
+  const bool just_told = told && *told <= context.now && context.now - *told < kAbortRetryInterval;
   if (nothing || just_told) return {};
   return {service_call(context, ActionRole::kUndo, kAbortCall, abort_request(webhook_token(context)))};
 }

@@ -30,7 +30,7 @@ std::vector<std::string> split_paths(const std::string& list) {
 }
 
 /// Returns false for plain HTTP to another host, over which credentials must not be sent. kubectl does the same.
-bool may_be_shown_to(const std::string& server) {
+bool may_send_credentials_to(const std::string& server) {
   const auto url = parse_url(server);
   return url && (url->tls || url->is_loopback());
 }
@@ -98,7 +98,7 @@ base::Result<Config> config_of(const Kubeconfig& kubeconfig, const std::string& 
   config.proxy_url = cluster.proxy_url;
   if (!chosen->context.ns.empty()) config.default_namespace = chosen->context.ns;
   config.source = fmt::format("context \"{}\" of {}", chosen->context.name, source);
-  config.credentials = may_be_shown_to(cluster.server) ? *std::move(credentials) : static_credentials({});
+  config.credentials = may_send_credentials_to(cluster.server) ? *std::move(credentials) : static_credentials({});
   return config;
 }
 

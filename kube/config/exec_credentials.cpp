@@ -72,12 +72,12 @@ class ExecCredentials final : public Credentials {
     if (current_ && !refused_ && !expires_within(now, kRenewBefore)) return current_->presented;
     // A failing plugin, or one whose credentials are refused, must not run for every request.
     const bool just_ran = ran_at_ && now < *ran_at_ + kMinPause && now >= *ran_at_;
-    if (just_ran && (failure_ || refused_)) return last_resort(now);
+    if (just_ran && (failure_ || refused_)) return cached_or_error(now);
     ran_at_ = now;
     auto answer = run_plugin(plugin_);
     if (!answer) {
       failure_ = std::move(answer).error();
-      return last_resort(now);
+      return cached_or_error(now);
     }
     current_ = *std::move(answer);
     failure_.reset();
@@ -95,7 +95,7 @@ class ExecCredentials final : public Credentials {
     return current_->expires && now + margin >= *current_->expires;
   }
   /// Returns the previous credentials until they expire.
-  base::Result<Presented> last_resort(base::TimePoint now) const {
+  base::Result<Presented> cached_or_error(base::TimePoint now) const {
     if (current_ && !expires_within(now, base::Duration::zero())) return current_->presented;
     if (failure_) return *failure_;
     return base::Error{base::ErrorCode::kUnauthorized, "the exec plugin's credentials have expired"};

@@ -20,7 +20,7 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 
 /// Detects a vanished peer within half a minute, whether the connection is idle or not.
-void notice_dead_peers(tcp::socket& socket) {
+void enable_keepalive(tcp::socket& socket) {
   const auto set = [&](int level, int option, int value) {
     ::setsockopt(socket.native_handle(), level, option, &value, sizeof value);  // best effort
   };
@@ -106,7 +106,7 @@ void Connection::connect(const Endpoints& endpoints) {
 }
 
 void Connection::connected() {
-  notice_dead_peers(socket_);
+  enable_keepalive(socket_);
   IoError ignored;
   socket_.non_blocking(true, ignored);
   if (endpoint_.proxy) return ask_proxy();

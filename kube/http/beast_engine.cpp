@@ -82,7 +82,7 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
 
   /// The last bytes never reached the kernel, so the server cannot have received the whole request, whatever the verb.
   void not_sent(const Connection::IoError& error) {
-    if (reused_) return start_over();
+    if (reused_) return replay_all();
     // A server that closes the connection during the request has often sent the reason: a TLS alert, or an answer (413,
     // 429).
     connection_->read([self = shared_from_this(), error](const Connection::IoError& last, std::string_view bytes) {
@@ -111,7 +111,7 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
   }
 
   void lost(const Connection::IoError& error) {
-    if (reused_ && outgoing_.is_safe && !answered_) return start_over();
+    if (reused_ && outgoing_.is_safe && !answered_) return replay_all();
     const std::string why =
         describe((answered_ ? "the answer broke off: " : "no answer: ") + connection_->explain(error));
     if (!answered_ && Connection::is_certificate_alert(error)) return finish(base::unavailable(why));
@@ -119,7 +119,7 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
   }
 
   /// Retries once on a new connection, because the kept-alive connection was closed.
-  void start_over() {
+  void replay_all() {
     connection_->close();
     connect(nullptr);
   }

@@ -243,7 +243,7 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
   bool finished_ = false;
 };
 
-class BeastWatchStream final : public WatchStream, public NewsSource {
+class BeastWatchStream final : public WatchStream, public ReadinessSource {
  public:
   BeastWatchStream(BeastEngine::Core& core, std::shared_ptr<WatchOperation> operation)
       : core_(core), operation_(std::move(operation)) {}

@@ -22,14 +22,14 @@ class Lines final : public StreamSplitter {
 /// Splits frames of a 4-byte big-endian length followed by one event of that length.
 class Frames final : public StreamSplitter {
  public:
-  explicit Frames(std::size_t longest) : longest_(longest) {}
+  explicit Frames(std::size_t longest) : max_item_bytes_(longest) {}
 
   base::Status feed(std::string_view bytes, std::vector<std::string>& pieces) override {
     pending_.append(bytes);
     std::string_view rest = pending_;
     while (rest.size() >= kHead) {
       const std::size_t length = length_of(rest);
-      if (length > longest_) return base::unavailable("a watch event is longer than allowed");
+      if (length > max_item_bytes_) return base::unavailable("a watch event is longer than allowed");
       if (rest.size() - kHead < length) break;
       if (length > 0) pieces.emplace_back(rest.substr(kHead, length));
       rest.remove_prefix(kHead + length);
@@ -49,7 +49,7 @@ class Frames final : public StreamSplitter {
     return length;
   }
 
-  const std::size_t longest_;
+  const std::size_t max_item_bytes_;
   std::string pending_;
 };
 

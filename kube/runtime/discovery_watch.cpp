@@ -29,11 +29,11 @@ DiscoveryWatch::DiscoveryWatch(Client& client, const base::Clock& clock, Discove
       clock_(clock),
       known_(std::move(known)),
       log_(std::move(log)),
-      next_look_(clock.now() + kInterval) {}
+      next_check_(clock.now() + kInterval) {}
 
 std::optional<std::string> DiscoveryWatch::step() {
-  if (clock_.now() < next_look_) return std::nullopt;
-  next_look_ = clock_.now() + kInterval;
+  if (clock_.now() < next_check_) return std::nullopt;
+  next_check_ = clock_.now() + kInterval;
   const auto found = discover(client_);
   if (!found) {
     log_.debug("the server does not say what it serves", {base::kv("error", found.error())});
@@ -42,7 +42,7 @@ std::optional<std::string> DiscoveryWatch::step() {
   std::string change = relevant_change(known_, *found);
   if (!change.empty() && change == seen_) return change;
   seen_ = std::move(change);
-  if (!seen_.empty()) next_look_ = clock_.now() + kSecondLook;
+  if (!seen_.empty()) next_check_ = clock_.now() + kSecondLook;
   return std::nullopt;
 }
 

@@ -32,7 +32,7 @@ class DiscoveryWatch {
   const base::Clock& clock_;
   const Discovery known_;
   const base::Log log_;
-  base::TimePoint next_look_;
+  base::TimePoint next_check_;
   std::string seen_;  ///< change seen by the last read
 };
 

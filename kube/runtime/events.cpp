@@ -54,13 +54,13 @@ EventObject event_object(const ResourceType& type, const api::ObjectKey& key, co
 
 EventCorrelator::EventCorrelator(EventOptions options) : options_(std::move(options)) {}
 
-bool EventCorrelator::may_speak(const EventObject& object, base::TimePoint now) {
+bool EventCorrelator::is_within_rate(const EventObject& object, base::TimePoint now) {
   if (buckets_.size() >= kMaxObjects && !buckets_.contains(object)) buckets_.clear();  // bounds memory
   const auto at = buckets_.try_emplace(object, options_.per_object_qps, options_.per_object_burst).first;
   return at->second.try_take(now);
 }
 
-void EventCorrelator::make_capacity() {
+void EventCorrelator::evict_oldest_series() {
   if (series_.size() < options_.series_limit) return;
   const auto oldest = std::ranges::min_element(series_, {}, [](const auto& entry) { return entry.second.last; });
   by_key_.erase(oldest->second.key);
@@ -76,9 +76,9 @@ EventCorrelator::Correlation EventCorrelator::correlate(const Event& event, base
     known->second.last = now;
     return Count{};
   }
-  if (!may_speak(event.regarding, now)) return Drop{};
+  if (!is_within_rate(event.regarding, now)) return Drop{};
   if (known != series_.end()) forget(known->second.key);
-  make_capacity();
+  evict_oldest_series();
   // Upstream's naming scheme: the object's name and the time, so that names are unique.
   const auto stamp = static_cast<std::uint64_t>(now.time_since_epoch().count()) * 1000 + (sequence_++ % 1000);
   const api::ObjectKey key{event.regarding.ns.empty() ? cluster_scoped_ns_ : event.regarding.ns,

@@ -82,8 +82,8 @@ class EventCorrelator {
     std::int64_t count = 1;
     std::int64_t written_count = 1;
   };
-  bool may_speak(const EventObject& object, base::TimePoint now);
-  void make_capacity();
+  bool is_within_rate(const EventObject& object, base::TimePoint now);
+  void evict_oldest_series();
   const Series* find(const api::ObjectKey& key) const;
 
   const EventOptions options_;

@@ -75,7 +75,7 @@ class Reflector {
 
   /// Alternative to run() without a dedicated thread: does the pending work and returns the maximum delay until the
   /// next call. Any thread may call `news` to request an earlier call, until rest() has returned. Blocks only for
-  /// streams that are not a NewsSource. Call from one thread at a time. Do not mix with run().
+  /// streams that are not a ReadinessSource. Call from one thread at a time. Do not mix with run().
   base::Duration take_turn(std::stop_token stop, const std::function<void()>& news);
   /// Closes the watch. REQUIRES: no thread is in take_turn() or calls it later.
   void rest();

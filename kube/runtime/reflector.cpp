@@ -62,7 +62,7 @@ struct Reflector::Impl {
   const base::Log log;
 
   // The members below are used only by the thread in run() or poll().
-  ReflectorState state = MustList{};
+  ReflectorState state = NeedsList{};
   std::unique_ptr<WatchStream> stream;
   std::function<void()> news;     // if empty, the reflector waits for the stream
   bool stream_tells = false;      // the stream calls `news`
@@ -160,7 +160,7 @@ void Reflector::Impl::cancel_stream() {
 
 base::Result<api::ListMeta> Reflector::Impl::list_items() {
   ListOptions page = options.list;
-  page.limit = page_limit(std::get<MustList>(state), options.list.limit);
+  page.limit = page_limit(std::get<NeedsList>(state), options.list.limit);
   const auto each = [this](std::string_view item) -> base::Status {
     if (stop.stop_requested()) return base::Error{base::ErrorCode::kCancelled, "stopped"};
     sink.upsert(item);
@@ -213,7 +213,7 @@ void Reflector::Impl::attach(std::unique_ptr<WatchStream> opened) {
     cancellable = stream.get();
     if (stop.stop_requested()) stream->cancel();  // the stop came before the stream existed
   }
-  auto* const source = dynamic_cast<NewsSource*>(stream.get());
+  auto* const source = dynamic_cast<ReadinessSource*>(stream.get());
   stream_tells = news && source != nullptr && source->on_news(news);
   opened_at = heard_at = clock.now();
 }
@@ -311,7 +311,7 @@ bool Reflector::Impl::end_stream(const base::Error& error, base::TimePoint now) 
     log.debug("watch ended", {base::kv("error", error)});
     advance(StreamEnded{now - opened_at < kAtOnce});
   } else if (error.code == base::ErrorCode::kCancelled) {  // by a stop, or by the relist that this list satisfies
-    state = MustList{failures_of(state)};
+    state = NeedsList{failures_of(state)};
     close_stream();
   } else {
     fail_list(error.during("a list by a watch"));
@@ -358,8 +358,8 @@ bool Reflector::Impl::read_watch(base::milliseconds wait) {
 
 /// Makes a list the next step, from any state. A backoff continues.
 void Reflector::Impl::begin_relist() {
-  if (!is_relist_due() || std::holds_alternative<MustList>(state)) return;
-  state = MustList{failures_of(state)};
+  if (!is_relist_due() || std::holds_alternative<NeedsList>(state)) return;
+  state = NeedsList{failures_of(state)};
   close_stream();
 }
 
@@ -373,7 +373,7 @@ bool Reflector::Impl::step(base::milliseconds wait) {
   begin_relist();
   if (is_reading()) return read_watch(wait);
   if (clock.now() < not_before) return false;
-  if (std::holds_alternative<MustList>(state)) {
+  if (std::holds_alternative<NeedsList>(state)) {
     list();
   } else {
     open_watch();

@@ -21,8 +21,8 @@ bool is_too_heavy(base::ErrorCode code) {
          code == base::ErrorCode::kInvalid;
 }
 
-MustList after_failed_list(const MustList& from, const base::Error& error) {
-  MustList next{more(from.failures), from.page_shift};
+NeedsList after_failed_list(const NeedsList& from, const base::Error& error) {
+  NeedsList next{more(from.failures), from.page_shift};
   if (is_too_heavy(error.code)) next.page_shift = std::max(from.page_shift - 1, -5);
   // The continue token expired, because etcd was compacted before the last page. Fewer, larger pages are faster.
   if (error.code == base::ErrorCode::kGone) next.page_shift = std::min(from.page_shift + 1, 3);
@@ -31,15 +31,15 @@ MustList after_failed_list(const MustList& from, const base::Error& error) {
 
 ReflectorState after_refusal(const std::string& version, int failures, const base::Error& error) {
   using base::ErrorCode;
-  if (error.code == ErrorCode::kGone) return MustList{more(failures)};
+  if (error.code == ErrorCode::kGone) return NeedsList{more(failures)};
   const bool hopeless = error.code == ErrorCode::kInvalid ||
                         (error.code == ErrorCode::kOutcomeUnknown && failures + 1 >= kRefusalsBeforeList);
-  if (hopeless) return MustList{more(failures)};
+  if (hopeless) return NeedsList{more(failures)};
   return MustWatch{version, more(failures)};
 }
 
 struct FromMustList {
-  const MustList& from;
+  const NeedsList& from;
   ReflectorState operator()(const Listed& in) const { return MustWatch{in.resource_version, from.failures}; }
   ReflectorState operator()(const ListOpened&) const { return Streaming{from.failures}; }
   ReflectorState operator()(const ListFailed& in) const { return after_failed_list(from, in.error); }
@@ -53,7 +53,7 @@ struct FromStreaming {
   const Streaming& from;
   ReflectorState operator()(const Listed& in) const { return Watching{in.resource_version, from.failures, true}; }
   /// Uses the normal page size, because no page was requested yet.
-  ReflectorState operator()(const ListFailed&) const { return MustList{more(from.failures)}; }
+  ReflectorState operator()(const ListFailed&) const { return NeedsList{more(from.failures)}; }
   template <typename Other>
   ReflectorState operator()(const Other&) const {
     return from;
@@ -80,9 +80,9 @@ struct FromWatching {
   ReflectorState operator()(const ServerError& in) const {
     return after_refusal(from.resource_version, from.failures, in.error);
   }
-  ReflectorState operator()(const Malformed&) const { return MustList{more(from.failures)}; }
+  ReflectorState operator()(const Malformed&) const { return NeedsList{more(from.failures)}; }
   ReflectorState operator()(const StreamEnded& in) const {
-    const bool fruitless = in.at_once && !from.progressed;
+    const bool fruitless = in.immediately && !from.progressed;
     return MustWatch{from.resource_version, fruitless ? more(from.failures) : 0};
   }
   template <typename Other>
@@ -95,7 +95,7 @@ struct FromWatching {
 
 ReflectorState next_state(const ReflectorState& from, const ReflectorInput& input) {
   return std::visit(base::Overload{
-                        [&](const MustList& state) { return std::visit(FromMustList{state}, input); },
+                        [&](const NeedsList& state) { return std::visit(FromMustList{state}, input); },
                         [&](const Streaming& state) { return std::visit(FromStreaming{state}, input); },
                         [&](const MustWatch& state) { return std::visit(FromMustWatch{state}, input); },
                         [&](const Watching& state) { return std::visit(FromWatching{state}, input); },
@@ -107,7 +107,7 @@ int failures_of(const ReflectorState& state) {
   return std::visit([](const auto& each) { return each.failures; }, state);
 }
 
-int page_limit(const MustList& state, int normal) {
+int page_limit(const NeedsList& state, int normal) {
   if (normal <= 0) return normal;  // paging is disabled
   const int scaled = state.page_shift < 0 ? normal >> -state.page_shift : normal << state.page_shift;
   return std::clamp(scaled, std::min(normal, kMinPage), std::max(normal, kMaxPage));
@@ -115,7 +115,7 @@ int page_limit(const MustList& state, int normal) {
 
 base::Duration reflector_backoff(int failures, base::Duration min, base::Duration max, double random) {
   if (failures <= 0) return base::Duration::zero();
-  return base::shortened_by_up_to_half(base::backoff_delay({min, max}, failures), random);
+  return base::jitter_down_by_half(base::backoff_delay({min, max}, failures), random);
 }
 
 }  // namespace kube

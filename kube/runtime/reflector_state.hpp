@@ -12,10 +12,10 @@
 namespace kube {
 
 /// `failures` is the number of failed steps since the last progress. A step that increases it is followed by a backoff.
-struct MustList {
+struct NeedsList {
   int failures = 0;
   int page_shift = 0;  ///< page size = the normal one times 2^page_shift
-  friend bool operator==(const MustList&, const MustList&) = default;
+  friend bool operator==(const NeedsList&, const NeedsList&) = default;
 };
 /// A list is being received as the beginning of a watch.
 struct Streaming {
@@ -33,7 +33,7 @@ struct Watching {
   bool progressed = false;  ///< this watch delivered an event
   friend bool operator==(const Watching&, const Watching&) = default;
 };
-using ReflectorState = std::variant<MustList, Streaming, MustWatch, Watching>;
+using ReflectorState = std::variant<NeedsList, Streaming, MustWatch, Watching>;
 
 struct Listed {
   std::string resource_version;
@@ -54,8 +54,8 @@ struct ServerError {
 };                    ///< the event ERROR
 struct Malformed {};  ///< a line that is not a watch event
 struct StreamEnded {
-  bool at_once = false;
-};  ///< closed, broken or idle; `at_once` if within a second of its opening
+  bool immediately = false;
+};  ///< closed, broken or idle; `immediately` if within a second of its opening
 using ReflectorInput = std::variant<Listed, ListOpened, ListFailed, WatchOpened, WatchRefused, Changed, ServerError,
                                     Malformed, StreamEnded>;
 
@@ -64,7 +64,7 @@ ReflectorState next_state(const ReflectorState& from, const ReflectorInput& inpu
 
 int failures_of(const ReflectorState& state);
 /// Returns the number of items to request per page.
-int page_limit(const MustList& state, int normal);
+int page_limit(const NeedsList& state, int normal);
 
 /// Returns min · 2^(failures-1), at most max, multiplied by 0.5 … 1 depending on `random` in [0, 1). Zero without
 /// failures.

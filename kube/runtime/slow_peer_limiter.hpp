@@ -39,7 +39,7 @@ class SlowPeerLimiter {
   /// `clock` must outlive the limiter.
   explicit SlowPeerLimiter(const base::Clock& clock) : clock_(clock) {}
 
-  /// Returns a permit, or nullptr if too many workers already wait for slow peers. Retry after kAgain.
+  /// Returns a permit, or nullptr if too many workers already wait for slow peers. Retry after kRetryInterval.
   std::unique_ptr<Permit> take(Peer& peer) {
     const std::lock_guard lock(mutex_);
     if (peer.health_ == Peer::PeerHealth::kStalled && stalled_ >= kMaxStalled) return nullptr;
@@ -47,7 +47,7 @@ class SlowPeerLimiter {
     count(peer.health_, 1);
     return std::make_unique<Permit>(*this, peer);
   }
-  static constexpr base::seconds kAgain{1};
+  static constexpr base::seconds kRetryInterval{1};
 
  private:
   using PeerHealth = Peer::PeerHealth;

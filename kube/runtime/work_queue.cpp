@@ -141,7 +141,7 @@ std::optional<base::TimePoint> WorkQueue::next_due() const {
   return by_time_.begin()->first;
 }
 
-int WorkQueue::idle() const {
+int WorkQueue::idle_workers() const {
   const std::scoped_lock lock(mutex_);
   return idle_;
 }

@@ -48,7 +48,7 @@ class WorkQueue {
   /// Returns when the earliest delayed key becomes ready, nullopt if none exists.
   std::optional<base::TimePoint> next_due() const;
   std::size_t depth() const;  ///< number of ready and delayed keys
-  int idle() const;           ///< number of threads blocked in take()
+  int idle_workers() const;   ///< number of threads blocked in take()
 
  private:
   // REQUIRES for all functions below: mutex_ held.
@@ -71,8 +71,8 @@ class WorkQueue {
   int sleepers_ = 0;  ///< number of threads waiting on wake_
   int idle_ = 0;
   bool clock_is_watched_ = false;
-  base::FairLane<api::ObjectKey> ready_;  ///< by namespace
-  base::FairLane<api::ObjectKey> urgent_;
+  base::FairQueue<api::ObjectKey> ready_;  ///< by namespace
+  base::FairQueue<api::ObjectKey> urgent_;
   int urgent_in_a_row_ = 0;
   std::set<api::ObjectKey> dirty_;
   std::set<api::ObjectKey> processing_;

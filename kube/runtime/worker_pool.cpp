@@ -57,7 +57,7 @@ void WorkerPool::work(std::size_t index) {
   for (;;) {
     const auto key = queue_.take(stop_, patience_);
     if (key) {
-      if (queue_.idle() == 0) grow();
+      if (queue_.idle_workers() == 0) grow();
       worker.work_on(*key);
     } else if (may_leave(index)) {
       return;
@@ -67,7 +67,7 @@ void WorkerPool::work(std::size_t index) {
 
 bool WorkerPool::may_leave(std::size_t index) {
   const std::scoped_lock lock(mutex_);
-  if (!stop_.stop_requested() && queue_.idle() == 0) return false;
+  if (!stop_.stop_requested() && queue_.idle_workers() == 0) return false;
   slots_[index].runs = false;
   return true;
 }

@@ -71,12 +71,12 @@ PlanBuilder::PlanBuilder(const PlanInput& input, const scheduling::EvictabilityR
       forbidden_(input.forbidden.begin(), input.forbidden.end()),
       time_(input.options.time_limit, input.options.elapsed, are_shared(nodes, input.cluster)) {
   begin_soft_taints();
-  take_off_leaving(input.leaving);
+  place_leaving(input.leaving);
   if (input.spec.is_upstream()) return;
   for (const NodeIndex node : cluster_.nodes()) {
     const scheduling::NodeRemoval removal = scheduling::removal_of(cluster_.node(node));
     if (removal != scheduling::NodeRemoval::kNone) removed_.insert(node);
-    if (removal == scheduling::NodeRemoval::kUnderWay) take_off_removed(node);
+    if (removal == scheduling::NodeRemoval::kUnderWay) place_from_removed(node);
   }
   pending_.place(what_if_, predictor_, input.options.heartbeat);  // before any replacement of this plan
 }
@@ -165,12 +165,12 @@ void PlanBuilder::avoid_competitors(std::string_view key, Goal may) {
   may_avoid_ = std::move(may);
 }
 
-bool PlanBuilder::is_pledged(std::string_view key, NodeIndex node) const {
+bool PlanBuilder::is_taint_promised(std::string_view key, NodeIndex node) const {
   return key == api::well_known::kLoadedTaint && std::ranges::binary_search(pledged_, node);
 }
 
 bool PlanBuilder::asks_for(std::string_view key, NodeIndex node) const {
-  return !is_pledged(key, node) || asked_.contains(node);
+  return !is_taint_promised(key, node) || asked_.contains(node);
 }
 
 bool PlanBuilder::bears(std::string_view key, NodeIndex node) const {
@@ -266,21 +266,21 @@ NominationResult PlanBuilder::nominate_group(const PodGroups::Members& pod_group
     const auto why = PodGroupWhatIf::too_large(pod_group);
     return refuse_group_member(pod, refused_pod_groups_.emplace(&pod_group, why).first->second);
   }
-  PodGroupWhatIf trial({cluster_, input_.spec.limits.in_flight, evictability_, nodes_, input_.options.spend_pdbs},
-                       outcome(), limits_, budgets_);
+  PodGroupWhatIf what_if({cluster_, input_.spec.limits.in_flight, evictability_, nodes_, input_.options.spend_pdbs},
+                         outcome(), limits_, budgets_);
   const auto goal_of = [&](PodIndex each) {
     const bool is_nominated = each == pod || std::ranges::find(together_, each) != together_.end();
     return is_nominated ? goal : sparing_removed({});
   };
-  const auto moves = trial.run(
+  const auto moves = what_if.run(
       pod_group, predictor_, [&](PodIndex each) { return staying(each); }, goal_of);
   if (!moves) {
-    const bool holds_for_all = trial.refusal().reason != "GroupDoesNotFit" && together_.empty() && !whole_;
-    if (!goal || holds_for_all) refused_pod_groups_.emplace(&pod_group, trial.refusal());
-    return refuse_group_member(pod, trial.refusal());
+    const bool holds_for_all = what_if.refusal().reason != "GroupDoesNotFit" && together_.empty() && !whole_;
+    if (!goal || holds_for_all) refused_pod_groups_.emplace(&pod_group, what_if.refusal());
+    return refuse_group_member(pod, what_if.refusal());
   }
-  limits_ = std::move(trial.limits);
-  budgets_ = std::move(trial.budgets);
+  limits_ = std::move(what_if.limits);
+  budgets_ = std::move(what_if.budgets);
   accept_group(pod_group, *moves, pod, reason);
   return NominationResult::kAccepted;
 }
@@ -376,18 +376,18 @@ void PlanBuilder::set_soft_taint(const scheduling::SoftTaint& taint) {
   if (replacements_) replacements_->set_soft_taint(taint);
 }
 
-void PlanBuilder::take_off_leaving(const std::vector<PodIdentity>& leaving) {
+void PlanBuilder::place_leaving(const std::vector<PodIdentity>& leaving) {
   if (leaving.empty()) return;
   const PodSet pods(leaving);
   for (const PodIndex pod : cluster_.pods()) {
     const PodIdentity* const identity = pods.find(cluster_.pod(pod));
     if (identity == nullptr) continue;
     beat();
-    take_off_leaving(pod, *identity);
+    place_leaving(pod, *identity);
   }
 }
 
-void PlanBuilder::take_off_leaving(PodIndex pod, const PodIdentity& leaving) {
+void PlanBuilder::place_leaving(PodIndex pod, const PodIdentity& leaving) {
   // The replacement of a terminating pod already exists, unless it is created only after the pod's end.
   if (cluster_.pod(pod).meta.is_terminating() && is_replaced_at_once(cluster_, pod)) return leave(pod);
   if (!may_reserve(pod)) return leave(pod);
@@ -398,7 +398,7 @@ void PlanBuilder::take_off_leaving(PodIndex pod, const PodIdentity& leaving) {
 }
 
 /// Moves the pods off the node, because their replacements need capacity elsewhere.
-void PlanBuilder::take_off_removed(NodeIndex node) {
+void PlanBuilder::place_from_removed(NodeIndex node) {
   for (const PodIndex pod : cluster_.pods_on(node)) {
     if (what_if_.is_moved(pod) || !cluster_.is_staying(pod) || !has_replacement(cluster_, pod)) continue;
     beat();
@@ -435,11 +435,11 @@ void PlanBuilder::restore(PodIndex pod) {
 /// is gone if there is no node before that.
 Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
   scheduling::WhatIf& cluster = replacements_ ? *replacements_ : what_if_;
-  Placement placement = take_off(cluster, predictor_, pod, pending_, goal, target_choice(pod));
+  Placement placement = predict_replacement(cluster, predictor_, pod, pending_, goal, target_choice(pod));
   while (goal && placement.competing_node && !placement.tied && avoids(*placement.competing_node)) {
     pending_.give_back(cluster, pod);
     cluster.restore(pod);
-    placement = take_off(cluster, predictor_, pod, pending_, goal, target_choice(pod));
+    placement = predict_replacement(cluster, predictor_, pod, pending_, goal, target_choice(pod));
   }
   if (replacements_) what_if_.move(pod, scheduling::kNoNode);
   // The scheduler does not see measured load and picks randomly among nodes with equal scores, so one tied node that

@@ -110,7 +110,7 @@ class PlanBuilder final : public strategies::NominationSink, public strategies::
   std::unique_ptr<strategies::WhatIfPlacement> try_placements() const override;
   void avoid_competitors(std::string_view key, strategies::Goal may) override;
   bool is_out_of_time(scheduling::PodIndex pod) override;
-  bool is_pledged(std::string_view key, scheduling::NodeIndex node) const override;
+  bool is_taint_promised(std::string_view key, scheduling::NodeIndex node) const override;
   bool bears(std::string_view key, scheduling::NodeIndex node) const override;
   /// Covers pods that leave alone. The refusals of a PodGroup are always recorded.
   void defer_disagreements(strategies::DisagreementHandler handler) override { on_disagreement_ = std::move(handler); }
@@ -170,12 +170,12 @@ class PlanBuilder final : public strategies::NominationSink, public strategies::
   // Where pods are.
   void set_soft_taint(const scheduling::SoftTaint& taint);
   void begin_soft_taints();
-  void take_off_leaving(const std::vector<PodIdentity>& leaving);
-  void take_off_leaving(scheduling::PodIndex pod, const PodIdentity& leaving);
+  void place_leaving(const std::vector<PodIdentity>& leaving);
+  void place_leaving(scheduling::PodIndex pod, const PodIdentity& leaving);
   void leave(scheduling::PodIndex pod);
   void arrive(scheduling::PodIndex pod, scheduling::NodeIndex to);
   void restore(scheduling::PodIndex pod);
-  void take_off_removed(scheduling::NodeIndex node);
+  void place_from_removed(scheduling::NodeIndex node);
   bool may_reserve(scheduling::PodIndex pod);
   /// Returns a goal that also rejects nodes about to be removed.
   strategies::Goal sparing_removed(const strategies::Goal& goal) const;

@@ -42,9 +42,9 @@ constexpr std::size_t kMaxCostOfMove = 32;
 std::vector<PodIndex> chosen_from(const scheduling::ClusterSnapshot& cluster, const std::vector<PodIndex>& queue) {
   // Per pod: its rank in its namespace, its position in the queue.
   std::vector<std::pair<std::size_t, std::size_t>> turns;
-  std::unordered_map<scheduling::NamespaceIndex, std::size_t> next_turn;
+  std::unordered_map<scheduling::NamespaceIndex, std::size_t> next_write;
   for (std::size_t place = 0; place < queue.size(); ++place)
-    turns.emplace_back(next_turn[cluster.namespace_of(queue[place])]++, place);
+    turns.emplace_back(next_write[cluster.namespace_of(queue[place])]++, place);
   std::ranges::sort(turns);
   std::vector<std::size_t> places;
   std::size_t cost = 0;
@@ -73,7 +73,7 @@ std::vector<PodIndex> pending_pods(const scheduling::ClusterSnapshot& cluster) {
   return chosen_from(cluster, pods);
 }
 
-bool has_room(const scheduling::WhatIf& cluster, PodIndex pod, NodeIndex node) {
+bool has_free_capacity(const scheduling::WhatIf& cluster, PodIndex pod, NodeIndex node) {
   return std::ranges::all_of(cluster.base().requests(pod),
                              [&](const auto& request) { return request.second <= cluster.free(node, request.first); });
 }
@@ -132,7 +132,7 @@ void PendingPods::take_capacity(scheduling::WhatIf& cluster, PodIndex pod, NodeI
     if (each.instead_of != scheduling::kNoPod || priority_of(base, each.pod) < least_priority) continue;
     const auto owner = base.owner_of(each.pod);
     const std::array kind = {owner.value_or(0), base.label_group_of(each.pod), base.request_set_of(each.pod)};
-    if (!has_room(cluster, each.pod, node) || (owner && hopeless.contains(kind))) continue;
+    if (!has_free_capacity(cluster, each.pod, node) || (owner && hopeless.contains(kind))) continue;
     std::size_t& cost = spent[base.namespace_of(each.pod)];
     if (cost >= kMaxCostOfMove) continue;
     if (cluster.fit_query(each.pod, scheduling::FitLevel::kScheduler)->fits(node)) {
@@ -155,8 +155,8 @@ void PendingPods::give_back(scheduling::WhatIf& cluster, PodIndex pod) {
 
 /// Capacity freed by the pod first goes to pending pods of the same or higher priority if the replacement is created
 /// only after the pod is gone.
-Placement take_off(scheduling::WhatIf& cluster, TargetPredictor& predictor, PodIndex pod, PendingPods& pending,
-                   const strategies::Goal& goal, TargetChoice choice) {
+Placement predict_replacement(scheduling::WhatIf& cluster, TargetPredictor& predictor, PodIndex pod,
+                              PendingPods& pending, const strategies::Goal& goal, TargetChoice choice) {
   using enum scheduling::OldPod;
   const auto place = [&](scheduling::OldPod old_pod) -> Placement {
     Placement foreseen = predictor.predict(cluster, pod, goal, old_pod);
@@ -191,7 +191,7 @@ bool add_soft_taint(scheduling::WhatIf& cluster, std::string_view key, std::span
 std::optional<NodeIndex> PlannedPlacement::relocate(PodIndex pod, const strategies::Goal& goal) {
   const NodeIndex from = cluster_.node_of(pod);
   const bool was_moved = cluster_.is_moved(pod);
-  const Placement placement = take_off(cluster_, predictor_, pod, pending_, goal, choice_of_(pod));
+  const Placement placement = predict_replacement(cluster_, predictor_, pod, pending_, goal, choice_of_(pod));
   if (placement.node) {
     cluster_.move(pod, *placement.node);
     pending_.take_capacity(cluster_, pod, from);

@@ -59,9 +59,9 @@ class PendingPods {
 /// without a replacement. With kPlan, returns the hinted node (TargetPredictor::predict_hinted()) if the scheduler
 /// would choose, or might choose, a node that does not help. REQUIRES: as for TargetPredictor::predict().
 enum class TargetChoice { kScheduler, kPlan };
-Placement take_off(scheduling::WhatIf& cluster, TargetPredictor& predictor, scheduling::PodIndex pod,
-                   PendingPods& pending, const strategies::Goal& goal = {},
-                   TargetChoice choice = TargetChoice::kScheduler);
+Placement predict_replacement(scheduling::WhatIf& cluster, TargetPredictor& predictor, scheduling::PodIndex pod,
+                              PendingPods& pending, const strategies::Goal& goal = {},
+                              TargetChoice choice = TargetChoice::kScheduler);
 
 /// A copy of a plan's state for a strategy to try moves on. Refers to the snapshot, and to what `choice_of` does.
 class PlannedPlacement final : public strategies::WhatIfPlacement {

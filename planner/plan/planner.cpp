@@ -47,7 +47,7 @@ void complete_classes(const PlanInput& input, StrategyResult& result) {
     ++classes.not_considered;
     if (classes.nodes.size() < input.options.max_node_rows)
       classes.nodes.push_back({object.meta.name, api::NodeClass::kNotConsidered, object.unschedulable,
-                               why_not_looked_at(input.spec, object)});
+                               why_out_of_scope(input.spec, object)});
   }
   if (result.nominated > 0 || !classes.note.empty()) return;
   classes.note = result.refused > 0 ? fmt::format("no pod is moved: {} are refused, with reasons", result.refused)
@@ -57,8 +57,8 @@ void complete_classes(const PlanInput& input, StrategyResult& result) {
 /// Name of the strategy in rows of status.balance. A second strategy of the same name gets its position in the spec.
 std::string row_name_of(const strategies::StrategySpec& spec, const std::vector<api::BalanceRow>& rows) {
   const std::string name(spec.strategy->name());
-  const bool is_taken = std::ranges::find(rows, name, &api::BalanceRow::strategy) != rows.end();
-  return is_taken ? fmt::format("{}[{}]", name, spec.position) : name;
+  const bool is_accepted = std::ranges::find(rows, name, &api::BalanceRow::strategy) != rows.end();
+  return is_accepted ? fmt::format("{}[{}]", name, spec.position) : name;
 }
 
 std::vector<NodeTaint> taints_of(const PlanBuilder& builder) {
@@ -73,7 +73,7 @@ std::vector<NodeTaint> taints_of(const PlanBuilder& builder) {
   return taints;
 }
 
-/// Returns the taints in `after` that are not in `before`, ignoring is_asked.
+/// Returns the taints in `after` that are not in `before`, ignoring runs_in_cycle.
 std::vector<NodeTaint> added_taints(const std::vector<NodeTaint>& before, const std::vector<NodeTaint>& after) {
   const auto place_of = [](const NodeTaint& taint) { return std::tie(taint.node, taint.key, taint.value); };
   std::vector<NodeTaint> added;
@@ -148,7 +148,7 @@ void join_last_results(Plan& plan) {
 void run_rounds(const strategies::StrategySpec& spec, const strategies::RoundRules& rules, const PlanInput& input,
                 strategies::StrategyContext context, PlanBuilder& builder, Plan& plan) {
   context.round_phase = RoundPhase::kLeveling;
-  RoundsSeen seen = look_at_rounds(input.cluster, context.nodes, strategies::balance_subject(*spec.strategy, context));
+  RoundsSeen seen = observe_rounds(input.cluster, context.nodes, strategies::balance_subject(*spec.strategy, context));
   seen.is_settled = input.is_settled;
   seen.may_time_out = input.may_time_out;
   seen.now = input.now;
@@ -156,8 +156,8 @@ void run_rounds(const strategies::StrategySpec& spec, const strategies::RoundRul
   api::RoundsStatus rounds = next_rounds(is_known ? &*input.rounds : nullptr, seen, rules);
   rounds.strategy = spec.strategy->name();
   bool is_first = true;
-  if (!is_asked(rounds)) builder.begin(spec.strategy->name());
-  while (is_asked(rounds)) {
+  if (!runs_in_cycle(rounds)) builder.begin(spec.strategy->name());
+  while (runs_in_cycle(rounds)) {
     context.round_phase = phase_of(rounds);
     run(spec, input, context, builder, plan, true);
     if (!is_first) join_last_results(plan);
@@ -220,7 +220,7 @@ std::optional<api::FieldError> reason_to_idle(const PlanInput& input, std::size_
 
 }  // namespace
 
-std::string why_not_looked_at(const PlanSpec& spec, const api::Node& node) {
+std::string why_out_of_scope(const PlanSpec& spec, const api::Node& node) {
   if (is_in_scope(spec, node)) return {};
   if (scheduling::is_in_scope(spec.node_selector, node)) return "it is about to be removed";
   const bool is_selected = !spec.node_selector || spec.node_selector->matches(node.meta.labels);

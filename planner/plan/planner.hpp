@@ -108,9 +108,9 @@ struct NodeUtilization {
 /// A PreferNoSchedule taint that a node should have while the plan is carried out.
 struct NodeTaint {
   std::string node;
-  std::string key;       ///< one of api::well_known::kSoftTaints
-  std::string value;     ///< PlanOptions::taint_value
-  bool is_asked = true;  ///< false if the node is only in PlanOptions::pledged
+  std::string key;            ///< one of api::well_known::kSoftTaints
+  std::string value;          ///< PlanOptions::taint_value
+  bool runs_in_cycle = true;  ///< false if the node is only in PlanOptions::pledged
   friend auto operator<=>(const NodeTaint&, const NodeTaint&) = default;
 };
 
@@ -148,7 +148,7 @@ struct Plan {
 };
 
 /// Returns why the node is out of the policy's scope, or "" if it is in scope.
-std::string why_not_looked_at(const PlanSpec& spec, const api::Node& node);
+std::string why_out_of_scope(const PlanSpec& spec, const api::Node& node);
 
 /// Plans one cycle. Runs the policy's strategies on a WhatIf: first all Deschedule strategies, then all Balance
 /// strategies, each in the order of the spec. Pending pods hold the capacity where they are expected. Every accepted

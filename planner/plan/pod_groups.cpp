@@ -23,15 +23,16 @@ std::optional<std::int64_t> absolute(const std::optional<api::IntOrPercent>& lim
 }  // namespace
 
 PodGroups::PodGroups(const ClusterSnapshot& cluster)
-    : cluster_(cluster),
-      labels_may_tell_(cluster, [](const api::Pod& pod) { return api::may_tell_pod_group(pod.meta.labels); }) {}
+    : cluster_(cluster), labels_may_name_pod_group_(cluster, [](const api::Pod& pod) {
+        return api::may_declare_pod_group(pod.meta.labels);
+      }) {}
 
 void PodGroups::find_all() {
   found_all_ = true;
   std::unordered_map<PodIndex, std::int32_t> orders;
   for (const PodIndex index : cluster_.pods()) {
     const api::Pod& pod = cluster_.pod(index);
-    const auto pod_group = api::counts_in_pod_group(pod) ? api::pod_group_of(pod) : std::nullopt;
+    const auto pod_group = api::is_active_member(pod) ? api::pod_group_of(pod) : std::nullopt;
     if (!pod_group) continue;
     Members& members = pod_groups_[pod.meta.ns + "/" + pod_group->name];
     members.name = pod_group->name;
@@ -48,7 +49,7 @@ void PodGroups::find_all() {
 
 const PodGroups::Members* PodGroups::of(PodIndex pod) {
   const api::Pod& object = cluster_.pod(pod);
-  if (!labels_may_tell_(pod) && !api::may_tell_pod_group(object.meta.annotations)) return nullptr;
+  if (!labels_may_name_pod_group_(pod) && !api::may_declare_pod_group(object.meta.annotations)) return nullptr;
   if (!api::pod_group_of(object)) return nullptr;
   if (!found_all_) find_all();
   const auto at = by_pod_.find(pod);
@@ -59,7 +60,7 @@ PodGroupWhatIf::PodGroupWhatIf(Inputs inputs, const scheduling::WhatIf& what_if,
                                const scheduling::PdbBudgets& budgets_now)
     : limits(limits_now), budgets(budgets_now), inputs_(inputs), what_if_(what_if) {}
 
-bool PodGroupWhatIf::stays(std::string_view reason, const PodGroups::Members& pod_group, std::string why) {
+bool PodGroupWhatIf::refuse(std::string_view reason, const PodGroups::Members& pod_group, std::string why) {
   refusal_ = {reason, fmt::format("PodGroup {} stays: {}", pod_group.name, why)};
   return false;
 }
@@ -73,19 +74,19 @@ bool PodGroupWhatIf::member_may_go(const PodGroups::Members& pod_group, PodIndex
   const ClusterSnapshot& cluster = inputs_.cluster;
   const std::string& name = cluster.pod(pod).meta.name;
   const NodeIndex from = cluster.node_of(pod);
-  if (from == scheduling::kNoNode) return stays("GroupNotRunning", pod_group, name + " is on no node yet");
+  if (from == scheduling::kNoNode) return refuse("GroupNotRunning", pod_group, name + " is on no node yet");
   if (!inputs_.nodes.contains(from)) {
-    return stays(
+    return refuse(
         "GroupMemberStays", pod_group,
         fmt::format("{} is on node {}, which the policy does not look at", name, cluster.node(from).meta.name));
   }
   auto refusal = kept(pod);
   if (!refusal) refusal = inputs_.evictability.refusal(pod);
   if (!refusal && inputs_.spend_pdbs) refusal = budgets.refusal(pod);
-  if (refusal) return stays("GroupMemberStays", pod_group, name + ": " + refusal->message());
+  if (refusal) return refuse("GroupMemberStays", pod_group, name + ": " + refusal->message());
   if (const auto hit = limits.hit(from, cluster.namespace_of(pod))) {
-    return stays("GroupOverLimit", pod_group,
-                 fmt::format("it has {} pods, and {}", pod_group.pods.size(), hit->refusal.message()));
+    return refuse("GroupOverLimit", pod_group,
+                  fmt::format("it has {} pods, and {}", pod_group.pods.size(), hit->refusal.message()));
   }
   if (inputs_.spend_pdbs) budgets.spend(pod);
   limits.count(from, cluster.namespace_of(pod));
@@ -104,8 +105,8 @@ bool PodGroupWhatIf::within_in_flight(const PodGroups::Members& pod_group, const
   const auto check = [&](const char* field, const std::optional<api::IntOrPercent>& limit, std::int64_t count) {
     const auto most = absolute(limit);
     if (!most || count <= *most) return true;
-    return stays("GroupOverLimit", pod_group,
-                 fmt::format("limits.inFlight.{} is {}, and {} leave at once", field, *most, count));
+    return refuse("GroupOverLimit", pod_group,
+                  fmt::format("limits.inFlight.{} is {}, and {} leave at once", field, *most, count));
   };
   const auto count = static_cast<std::int64_t>(leaving.size());
   std::map<NodeIndex, std::int64_t> by_node;
@@ -131,14 +132,14 @@ std::optional<std::vector<PodGroupWhatIf::Move>> PodGroupWhatIf::run(const PodGr
   for (const PodIndex pod : leaving) {
     const std::string& name = inputs_.cluster.pod(pod).meta.name;
     if (const auto refusal = inputs_.evictability.refusal_before_eviction(pod, what_if_)) {
-      stays("GroupMemberStays", pod_group, name + ": " + refusal->message());
+      refuse("GroupMemberStays", pod_group, name + ": " + refusal->message());
       return std::nullopt;
     }
     std::optional<NodeIndex> to;
     if (has_replacement(inputs_.cluster, pod)) {
       const Placement placement = predictor.predict(what_if_, pod, goal_of(pod));
       if (!placement.node) {
-        stays("GroupDoesNotFit", pod_group, why_nowhere(name, placement));
+        refuse("GroupDoesNotFit", pod_group, why_nowhere(name, placement));
         return std::nullopt;
       }
       to = placement.node;

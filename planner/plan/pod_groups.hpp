@@ -38,7 +38,7 @@ class PodGroups {
   void find_all();
 
   const scheduling::ClusterSnapshot& cluster_;
-  scheduling::CachedSelector labels_may_tell_;
+  scheduling::CachedSelector labels_may_name_pod_group_;
   bool found_all_ = false;
   std::unordered_map<std::string, Members> pod_groups_;  ///< by "<namespace>/<name>"
   std::unordered_map<scheduling::PodIndex, const Members*> by_pod_;
@@ -85,7 +85,7 @@ class PodGroupWhatIf {
   bool member_may_go(const PodGroups::Members& pod_group, scheduling::PodIndex pod, const KeepRule& kept);
   bool within_in_flight(const PodGroups::Members& pod_group, const std::vector<scheduling::PodIndex>& leaving);
   std::string why_nowhere(const std::string& pod, const Placement& placement) const;
-  bool stays(std::string_view reason, const PodGroups::Members& pod_group, std::string why);
+  bool refuse(std::string_view reason, const PodGroups::Members& pod_group, std::string why);
 
   const Inputs inputs_;
   scheduling::WhatIf what_if_;

@@ -139,7 +139,7 @@ class NodeChoice {
     if (!is_exact_) outdo(doubtful, capacity, placement);
     if (!placement.node && !placement.competing_node) return std::nullopt;
     const auto may_outdo = [&](const auto& each) {
-      return each.second - preferences_.least_loss(each.first) >= capacity && query_.fits(each.first);
+      return each.second - preferences_.min_loss(each.first) >= capacity && query_.fits(each.first);
     };
     if (is_exact_ && std::ranges::any_of(doubtful, may_outdo)) return std::nullopt;
     return without_doubt(placement);
@@ -160,7 +160,7 @@ class NodeChoice {
   /// Replaces the placement by better doubtful nodes, treating the lower bounds of their losses as exact.
   void outdo(const std::vector<std::pair<NodeIndex, int>>& doubtful, int best, Placement& placement) const {
     for (const auto& [node, score] : doubtful) {
-      const int sum = std::max(score - preferences_.least_loss(node), 0);
+      const int sum = std::max(score - preferences_.min_loss(node), 0);
       if (sum < best || !query_.fits(node)) continue;
       if (sum > best) placement = {};
       best = sum;
@@ -254,7 +254,7 @@ TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster, sch
       static_cast<std::size_t>(std::ranges::count_if(cluster.nodes(), is_open)) <= Preferences::kComparedNodes;
 }
 
-void TargetPredictor::look_at_soft_taints(const scheduling::WhatIf& cluster) {
+void TargetPredictor::update_soft_taints(const scheduling::WhatIf& cluster) {
   const auto is_same = [](const scheduling::SoftTaint& a, const scheduling::SoftTaint& b) {
     return a.key == b.key && a.value == b.value && a.nodes == b.nodes;
   };
@@ -274,13 +274,13 @@ void TargetPredictor::rank(Ranking& ranking, const scheduling::WhatIf& cluster, 
   };
   const std::uint8_t now = scores_.score(cluster, pod, node);
   set(ranking.score, ranking.with_score, now);
-  if (!ranking.open.empty()) set(ranking.open, ranking.with_open, cluster.bears_soft_taint(node) ? kNoCapacity : now);
+  if (!ranking.open.empty()) set(ranking.open, ranking.with_open, cluster.has_soft_taint(node) ? kNoCapacity : now);
 }
 
 TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::WhatIf& cluster, scheduling::PodIndex pod) {
   const std::uint32_t set = cluster.base().request_set_of(pod);
   if (rankings_.size() >= kMaxRankings && !rankings_.contains(set)) rankings_.clear();
-  look_at_soft_taints(cluster);
+  update_soft_taints(cluster);
   const auto& changes = cluster.changes();
   Ranking& ranking = rankings_[set];
   const std::size_t nodes = cluster.base().node_count();

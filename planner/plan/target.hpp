@@ -68,7 +68,7 @@ class TargetPredictor {
   Ranking& ranking_of(const scheduling::WhatIf& cluster, scheduling::PodIndex pod);
   void rank(Ranking& ranking, const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
             scheduling::NodeIndex node) const;
-  void look_at_soft_taints(const scheduling::WhatIf& cluster);
+  void update_soft_taints(const scheduling::WhatIf& cluster);
 
   scheduling::SchedulerRules rules_;
   scheduling::ResourceScores scores_;

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "api/core/claim_risk.hpp"
+#include "api/core/pvc_risk.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/virtual_machine.hpp"
 #include "planner/scheduling/predicates.hpp"
@@ -57,7 +57,7 @@ Misfits no_candidates(const WhatIf& cluster, PodIndex pod) {
   Misfits misfits(cluster.base());
   for (const NodeIndex node : cluster.base().nodes()) {
     if (node == cluster.base().node_of(pod)) continue;
-    if (misfits.nodes() == kMaxAsked) break;
+    if (misfits.nodes() == kMaxCheckedNodes) break;
     const bool is_ready = accepts_pods(cluster.base().node(node));
     misfits.add(node, is_ready ? Refusal{"NotSelected", "evictability.nodeSelector does not select the node"}
                                : Refusal{"NodeNotReady", "the node is not ready"});
@@ -245,12 +245,12 @@ std::optional<Refusal> refuse_risky_claims(const EvictionCandidate& candidate) {
   const ClusterSnapshot& cluster = candidate.rules.cluster();
   for (const api::Volume& volume : candidate.pod.volumes) {
     const auto* claim = api::uses_claim(volume) ? cluster.find_claim(candidate.pod.meta.ns, volume.source) : nullptr;
-    switch (claim == nullptr ? api::ClaimRisk::kNone : api::claim_risk(*claim, candidate.pod)) {
-      case api::ClaimRisk::kNone: break;
-      case api::ClaimRisk::kBeingDeleted:
+    switch (claim == nullptr ? api::PvcRisk::kNone : api::pvc_risk(*claim, candidate.pod)) {
+      case api::PvcRisk::kNone: break;
+      case api::PvcRisk::kBeingDeleted:
         return Refusal{"ClaimBeingDeleted", "its PersistentVolumeClaim {subject} is being deleted, and goes with it",
                        volume.source};
-      case api::ClaimRisk::kLost:
+      case api::PvcRisk::kLost:
         return Refusal{"ClaimLost", "its PersistentVolumeClaim {subject} is Lost, so it could not start again",
                        volume.source};
     }

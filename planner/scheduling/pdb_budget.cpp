@@ -8,13 +8,13 @@ namespace scheduling {
 namespace {
 
 /// Returns true for pods that the API server evicts without checking a PodDisruptionBudget.
-bool is_free_of_budgets(const api::Pod& pod) {
+bool bypasses_pdbs(const api::Pod& pod) {
   return pod.is_terminal() || pod.phase == api::PodPhase::kPending || pod.meta.is_terminating();
 }
 
 /// Returns true if the API server lets an unready pod go without charging the budget: the budget allows it, or enough
 /// other pods are healthy.
-bool goes_as_unhealthy(const api::PodDisruptionBudget& pdb, const api::Pod& pod) {
+bool is_evictable_as_unhealthy(const api::PodDisruptionBudget& pdb, const api::Pod& pod) {
   if (pod.is_ready()) return false;
   return pdb.always_allow_unhealthy || (pdb.desired_healthy > 0 && pdb.current_healthy >= pdb.desired_healthy);
 }
@@ -28,7 +28,7 @@ PdbBudgets::PdbBudgets(const ClusterSnapshot& cluster) : cluster_(&cluster) {
 
 PdbBudgets::Charge PdbBudgets::charge_for(PodIndex index) const {
   const api::Pod& pod = cluster_->pod(index);
-  if (is_free_of_budgets(pod)) return {};
+  if (bypasses_pdbs(pod)) return {};
   std::optional<std::uint32_t> found;
   for (const std::uint32_t candidate : cluster_->pdbs_in(cluster_->namespace_of(index))) {
     if (!cluster_->pdbs()[candidate]->covers(pod)) continue;
@@ -41,7 +41,7 @@ PdbBudgets::Charge PdbBudgets::charge_for(PodIndex index) const {
     }
     found = candidate;
   }
-  if (!found || goes_as_unhealthy(*cluster_->pdbs()[*found], pod)) return {};
+  if (!found || is_evictable_as_unhealthy(*cluster_->pdbs()[*found], pod)) return {};
   const api::PodDisruptionBudget& pdb = *cluster_->pdbs()[*found];
   if (pdb.observed_generation < pdb.meta.generation) {
     return {Refusal{"PDBWouldBlock", "the PodDisruptionBudget {subject} was changed and is not processed yet",
@@ -63,7 +63,7 @@ void PdbBudgets::spend(PodIndex pod) {
   if (charge.pdb) --allowed_[*charge.pdb];
 }
 
-std::string why_never(const api::PodDisruptionBudget& pdb, std::int64_t terminal) {
+std::string why_never_evictable(const api::PodDisruptionBudget& pdb, std::int64_t terminal) {
   if (pdb.max_unavailable && pdb.max_unavailable->value <= 0) {
     return fmt::format("PodDisruptionBudget {} has maxUnavailable 0 and never lets a pod go: raise it to 1 or more",
                        pdb.meta.name);

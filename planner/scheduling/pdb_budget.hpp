@@ -36,6 +36,6 @@ class PdbBudgets {
 /// how to fix it. Returns an empty string if it can. `terminal` is the number of covered pods that have ended. The
 /// disruption controller includes them in expectedPods if minAvailable is a number, although they never become healthy
 /// again.
-std::string why_never(const api::PodDisruptionBudget& pdb, std::int64_t terminal = 0);
+std::string why_never_evictable(const api::PodDisruptionBudget& pdb, std::int64_t terminal = 0);
 
 }  // namespace scheduling

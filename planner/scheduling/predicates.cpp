@@ -37,7 +37,7 @@ std::optional<Refusal> FitQuery::refusal(NodeIndex node) const {
   return std::nullopt;
 }
 
-std::optional<Refusal> FitQuery::refusal_beside_room(NodeIndex node) const {
+std::optional<Refusal> FitQuery::refusal_ignoring_capacity(NodeIndex node) const {
   for (std::size_t i = 0; i < rule_count_; ++i) {
     if (rules_[i] == &refuse_shortage_strictly) continue;
     if (auto refusal = rules_[i](*this, node)) return refusal;
@@ -45,7 +45,7 @@ std::optional<Refusal> FitQuery::refusal_beside_room(NodeIndex node) const {
   return std::nullopt;
 }
 
-bool FitQuery::fits_beside_room_and_spread(NodeIndex node) const {
+bool FitQuery::fits_ignoring_capacity_and_spread(NodeIndex node) const {
   return std::all_of(rules_.begin(), rules_.begin() + static_cast<std::ptrdiff_t>(rule_count_), [&](Predicate rule) {
     return rule == &refuse_shortage_strictly || rule == &refuse_skew || !rule(*this, node);
   });
@@ -97,16 +97,16 @@ std::string Misfits::text() const {
 }
 
 Misfits misfits_of(const WhatIf& cluster, PodIndex pod, FitLevel level,
-                   const std::function<bool(NodeIndex node)>& is_asked) {
+                   const std::function<bool(NodeIndex node)>& runs_in_cycle) {
   Misfits misfits(cluster.base());
   const auto query = cluster.fit_query(pod, level);
   for (const NodeIndex node : cluster.base().nodes()) {
-    if (node == cluster.base().node_of(pod) || !is_asked(node)) continue;
-    auto refusal = query->refusal_beside_room(node);
+    if (node == cluster.base().node_of(pod) || !runs_in_cycle(node)) continue;
+    auto refusal = query->refusal_ignoring_capacity(node);
     if (!refusal) refusal = query->refusal(node);
     if (!refusal) return Misfits(cluster.base());
     misfits.add(node, *refusal);
-    if (misfits.nodes() == kMaxAsked) break;
+    if (misfits.nodes() == kMaxCheckedNodes) break;
   }
   return misfits;
 }

@@ -55,10 +55,10 @@ class FitQuery {
   std::optional<Refusal> refusal(NodeIndex node) const;
   bool fits(NodeIndex node) const { return !refusal(node); }
   /// Like refusal() at kScheduler, but assumes that the node has capacity for all requests.
-  std::optional<Refusal> refusal_beside_room(NodeIndex node) const;
+  std::optional<Refusal> refusal_ignoring_capacity(NodeIndex node) const;
   /// Like fits() at kScheduler, but assumes that the node has capacity for all requests and ignores topology spread
   /// constraints.
-  bool fits_beside_room_and_spread(NodeIndex node) const;
+  bool fits_ignoring_capacity_and_spread(NodeIndex node) const;
 
   const WhatIf& cluster() const { return *cluster_; }
   const ClusterSnapshot& base() const { return cluster_->base(); }
@@ -233,11 +233,11 @@ class Misfits {
   std::size_t nodes_ = 0;
 };
 
-/// Explains why the pod fits none of the nodes that `is_asked` accepts, except its own. A rule other than missing
-/// capacity takes precedence. Checks at most kMaxAsked nodes. The result has no nodes if no node was checked or one of
-/// them fits the pod.
-inline constexpr std::size_t kMaxAsked = 1000;
+/// Explains why the pod fits none of the nodes that `runs_in_cycle` accepts, except its own. A rule other than missing
+/// capacity takes precedence. Checks at most kMaxCheckedNodes nodes. The result has no nodes if no node was checked or
+/// one of them fits the pod.
+inline constexpr std::size_t kMaxCheckedNodes = 1000;
 Misfits misfits_of(const WhatIf& cluster, PodIndex pod, FitLevel level,
-                   const std::function<bool(NodeIndex node)>& is_asked);
+                   const std::function<bool(NodeIndex node)>& runs_in_cycle);
 
 }  // namespace scheduling

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <set>
 
-#include "api/core/claim_risk.hpp"
+#include "api/core/pvc_risk.hpp"
 #include "api/meta/well_known.hpp"
 #include "planner/scheduling/predicates.hpp"
 
@@ -80,7 +80,7 @@ bool has_storage_left(const ClusterSnapshot& cluster, const api::StorageClass& o
   if (cluster.storage_capacities().empty() || driver == nullptr || !driver->tells_capacity || size == api::Quantity())
     return true;
   return std::ranges::any_of(cluster.storage_capacities(), [&](const auto& each) {
-    return each->storage_class == of.meta.name && each->suffices(size) && each->nodes &&
+    return each->storage_class == of.meta.name && each->fits(size) && each->nodes &&
            each->nodes->matches(node.meta.labels);
   });
 }
@@ -182,11 +182,11 @@ std::optional<Refusal> refuse_volumes(const FitQuery& query, NodeIndex node) {
     const auto* claim = query.base().find_claim(query.pod().meta.ns, volume.source);
     if (claim == nullptr)
       return Refusal{"ClaimNotFound", "the PersistentVolumeClaim {subject} does not exist", volume.source};
-    switch (api::claim_risk(*claim, query.pod())) {
-      case api::ClaimRisk::kNone: break;
-      case api::ClaimRisk::kBeingDeleted:
+    switch (api::pvc_risk(*claim, query.pod())) {
+      case api::PvcRisk::kNone: break;
+      case api::PvcRisk::kBeingDeleted:
         return Refusal{"ClaimBeingDeleted", "the PersistentVolumeClaim {subject} is being deleted", volume.source};
-      case api::ClaimRisk::kLost:
+      case api::PvcRisk::kLost:
         return Refusal{"ClaimLost", "the PersistentVolumeClaim {subject} is Lost", volume.source};
     }
     const auto* bound = bound_volume(query.base(), claim);
@@ -230,11 +230,11 @@ std::optional<Refusal> refuse_attachments(const FitQuery& query, NodeIndex node)
   if (limits == nullptr) return std::nullopt;
   for (const api::CsiNode::Driver& driver : limits->drivers) {
     const auto is_of_driver = [&](const FitQuery::Attachment& each) { return each.driver == driver.name; };
-    if (!driver.most_volumes || std::ranges::none_of(query.attachments(), is_of_driver)) continue;
+    if (!driver.max_volumes || std::ranges::none_of(query.attachments(), is_of_driver)) continue;
     const std::int64_t count = count_attached(query, node, driver.name);
-    if (count <= *driver.most_volumes) continue;
+    if (count <= *driver.max_volumes) continue;
     return Refusal{"TooManyVolumes", "{wanted} volumes of {subject} would be attached, the node takes {available}",
-                   driver.name, count, *driver.most_volumes};
+                   driver.name, count, *driver.max_volumes};
   }
   return std::nullopt;
 }

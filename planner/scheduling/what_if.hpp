@@ -64,7 +64,7 @@ class WhatIf {
   /// scheduler's scores only, not its filters.
   void set_soft_taint(SoftTaint taint);
   const std::vector<SoftTaint>& soft_taints() const { return soft_->all; }
-  bool bears_soft_taint(NodeIndex node) const { return soft_->bears[node]; }
+  bool has_soft_taint(NodeIndex node) const { return soft_->bears[node]; }
   /// Current table. set_soft_taint() replaces it.
   const std::shared_ptr<const SoftTaintTable>& soft_taint_table() const { return soft_; }
 

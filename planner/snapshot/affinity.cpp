@@ -53,7 +53,7 @@ void take_out(std::vector<PodIndex>& pods, PodIndex pod) { pods.erase(std::range
 }  // namespace
 
 /// Adds the pod to the affinity indexes. REQUIRES: its label group is assigned.
-void ClusterSnapshot::Update::enlist_affinity(PodIndex pod) {
+void ClusterSnapshot::Update::add_to_affinity_index(PodIndex pod) {
   const PodEntry& entry = cluster_.pods_[pod];
   if (namespaces_due_) return;
   if (entry.has_pod_affinity) put_in_order(cluster_.affinity_pods_, pod);
@@ -66,7 +66,7 @@ void ClusterSnapshot::Update::enlist_affinity(PodIndex pod) {
 }
 
 /// Removes the pod from the affinity indexes. REQUIRES: its label group is still assigned.
-void ClusterSnapshot::Update::strike_affinity(PodIndex pod) {
+void ClusterSnapshot::Update::remove_from_affinity_index(PodIndex pod) {
   const PodEntry& entry = cluster_.pods_[pod];
   if (namespaces_due_) return;
   if (entry.has_pod_affinity) take_out(cluster_.affinity_pods_, pod);

@@ -223,7 +223,9 @@ class ClusterSnapshot {
   /// of one pod holds for all pods of the group.
   using AntiAffineGroup = std::vector<PodIndex>;
   /// Groups with a term that selects the namespace `ns` by name, or by default because it is their own.
-  std::span<const AntiAffineGroup> anti_affine_towards(NamespaceIndex ns) const { return namespaces_[ns].anti_affine; }
+  std::span<const AntiAffineGroup> anti_affinity_groups_selecting(NamespaceIndex ns) const {
+    return namespaces_[ns].anti_affine;
+  }
   /// Groups with a term that selects namespaces by labels.
   std::span<const AntiAffineGroup> anti_affine_by_namespace_labels() const { return anti_affine_by_labels_; }
   /// Pods whose affinity changes the scheduler's scores of other pods: those with a required or preferred pod affinity
@@ -288,7 +290,7 @@ class ClusterSnapshot {
   SnapshotInput::List<api::PodDisruptionBudget> pdbs_;
   SnapshotInput::List<api::Namespace> namespace_objects_;
   SnapshotInput::List<api::PriorityClass> priority_classes_;
-  SnapshotInput::List<api::PersistentVolumeClaim> claims_;
+  SnapshotInput::List<api::PersistentVolumeClaim> claimed_by_;
   SnapshotInput::List<api::PersistentVolume> volumes_;
   SnapshotInput::List<api::Workload> workloads_;
   SnapshotInput::List<api::StorageClass> storage_classes_;
@@ -320,9 +322,10 @@ class ClusterSnapshot {
   std::vector<std::uint32_t> free_owners_;  ///< owner numbers that no pod uses any more
   std::vector<PodRequests> request_sets_;
   Quantities quantities_;
-  std::multiset<std::shared_ptr<const api::Pod>, InOrder> strange_;  ///< pods with input problems, as they were given
+  std::multiset<std::shared_ptr<const api::Pod>, InOrder>
+      pods_with_problems_;  ///< pods with input problems, as they were given
   /// Pods whose terms exceed a bound and are ignored, as they were given, with their terms.
-  std::set<std::shared_ptr<const api::Pod>, InOrder> crowded_;
+  std::set<std::shared_ptr<const api::Pod>, InOrder> pods_beyond_term_limits_;
   struct TermUser {
     const api::Affinity* affinity;
     const char* ns;       ///< data pointer of the namespace's name, which identifies it
@@ -335,7 +338,7 @@ class ClusterSnapshot {
       return hash(each.affinity) ^ (hash(each.ns) << 1) ^ (hash(each.labels) << 2);
     }
   };
-  /// Number of active pods per term user, excluding pods in crowded_.
+  /// Number of active pods per term user, excluding pods in pods_beyond_term_limits_.
   std::unordered_map<TermUser, std::int64_t, TermUserHash> term_users_;
   std::int64_t terms_ = 0;          ///< total weight of pod affinity terms, once per term user
   std::int64_t foreign_terms_ = 0;  ///< part of terms_ that selects pods of other namespaces

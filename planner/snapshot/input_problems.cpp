@@ -28,7 +28,7 @@ api::Quantity sound(api::Quantity quantity, Side side) {
   return api::Quantity::from_milli(is_boundless_request ? kBoundlessMilli : 0);
 }
 
-std::string words_for(api::Quantity quantity, Side side, Quantities quantities) {
+std::string describe(api::Quantity quantity, Side side, Quantities quantities) {
   std::string what = quantity.milli() < 0 ? fmt::format("{} is negative", quantity.to_string(true))
                                           : std::string("is more than can be counted");
   if (quantities == Quantities::kAsWritten) return what + ", taken as it is (compatibility: Upstream)";
@@ -69,7 +69,7 @@ void report_strange(const std::string& object, const std::string& path, const ap
                     Quantities quantities, InputProblems& problems) {
   for (const auto& [name, quantity] : list) {
     if (is_strange(quantity))
-      problems.add({object, fmt::format("{}.{}", path, name), words_for(quantity, side, quantities)});
+      problems.add({object, fmt::format("{}.{}", path, name), describe(quantity, side, quantities)});
   }
 }
 
@@ -102,7 +102,7 @@ void InputProblems::add(InputProblem problem) {
   if (rows_.size() < kMax) rows_.push_back(std::move(problem));
 }
 
-bool has_strange_quantities(const api::Pod& pod) {
+bool has_unsound_quantities(const api::Pod& pod) {
   bool found = pod.unread != nullptr;
   for_each_pod_list(pod, [&](const auto&, const api::ResourceList& list) { found = found || has_strange(list); });
   return found;
@@ -110,7 +110,7 @@ bool has_strange_quantities(const api::Pod& pod) {
 
 std::shared_ptr<const api::Pod> with_sound_quantities(std::shared_ptr<const api::Pod> pod, Quantities quantities,
                                                       InputProblems& problems) {
-  if (!has_strange_quantities(*pod)) return pod;
+  if (!has_unsound_quantities(*pod)) return pod;
   const std::string object = "Pod " + pod->meta.key().to_string();
   report_unread(object, pod->unread, problems);
   for_each_pod_list(*pod, [&](const auto& path, const api::ResourceList& list) {

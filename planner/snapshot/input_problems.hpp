@@ -56,7 +56,7 @@ std::shared_ptr<const api::Pod> with_sound_quantities(std::shared_ptr<const api:
 std::shared_ptr<const api::Node> with_sound_quantities(std::shared_ptr<const api::Node> node, Quantities quantities,
                                                        InputProblems& problems);
 /// Returns true if with_sound_quantities() would add a problem.
-bool has_strange_quantities(const api::Pod& pod);
+bool has_unsound_quantities(const api::Pod& pod);
 /// Adds a problem if the pod is Pod::oversized.
 void report_oversized(const api::Pod& pod, InputProblems& problems);
 

@@ -14,14 +14,14 @@ namespace scheduling {
 namespace {
 
 /// Maximum distance to an unused number, which is the number of pods renumbered for one new pod.
-constexpr PodIndex kFarthest = 32;
+constexpr PodIndex kMaxShift = 32;
 /// Additional numbers for a node that ran out of them, since it is often being filled.
 constexpr std::size_t kSpareForShort = 64;
 /// Additional numbers for pods without a node, which come and go frequently.
 constexpr std::size_t kSpareForUnscheduled = 256;
 
 /// Size of a block for a node with this number of pods.
-constexpr std::size_t room_for(std::size_t pods) { return pods + pods / 4 + 3; }
+constexpr std::size_t block_size_for(std::size_t pods) { return pods + pods / 4 + 3; }
 
 /// Returns the last index in [first, last) that contains `byte`, or `last` if there is none.
 PodIndex last_with(std::uint8_t byte, const std::vector<std::uint8_t>& bytes, PodIndex first, PodIndex last) {
@@ -38,7 +38,7 @@ PodIndex first_with(std::uint8_t byte, const std::vector<std::uint8_t>& bytes, P
 }  // namespace
 
 /// Extracts the pods that still have a number, in order of name.
-std::vector<ClusterSnapshot::Update::NewPod> ClusterSnapshot::Update::those_that_stay() {
+std::vector<ClusterSnapshot::Update::NewPod> ClusterSnapshot::Update::extract_remaining_pods() {
   std::vector<NewPod> pods;
   pods.reserve(cluster_.pod_count_);
   for (const PodIndex pod : cluster_.pods_by_name()) {
@@ -90,20 +90,20 @@ PodIndex ClusterSnapshot::Update::open_place(NodeIndex node, const api::ObjectMe
 std::optional<PodIndex> ClusterSnapshot::Update::find_place(std::size_t slot, const api::ObjectMeta& meta) {
   const PodIndex first = cluster_.first_pod_[slot];
   const PodIndex last = cluster_.first_pod_[slot + 1];
-  const auto& is_taken = cluster_.is_taken_;
+  const auto& is_accepted = cluster_.is_taken_;
   const PodIndex next = place_before(first, last, meta);
-  const PodIndex before = last_with(1, is_taken, first, next);
+  const PodIndex before = last_with(1, is_accepted, first, next);
   const PodIndex behind = before == next ? first : before + 1;
   if (behind < next) return next == last ? behind : behind + (next - behind) / 2;
   return make_place(slot, next);
 }
 
 /// Moves the nearest unused number to the position before `next` by shifting the pods and block bounds in between.
-/// Returns nullopt if no number within kFarthest is unused.
+/// Returns nullopt if no number within kMaxShift is unused.
 std::optional<PodIndex> ClusterSnapshot::Update::make_place(std::size_t slot, PodIndex next) {
   std::vector<PodIndex>& first = cluster_.first_pod_;
-  const PodIndex end = std::min(first.back(), next + kFarthest);
-  const PodIndex left = last_with(0, cluster_.is_taken_, next - std::min(next, kFarthest), next);
+  const PodIndex end = std::min(first.back(), next + kMaxShift);
+  const PodIndex left = last_with(0, cluster_.is_taken_, next - std::min(next, kMaxShift), next);
   const PodIndex right = first_with(0, cluster_.is_taken_, next, end);
   if (left == next && right == end) return std::nullopt;
   if (left != next && (right == end || next - left < right - next)) {
@@ -161,7 +161,7 @@ void ClusterSnapshot::Update::spread(std::size_t short_slot) {
   for (std::size_t slot = 0; slot + 1 < first.size(); ++slot) {
     const PodRange block(cluster_.is_taken_.data(), first[slot], first[slot + 1]);
     const std::size_t pods = block.size();
-    std::size_t room = room_for(pods);
+    std::size_t room = block_size_for(pods);
     if (slot == short_slot) room += pods / 2 + kSpareForShort;
     if (slot == cluster_.nodes_.size()) room += pods / 4 + kSpareForUnscheduled;
     std::size_t i = 0;

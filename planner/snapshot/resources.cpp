@@ -56,7 +56,7 @@ void raise_to(RequestSet& requests, const RequestSet& least) {
 }
 
 // Amounts that kube-scheduler assumes for a container without requests, in thousandths.
-constexpr std::int64_t kSupposedCpu = 100;
+constexpr std::int64_t kAssumedCpu = 100;
 constexpr std::int64_t kSupposedMemory = 200LL * 1024 * 1024 * 1000;
 
 void add_list(RequestSet& requests, const api::ResourceList& list, ResourceNames& names) {
@@ -151,7 +151,7 @@ RequestSet supposed_for(const api::Pod& pod, const RequestSet& counted) {
   const bool says_so_itself =
       std::ranges::any_of(pod.pod_requests, [](const auto& entry) { return is_pod_level(entry.first); });
   RequestSet supposed;
-  if (!says_so_itself || !has(counted, kCpuIndex)) supposed.emplace_back(kCpuIndex, kSupposedCpu);
+  if (!says_so_itself || !has(counted, kCpuIndex)) supposed.emplace_back(kCpuIndex, kAssumedCpu);
   if (!says_so_itself || !has(counted, kMemoryIndex)) supposed.emplace_back(kMemoryIndex, kSupposedMemory);
   return supposed;
 }

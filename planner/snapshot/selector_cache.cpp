@@ -156,7 +156,8 @@ const std::vector<SelectorCache::TermOfOthers>& SelectorCache::anti_affinity_ter
   const NamespaceIndex ns = cluster_.namespace_of(pod);
   if (!found_anti_affinity_terms_[ns]) {
     found_anti_affinity_terms_[ns] = true;
-    for (const Groups groups : {cluster_.anti_affine_towards(ns), cluster_.anti_affine_by_namespace_labels()})
+    for (const Groups groups :
+         {cluster_.anti_affinity_groups_selecting(ns), cluster_.anti_affine_by_namespace_labels()})
       find_terms(ns, groups, &anti_affinity_of, &OfLabels::anti_affinity_terms);
   }
   return found_about(pod, &OfLabels::anti_affinity_terms);
@@ -202,7 +203,7 @@ const std::vector<SelectorCache::Pods>& SelectorCache::joined(Groups groups) {
   std::map<std::tuple<NamespaceIndex, const api::Affinity*, std::uint32_t>, std::size_t> known;
   for (const Pods& group : groups) {
     const PodIndex first = group.front();
-    const api::Affinity* const affinity = equal_.first_equal(cluster_.pod(first).affinity.get());
+    const api::Affinity* const affinity = equal_.intern(cluster_.pod(first).affinity.get());
     const std::uint32_t labels = api::compares_labels(*affinity) ? cluster_.label_group_of(first) : kAnyLabels;
     const auto kind = known.try_emplace({cluster_.namespace_of(first), affinity, labels}, all.size());
     if (kind.second) all.emplace_back();

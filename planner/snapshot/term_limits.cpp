@@ -71,7 +71,7 @@ std::vector<ClusterSnapshot::Update::WithTerms> ClusterSnapshot::Update::pods_wi
     const PodEntry& entry = cluster_.pods_[pod];
     if (entry.has_pod_affinity || entry.is_anti_affine) pods.push_back({pod, entry.object});
   }
-  for (const auto& given : cluster_.crowded_) {
+  for (const auto& given : cluster_.pods_beyond_term_limits_) {
     if (const auto pod = find(given->meta)) pods.push_back({*pod, given});
   }
   std::ranges::sort(pods, {}, &WithTerms::pod);
@@ -81,12 +81,12 @@ std::vector<ClusterSnapshot::Update::WithTerms> ClusterSnapshot::Update::pods_wi
 void ClusterSnapshot::Update::limit_terms() {
   const bool is_below = std::cmp_less_equal(cluster_.terms_, kMaxTermsInCluster) &&
                         std::cmp_less_equal(cluster_.foreign_terms_, kMaxForeignTerms);
-  if (is_below && cluster_.crowded_.empty()) return;
+  if (is_below && cluster_.pods_beyond_term_limits_.empty()) return;
   const std::vector<WithTerms> pods = pods_with_terms();
   std::vector<std::size_t> use_of(pods.size(), kNoUse);
   const std::set<std::size_t> ignored = uses_beyond_bounds(pods, use_of);
   for (std::size_t i = 0; i < pods.size(); ++i)
-    ignored.contains(use_of[i]) ? ignore_terms_of(pods[i].pod) : heed_terms_of(pods[i].pod, pods[i].given);
+    ignored.contains(use_of[i]) ? ignore_terms_of(pods[i].pod) : restore_terms_of(pods[i].pod, pods[i].given);
   terms_due_ = false;
 }
 
@@ -102,7 +102,7 @@ std::set<std::size_t> ClusterSnapshot::Update::uses_beyond_bounds(std::span<cons
     const PodEntry& entry = cluster_.pods_[pods[i].pod];
     if (entry.terminal) continue;
     const api::ObjectMeta& meta = pods[i].given->meta;
-    const api::Affinity* const affinity = equal.first_equal(pods[i].given->affinity.get());
+    const api::Affinity* const affinity = equal.intern(pods[i].given->affinity.get());
     const LabelStorage labels = api::compares_labels(*affinity) ? meta.labels.begin() : nullptr;
     const auto [at, is_new] = known.try_emplace({entry.ns, affinity, labels}, all.size());
     use_of[i] = at->second;
@@ -121,20 +121,20 @@ void ClusterSnapshot::Update::ignore_terms_of(PodIndex pod) {
   if (given->oversized == api::kTermsOfNamespace) return;
   api::Pod without = *given;
   api::drop_terms(without, api::kTermsOfNamespace);
-  cluster_.crowded_.insert(given);
+  cluster_.pods_beyond_term_limits_.insert(given);
   problems_due_ = true;
-  renew(pod, std::make_shared<const api::Pod>(std::move(without)));
+  replace_object(pod, std::make_shared<const api::Pod>(std::move(without)));
 }
 
-void ClusterSnapshot::Update::heed_terms_of(PodIndex pod, std::shared_ptr<const api::Pod> given) {
+void ClusterSnapshot::Update::restore_terms_of(PodIndex pod, std::shared_ptr<const api::Pod> given) {
   if (cluster_.pods_[pod].object == given) return;
-  cluster_.crowded_.erase(given);
+  cluster_.pods_beyond_term_limits_.erase(given);
   problems_due_ = true;
-  renew(pod, std::move(given));
+  replace_object(pod, std::move(given));
 }
 
 void ClusterSnapshot::Update::report_crowded() const {
-  for (const auto& pod : cluster_.crowded_) {
+  for (const auto& pod : cluster_.pods_beyond_term_limits_) {
     if (const auto known = find(pod->meta)) report_oversized(*cluster_.pods_[*known].object, cluster_.problems_);
   }
 }

@@ -43,7 +43,7 @@ bool ClusterSnapshot::InOrder::operator()(const std::shared_ptr<const api::Pod>&
 }
 
 /// Returns true if a full rebuild costs less than applying this number of changes.
-bool ClusterSnapshot::Update::is_cheaper_anew(std::size_t changes, std::size_t pods) {
+bool ClusterSnapshot::Update::is_rebuild_cheaper(std::size_t changes, std::size_t pods) {
   constexpr std::size_t kFew = 16;
   constexpr std::size_t kPodsForOneChange = 8;
   return changes > kFew && changes * kPodsForOneChange > pods;
@@ -63,7 +63,7 @@ void ClusterSnapshot::Update::take(const std::shared_ptr<const api::Pod>& pod) {
     forget_problems_of(entry.object);
     // Compares labels by address, because equal label maps share their storage (see form_groups()).
     const bool stays = entry.node == node && entry.object->meta.labels.begin() == pod->meta.labels.begin();
-    if (stays) return renew(*known, admit(pod, node));
+    if (stays) return replace_object(*known, admit(pod, node));
     withdraw(*known);
   }
   insert({admit(pod, node), node});
@@ -83,7 +83,7 @@ void ClusterSnapshot::Update::rebuild(const Pods& gone, const Pods& now) {
     const NodeIndex node = node_for(*pod);
     coming.push_back({admit(pod, node), node});
   }
-  std::vector<NewPod> staying = those_that_stay();
+  std::vector<NewPod> staying = extract_remaining_pods();
   std::vector<NewPod> pods;
   pods.reserve(staying.size() + coming.size());
   const auto as_moved = [](auto at) { return std::make_move_iterator(at); };
@@ -101,7 +101,7 @@ void ClusterSnapshot::Update::rebuild(const Pods& gone, const Pods& now) {
   }
   for (PodEntry& entry : cluster_.pods_) {
     describe(entry);
-    enlist_with_owners(entry);
+    add_to_owners(entry);
   }
   for (NamespaceEntry& ns : cluster_.namespaces_) form_groups(ns);
 }
@@ -112,7 +112,7 @@ void ClusterSnapshot::Update::finish() {
   if (order_due_ || groups_due_) number_groups();
   std::ranges::sort(nodes_);
   nodes_.erase(std::unique(nodes_.begin(), nodes_.end()), nodes_.end());
-  for (const NodeIndex node : nodes_) sum_up(node);
+  for (const NodeIndex node : nodes_) recompute_sums(node);
   if (std::exchange(namespaces_due_, false)) derive_namespaces();
   if (problems_due_) report_problems();
   if (is_sparse()) spread();
@@ -160,9 +160,9 @@ void ClusterSnapshot::Update::insert(NewPod pod) {
   ns.pods.insert(ns.pods.begin() + position, index);
   if (ns.pods.size() == 1) order_due_ = true;
   describe(entry);
-  enlist_with_owners(entry);
+  add_to_owners(entry);
   join_group(index);
-  enlist_affinity(index);
+  add_to_affinity_index(index);
   touch(entry);
 }
 
@@ -172,9 +172,9 @@ void ClusterSnapshot::Update::withdraw(PodIndex pod) {
   NamespaceEntry& ns = cluster_.namespaces_[entry.ns];
   touch(entry);
   count_terms(entry, -1);
-  strike_affinity(pod);
+  remove_from_affinity_index(pod);
   leave_group(pod);
-  strike_from_owners(entry);
+  remove_from_owners(entry);
   ns.pods.erase(place_in(ns, pod));
   if (ns.pods.empty()) order_due_ = true;
   entry = {};
@@ -195,22 +195,22 @@ std::shared_ptr<const api::Pod> limited(api::Pod pod) {
 /// problems.
 std::shared_ptr<const api::Pod> ClusterSnapshot::Update::admit(const std::shared_ptr<const api::Pod>& pod,
                                                                NodeIndex node) {
-  const bool is_strange = has_strange_quantities(*pod);
-  const bool is_too_long = api::has_too_long_lists(*pod);
+  const bool is_strange = has_unsound_quantities(*pod);
+  const bool is_too_long = api::exceeds_list_limits(*pod);
   if (is_strange || is_too_long || !pod->oversized.empty() || is_lost(*pod, node)) {
-    cluster_.strange_.insert(pod);
+    cluster_.pods_with_problems_.insert(pod);
     problems_due_ = true;
   }
-  InputProblems told_later;
-  const auto admitted = is_strange ? with_sound_quantities(pod, cluster_.quantities_, told_later) : pod;
+  InputProblems ignored_problems;
+  const auto admitted = is_strange ? with_sound_quantities(pod, cluster_.quantities_, ignored_problems) : pod;
   return is_too_long ? limited(*admitted) : admitted;
 }
 
 void ClusterSnapshot::Update::forget_problems_of(const std::shared_ptr<const api::Pod>& pod) {
-  if (cluster_.crowded_.erase(pod) > 0) problems_due_ = terms_due_ = true;
-  const auto at = cluster_.strange_.find(pod);
-  if (at == cluster_.strange_.end()) return;
-  cluster_.strange_.erase(at);
+  if (cluster_.pods_beyond_term_limits_.erase(pod) > 0) problems_due_ = terms_due_ = true;
+  const auto at = cluster_.pods_with_problems_.find(pod);
+  if (at == cluster_.pods_with_problems_.end()) return;
+  cluster_.pods_with_problems_.erase(at);
   problems_due_ = true;
 }
 
@@ -218,17 +218,17 @@ bool ClusterSnapshot::Update::is_lost(const api::Pod& pod, NodeIndex node) {
   return node == kNoNode && !pod.node_name.empty() && !pod.is_terminal();
 }
 
-void ClusterSnapshot::Update::renew(PodIndex pod, std::shared_ptr<const api::Pod> object) {
+void ClusterSnapshot::Update::replace_object(PodIndex pod, std::shared_ptr<const api::Pod> object) {
   PodEntry& entry = cluster_.pods_[pod];
   const bool keeps_affinity = entry.object->affinity == object->affinity && entry.terminal == object->is_terminal();
-  if (!keeps_affinity) strike_affinity(pod);
+  if (!keeps_affinity) remove_from_affinity_index(pod);
   const auto released_later = entry.object;
   count_terms(entry, -1);
-  strike_from_owners(entry);
+  remove_from_owners(entry);
   entry.object = std::move(object);
   describe(entry);
-  enlist_with_owners(entry);
-  if (!keeps_affinity) enlist_affinity(pod);
+  add_to_owners(entry);
+  if (!keeps_affinity) add_to_affinity_index(pod);
   touch(entry);
   LabelGroup& group = cluster_.namespaces_[entry.ns].groups[entry.group];
   if (group.pods.front() == pod) group.labels = &entry.object->meta.labels;
@@ -287,7 +287,7 @@ std::uint32_t ClusterSnapshot::Update::intern_owner(const std::string& uid) {
   return owner;
 }
 
-void ClusterSnapshot::Update::enlist_with_owners(PodEntry& entry) {
+void ClusterSnapshot::Update::add_to_owners(PodEntry& entry) {
   entry.owner = entry.main_owner = kNoOwner;
   const std::string* const main_uid = main_owner_uid(*entry.object);
   for_each_owner(*entry.object, [&](const std::string& uid) {
@@ -299,7 +299,7 @@ void ClusterSnapshot::Update::enlist_with_owners(PodEntry& entry) {
   });
 }
 
-void ClusterSnapshot::Update::strike_from_owners(const PodEntry& entry) {
+void ClusterSnapshot::Update::remove_from_owners(const PodEntry& entry) {
   for_each_owner(*entry.object, [&](const std::string& uid) {
     const auto at = cluster_.owner_by_uid_.find(uid);
     if (is_staying(entry)) --cluster_.living_owner_pods_[at->second];
@@ -316,7 +316,7 @@ void ClusterSnapshot::Update::touch(const PodEntry& entry) {
 // --- Data shared by many pods
 
 /// Recomputes the resources that the active pods on the node hold.
-void ClusterSnapshot::Update::sum_up(NodeIndex node) {
+void ClusterSnapshot::Update::recompute_sums(NodeIndex node) {
   cluster_.used_.clear(node);
   cluster_.scored_.clear(node);
   for (const PodIndex pod : cluster_.pods_on(node)) {
@@ -330,10 +330,10 @@ void ClusterSnapshot::Update::sum_up(NodeIndex node) {
 void ClusterSnapshot::Update::report_problems() {
   cluster_.problems_ = cluster_.node_problems_;
   cluster_.fixed_ = cluster_.nodes_ != cluster_.given_nodes_;
-  for (const auto& pod : cluster_.strange_) {
+  for (const auto& pod : cluster_.pods_with_problems_) {
     const auto sound = with_sound_quantities(pod, cluster_.quantities_, cluster_.problems_);
     cluster_.fixed_ = cluster_.fixed_ || sound != pod;
-    report_oversized(api::has_too_long_lists(*pod) ? *limited(*pod) : *pod, cluster_.problems_);
+    report_oversized(api::exceeds_list_limits(*pod) ? *limited(*pod) : *pod, cluster_.problems_);
     const std::string& node = pod->node_name.value;
     if (!is_lost(*pod, cluster_.find_node(node).value_or(kNoNode))) continue;
     cluster_.problems_.add({"Pod " + pod->meta.key().to_string(), "spec.nodeName",

@@ -21,7 +21,7 @@ class ClusterSnapshot::Update {
   explicit Update(ClusterSnapshot& cluster) : cluster_(cluster) {}
 
   using Pods = SnapshotInput::List<api::Pod>;
-  static bool is_cheaper_anew(std::size_t changes, std::size_t pods);
+  static bool is_rebuild_cheaper(std::size_t changes, std::size_t pods);
 
   void remove(const api::ObjectMeta& pod);
   void take(const std::shared_ptr<const api::Pod>& pod);
@@ -46,7 +46,7 @@ class ClusterSnapshot::Update {
   std::optional<PodIndex> find(const api::ObjectMeta& meta) const;
   void insert(NewPod pod);
   void withdraw(PodIndex pod);
-  void renew(PodIndex pod, std::shared_ptr<const api::Pod> object);
+  void replace_object(PodIndex pod, std::shared_ptr<const api::Pod> object);
   std::shared_ptr<const api::Pod> admit(const std::shared_ptr<const api::Pod>& pod, NodeIndex node);
   void forget_problems_of(const std::shared_ptr<const api::Pod>& pod);
   static bool is_lost(const api::Pod& pod, NodeIndex node);
@@ -55,14 +55,14 @@ class ClusterSnapshot::Update {
   std::uint32_t intern_asked();
   std::uint32_t intern_images(const api::Pod& pod);
   std::uint32_t intern_owner(const std::string& uid);
-  void enlist_with_owners(PodEntry& entry);
-  void strike_from_owners(const PodEntry& entry);
+  void add_to_owners(PodEntry& entry);
+  void remove_from_owners(const PodEntry& entry);
   void touch(const PodEntry& entry);
-  void sum_up(NodeIndex node);
+  void recompute_sums(NodeIndex node);
   void report_problems();
 
   // Pod numbers (numbering.cpp).
-  std::vector<NewPod> those_that_stay();
+  std::vector<NewPod> extract_remaining_pods();
   std::vector<PodIndex> number_all(const std::vector<NewPod>& pods);
   void forget_pods();
   std::size_t slot_of(NodeIndex node) const { return std::min<std::size_t>(node, cluster_.nodes_.size()); }
@@ -90,8 +90,8 @@ class ClusterSnapshot::Update {
 
   // Affinity (affinity.cpp).
   static bool is_counted(const PodEntry& entry) { return entry.is_anti_affine && !entry.terminal; }
-  void enlist_affinity(PodIndex pod);
-  void strike_affinity(PodIndex pod);
+  void add_to_affinity_index(PodIndex pod);
+  void remove_from_affinity_index(PodIndex pod);
   void renumber_affinity(PodIndex from, PodIndex to);
   template <typename F>
   void for_each_kind_list(const PodEntry& entry, F&& each);
@@ -108,7 +108,7 @@ class ClusterSnapshot::Update {
   std::vector<WithTerms> pods_with_terms() const;
   std::set<std::size_t> uses_beyond_bounds(std::span<const WithTerms> pods, std::span<std::size_t> use_of) const;
   void ignore_terms_of(PodIndex pod);
-  void heed_terms_of(PodIndex pod, std::shared_ptr<const api::Pod> given);
+  void restore_terms_of(PodIndex pod, std::shared_ptr<const api::Pod> given);
 
   const api::ObjectMeta& meta_of(PodIndex pod) const { return cluster_.pods_[pod].object->meta; }
 

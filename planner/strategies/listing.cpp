@@ -21,7 +21,8 @@ scheduling::CachedSelector pods_in(const PodScope& scope, const StrategyContext&
   return {context.cluster.base(), [&scope](const api::Pod& pod) { return scope.includes(pod); }};
 }
 
-std::optional<scheduling::Refusal> protection_of(const StrategyContext& context, NominationSink& sink, PodIndex pod) {
+std::optional<scheduling::Refusal> protection_refusal(const StrategyContext& context, NominationSink& sink,
+                                                      PodIndex pod) {
   return sink.is_out_of_time(pod) ? kCycleTimeout : context.evictability.refusal(pod);
 }
 
@@ -31,13 +32,13 @@ std::optional<scheduling::Refusal> last_protection_of(const StrategyContext& con
 }
 
 bool may_leave(const StrategyContext& context, NominationSink& sink, PodIndex pod) {
-  auto refusal = protection_of(context, sink, pod);
+  auto refusal = protection_refusal(context, sink, pod);
   if (!refusal) refusal = context.evictability.refusal_before_eviction(pod, context.cluster);
   if (refusal) sink.refused(pod, *refusal);
   return !refusal;
 }
 
-std::optional<scheduling::Refusal> why_not_looked_at(const StrategyContext& context, NodeIndex node) {
+std::optional<scheduling::Refusal> why_out_of_scope(const StrategyContext& context, NodeIndex node) {
   using scheduling::Refusal;
   if (std::ranges::binary_search(context.nodes, node)) return std::nullopt;
   const api::Node& object = context.cluster.base().node(node);
@@ -52,10 +53,10 @@ std::string why_on_none_of(const StrategyContext& context, const scheduling::Wha
   scheduling::Misfits misfits(cluster.base());
   const auto query = cluster.fit_query(pod, context.evictability.fit_level());
   for (const NodeIndex node : cluster.base().nodes()) {
-    if (misfits.nodes() == scheduling::kMaxAsked) break;
+    if (misfits.nodes() == scheduling::kMaxCheckedNodes) break;
     if (node == cluster.base().node_of(pod) || !is_better(node)) continue;
-    auto refusal = why_not_looked_at(context, node);
-    if (!refusal) refusal = query->refusal_beside_room(node);
+    auto refusal = why_out_of_scope(context, node);
+    if (!refusal) refusal = query->refusal_ignoring_capacity(node);
     if (!refusal) refusal = query->refusal(node);
     if (!refusal) return {};
     misfits.add(node, *refusal);

@@ -26,7 +26,8 @@ inline constexpr scheduling::Refusal kCycleTimeout{
 
 /// Returns why the first evictability filter or the cycle's time keeps the pod, or nullopt if both let it go. Does not
 /// report the refusal.
-std::optional<scheduling::Refusal> protection_of(const StrategyContext& context, NominationSink& sink, PodIndex pod);
+std::optional<scheduling::Refusal> protection_refusal(const StrategyContext& context, NominationSink& sink,
+                                                      PodIndex pod);
 /// Returns why the second evictability filter (EvictabilityRules::refusal_before_eviction()) or the cycle's time keeps
 /// the pod, or nullopt if both let it go. Does not report the refusal.
 std::optional<scheduling::Refusal> last_protection_of(const StrategyContext& context, NominationSink& sink,
@@ -36,7 +37,7 @@ std::optional<scheduling::Refusal> last_protection_of(const StrategyContext& con
 bool may_leave(const StrategyContext& context, NominationSink& sink, PodIndex pod);
 
 /// Returns why the node is out of the strategy's scope, or nullopt if it is in scope.
-std::optional<scheduling::Refusal> why_not_looked_at(const StrategyContext& context, NodeIndex node);
+std::optional<scheduling::Refusal> why_out_of_scope(const StrategyContext& context, NodeIndex node);
 /// Explains by rule why the pod fits none of the nodes that `is_better` accepts. Includes nodes out of the policy's
 /// scope, but not the pod's own. `cluster` contains the placement at that time. Returns "" if there is no such node or
 /// one of them fits the pod.

@@ -136,7 +136,7 @@ class PlanSink {
   }
   /// Returns true if the node keeps the soft taint `key` regardless of avoid(), because moves of earlier plans depend
   /// on it.
-  virtual bool is_pledged(std::string_view key, NodeIndex node) const {
+  virtual bool is_taint_promised(std::string_view key, NodeIndex node) const {
     static_cast<void>(key);
     static_cast<void>(node);
     return false;
@@ -231,8 +231,8 @@ struct RoundRules {
   std::int32_t max_rounds = 5;
   /// Minimum gain of a round: number of nodes freed, or points by which the imbalance of the nodes in use fell. nullopt
   /// disables the criterion.
-  std::optional<std::int32_t> least_freed{1};
-  std::optional<double> least_imbalance{};
+  std::optional<std::int32_t> min_freed{1};
+  std::optional<double> min_imbalance_gain{};
   base::Duration settle_timeout = base::minutes(15);
   friend bool operator==(const RoundRules&, const RoundRules&) = default;
 };

@@ -32,7 +32,7 @@ struct ApiCore {
   const ApiServerOptions options;
   Registry registry;
   Faults faults;
-  Abilities abilities;
+  ServerFeatures abilities;
   RequestLog log;
   ConfiguredWebhooks configured;
   RecentTexts texts;
@@ -98,7 +98,7 @@ struct DeleteOptions {
 Outcome<DeleteOptions> read_delete_options(const api::Json& body);
 kube::Response delete_object(ApiCore& core, Call& call);
 kube::Response delete_collection(ApiCore& core, Call& call);
-void housekeep(ApiCore& core);
+void finish_terminating(ApiCore& core);
 
 // --- eviction.cpp, subresources.cpp
 kube::Response evict_pod(ApiCore& core, Call& call);

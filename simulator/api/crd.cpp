@@ -102,7 +102,7 @@ CheckResult complete_definition(ApiCore& core, Json& definition) {
   if (!names.contains("listKind")) names["listKind"] = kind + "List";
   if (!definition["spec"].contains("conversion")) definition["spec"]["conversion"] = {{"strategy", "None"}};
 
-  const ServedPtr holder = core.registry.holder_of_names(definition);
+  const ServedPtr holder = core.registry.conflicting_resource(definition);
   if (api::find_at(definition, {"status", "acceptedNames"}) && definition["status"]["acceptedNames"] == names)
     return base::Done{};
   const std::string now = base::format_time(core.store.clock().now());

@@ -103,7 +103,7 @@ kube::Response deleted_answer(const Call& call, const Object& object, bool still
 }
 
 /// Removes all objects of `type` in the namespace. Returns true if none is left.
-bool empty_out(ApiCore& core, const kube::ResourceType& type, const std::string& ns) {
+bool delete_contents(ApiCore& core, const kube::ResourceType& type, const std::string& ns) {
   for (const Object& object : core.store.list(type, ns)) {
     if (api::find_at(*object, {"metadata", "deletionTimestamp"})) continue;
     (void)core.store.remove(
@@ -115,7 +115,7 @@ bool empty_out(ApiCore& core, const kube::ResourceType& type, const std::string&
 bool empty_namespace(ApiCore& core, const std::string& ns) {
   bool empty = true;
   for (const ServedPtr& resource : core.registry.all()) {
-    if (resource->namespaced) empty = empty_out(core, resource->storage, ns) && empty;
+    if (resource->namespaced) empty = delete_contents(core, resource->storage, ns) && empty;
   }
   return empty;
 }
@@ -141,7 +141,7 @@ bool empty_definition(ApiCore& core, const std::string& name) {
   bool empty = true;
   for (const ServedPtr& resource : core.registry.all()) {
     if (resource->custom && resource->custom->definition == name)
-      empty = empty_out(core, resource->storage, "") && empty;
+      empty = delete_contents(core, resource->storage, "") && empty;
   }
   return empty;
 }
@@ -238,7 +238,7 @@ kube::Response delete_collection(ApiCore& core, Call& call) {
   return {200, encode_list(*call.resource, page, call.output), {}, "application/json"};
 }
 
-void housekeep(ApiCore& core) {
+void finish_terminating(ApiCore& core) {
   if (!core.something_terminates) return;
   const std::unique_lock only_one(core.housekeeping, std::try_to_lock);
   if (!only_one) return;

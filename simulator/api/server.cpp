@@ -100,9 +100,9 @@ kube::Response serve(ApiCore& core, Call& call) {
   if (!call.info.is_resource) return to_response(no_such_path());
   if (CheckResult found = find_resource(core, call); !found) return to_response(found.failure());
   if (CheckResult done = negotiate_output(core, call); !done) return to_response(done.failure());
-  housekeep(core);
+  finish_terminating(core);
   kube::Response response = in_its_media_type(serve_verb(core, call), call);
-  housekeep(core);
+  finish_terminating(core);
   return response;
 }
 
@@ -121,7 +121,7 @@ void note(ApiCore& core, const Call& call, int code) {
 }
 
 /// Serves the request and adds it to the journal. An exception is a bug and is answered with 500.
-kube::Response serve_noted(ApiCore& core, Call& call) {
+kube::Response serve_and_journal(ApiCore& core, Call& call) {
   kube::Response response;
   try {
     response = serve(core, call);
@@ -203,17 +203,17 @@ ApiServer::~ApiServer() { core_->store.set_admission({}); }
 
 kube::Response ApiServer::handle(const kube::Request& request, const User& user) {
   Call call = call_of(request, user);
-  return serve_noted(*core_, call);
+  return serve_and_journal(*core_, call);
 }
 
 ApiAnswer ApiServer::answer(const kube::Request& request, const User& user) {
   Call call = call_of(request, user);
   const auto fault = call.info.is_resource ? core_->faults.strike(subject_of(call)) : std::nullopt;
-  if (!fault) return {serve_noted(*core_, call)};
+  if (!fault) return {serve_and_journal(*core_, call)};
   if (auto answer = instead_of_serving(*fault)) return *std::move(answer);
   if (fault->effect == FaultEffect::kStaleList) call.stale_by = fault->lag;
   if (fault->effect == FaultEffect::kDuplicate) handle(request, user);
-  ApiAnswer answer{serve_noted(*core_, call)};
+  ApiAnswer answer{serve_and_journal(*core_, call)};
   answer.dropped = fault->effect == FaultEffect::kDropResponse;
   if (fault->effect == FaultEffect::kDelay) answer.delay = fault->delay;
   if (fault->effect == FaultEffect::kCutAnswer)
@@ -257,10 +257,10 @@ base::Status ApiServer::install_crd(const Json& definition) {
   return base::invalid("installing the CRD: " + response.body);
 }
 
-void ApiServer::housekeep() { simulator::housekeep(*core_); }
+void ApiServer::finish_terminating() { simulator::finish_terminating(*core_); }
 Store& ApiServer::store() { return core_->store; }
 Faults& ApiServer::faults() { return core_->faults; }
-Abilities& ApiServer::abilities() { return core_->abilities; }
+ServerFeatures& ApiServer::abilities() { return core_->abilities; }
 RequestLog& ApiServer::journal() { return core_->log; }
 const Registry& ApiServer::registry() const { return core_->registry; }
 

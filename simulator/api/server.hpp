@@ -84,7 +84,7 @@ struct ApiServerOptions {
 };
 
 /// Optional features of the server. May change at any time, like behind a load balancer with servers of two versions.
-struct Abilities {
+struct ServerFeatures {
   /// Encodes core kinds as protobuf for clients that request it, with only the fields that our decoders read.
   std::atomic<bool> protobuf{true};
   /// Supports watches that begin with a list (sendInitialEvents). If false, rejects them, like a server without the
@@ -137,11 +137,11 @@ class ApiServer {
 
   /// Empties and removes terminating namespaces and CRDs. Cheap if there are none. Also called by every request and
   /// watch.
-  void housekeep();
+  void finish_terminating();
 
   Store& store();
   Faults& faults();
-  Abilities& abilities();
+  ServerFeatures& abilities();
   RequestLog& journal();
   const Registry& registry() const;
 

@@ -33,21 +33,21 @@ class Watch final : public kube::WatchStream {
         deadline_(core.store.clock().now() + watch_time(call)),
         next_bookmark_(core.store.clock().now() + kBookmarkEvery) {}
 
-  /// Sets the objects that the watch begins with if there is no resourceVersion. With `says_when_complete` a bookmark
+  /// Sets the objects that the watch begins with if there is no resourceVersion. With `with_final_bookmark` a bookmark
   /// follows them, which makes it a streamed list.
-  void begin_with(const Listing& listing, bool says_when_complete = false) {
+  void begin_with(const Listing& listing, bool with_final_bookmark = false) {
     for (const Object& object : listing.items) {
       if (in_scope(api::text_at(*object, {"metadata", "namespace"})) && selection_.matches(*object))
         initial_.push_back(object);
     }
-    owes_bookmark_ = says_when_complete;
+    bookmark_pending_ = with_final_bookmark;
   }
 
   base::Result<std::optional<std::string>> next(milliseconds wait) override {
     const auto until = std::chrono::steady_clock::now() + wait;
     while (true) {
       if (cancelled_) return base::Error{base::ErrorCode::kCancelled, "the watch was cancelled"};
-      housekeep(core_);
+      finish_terminating(core_);
       const std::uint64_t revision = core_.store.revision();
       fill(revision);
       if (auto line = take()) return std::optional<std::string>(std::move(*line));
@@ -76,7 +76,7 @@ class Watch final : public kube::WatchStream {
 
   void fill(std::uint64_t revision) {
     if (ended_ || stalled_) return;
-    suffer(core_.faults.strike_watch(subject(), WatchMoment::kPoll));
+    apply_fault(core_.faults.strike_watch(subject(), WatchMoment::kPoll));
     if (ended_ || stalled_) return;
     if (owes_list()) begin();
     if (ended_ || stalled_ || owes_list()) return;
@@ -91,20 +91,20 @@ class Watch final : public kube::WatchStream {
     }
   }
 
-  bool owes_list() const { return !initial_.empty() || owes_bookmark_; }
+  bool owes_list() const { return !initial_.empty() || bookmark_pending_; }
 
   /// Emits the next initial object, one at a time, so that they are never all encoded at once.
   void begin() {
     if (!pending_.empty()) return;
     if (!initial_.empty()) {
-      suffer(core_.faults.strike_watch(subject(), WatchMoment::kEvent));
+      apply_fault(core_.faults.strike_watch(subject(), WatchMoment::kEvent));
       if (ended_ || stalled_) return;
       push("ADDED", initial_.front());
       return initial_.pop_front();
     }
-    owes_bookmark_ = false;
+    bookmark_pending_ = false;
     const auto effect = core_.faults.strike_watch(subject(), WatchMoment::kInitialEvents);
-    suffer(effect);
+    apply_fault(effect);
     if (!effect) pending_.push_back(encode_bookmark(*resource_, seen_, output_, true));
   }
 
@@ -129,12 +129,12 @@ class Watch final : public kube::WatchStream {
     const bool was = change.before && selection_.matches(*change.before);
     const bool is = change.kind != ChangeKind::kDeleted && selection_.matches(*change.object);
     if (!was && !is) return;
-    suffer(core_.faults.strike_watch(subject(), WatchMoment::kEvent));
+    apply_fault(core_.faults.strike_watch(subject(), WatchMoment::kEvent));
     if (ended_ || stalled_) return;
     push(is ? (was ? "MODIFIED" : "ADDED") : "DELETED", change.object);
   }
 
-  void suffer(std::optional<FaultEffect> effect) {
+  void apply_fault(std::optional<FaultEffect> effect) {
     if (effect == FaultEffect::kCutWatch) ended_ = true;
     if (effect == FaultEffect::kStallWatch) stalled_ = true;
   }
@@ -157,7 +157,7 @@ class Watch final : public kube::WatchStream {
   const base::TimePoint deadline_;
   base::TimePoint next_bookmark_;
   std::deque<Object> initial_;
-  bool owes_bookmark_ = false;
+  bool bookmark_pending_ = false;
   std::deque<std::string> pending_;
   bool ended_ = false;
   bool stalled_ = false;

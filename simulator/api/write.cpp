@@ -73,7 +73,7 @@ CheckResult check_identity(const Call& call, Json& object) {
 }
 
 /// Restores the fields that only the server may set, and the part that this request does not address.
-CheckResult keep_stored_parts(const Call& call, const Json& stored, Json& next, Part part) {
+CheckResult restore_server_fields(const Call& call, const Json& stored, Json& next, Part part) {
   const ServedResource& resource = *call.resource;
   if (!next.is_object() || !next.contains("metadata") || !next["metadata"].is_object())
     return bad_request("metadata must be an object");
@@ -92,14 +92,14 @@ CheckResult keep_stored_parts(const Call& call, const Json& stored, Json& next, 
                     "the object has been modified; please apply your changes to the latest version and try again");
   }
   if (part == Part::kStatus) {
-    api::keep_all_but_status(stored, next);
+    api::revert_all_but_status(stored, next);
   } else if (part == Part::kMain) {
-    api::carry_member(stored, next, "status");
+    api::copy_member(stored, next, "status");
   }
   for (const char* field :
        {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
         "generation", "generateName", "selfLink", "resourceVersion"}) {
-    api::carry_member(stored.at("metadata"), metadata, field);
+    api::copy_member(stored.at("metadata"), metadata, field);
   }
   next["apiVersion"] = stored.at("apiVersion");
   next["kind"] = stored.at("kind");
@@ -173,7 +173,7 @@ Outcome<Json> prepare_new(ApiCore& core, Call& call, Json object) {
 }
 
 /// Returns the object that a create would have stored, for dry runs.
-Object imagined(ApiCore& core, const Call& call, Json object) {
+Object dry_run_object(ApiCore& core, const Call& call, Json object) {
   Json& metadata = object["metadata"];
   if (api::text_at(metadata, {"name"}).empty())
     metadata["name"] = api::text_at(metadata, {"generateName"}) + core.store.new_suffix();
@@ -189,7 +189,7 @@ Outcome<Object> store_new(ApiCore& core, Call& call, Json object) {
   if (call.dry_run) {
     if (!name.empty() && core.store.get(resource.storage, {call.info.ns, name}))
       return already_exists(resource.group, resource.plural, name);
-    return imagined(core, call, std::move(object));
+    return dry_run_object(core, call, std::move(object));
   }
   auto created = core.store.create(resource.storage, std::move(object));
   if (!created) return from_store(created.error(), resource.group, resource.plural, resource.kind, name);
@@ -216,10 +216,10 @@ Outcome<Json> patched(const Call& call, std::string_view type, const Json& patch
 }
 
 /// Removes fields that this request must not apply: the status belongs to the subresource, other fields to the object.
-void narrow_applied(const Call& call, Json& config) {
+void restrict_applied(const Call& call, Json& config) {
   if (call.info.subresource == "status") {
     Json narrow = {{"apiVersion", config["apiVersion"]}, {"kind", config["kind"]}, {"metadata", config["metadata"]}};
-    api::carry_member(config, narrow, "status");
+    api::copy_member(config, narrow, "status");
     config = std::move(narrow);
   } else if (call.resource->has_status) {
     config.erase("status");
@@ -243,7 +243,7 @@ CheckResult check_apply(const Call& call, Json& config) {
 
 kube::Response apply_object(ApiCore& core, Call& call, Json config) {
   if (CheckResult sound = check_apply(call, config); !sound) return to_response(sound.failure());
-  narrow_applied(call, config);
+  restrict_applied(call, config);
   const bool exists = core.store.get(call.resource->storage, call.key()) != nullptr;
   if (!exists && call.info.subresource.empty()) {
     auto applied = apply_fields(*call.resource, nullptr, config, writer_of(core, call));
@@ -286,7 +286,7 @@ Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, c
   auto changed = transform(served_form(resource, *stored));
   if (!changed) return std::move(changed.failure());
   Json next = stored_form(resource, *std::move(changed));
-  if (CheckResult kept = keep_stored_parts(call, *stored, next, part); !kept) return std::move(kept.failure());
+  if (CheckResult kept = restore_server_fields(call, *stored, next, part); !kept) return std::move(kept.failure());
   if (is_definition(resource) && part != Part::kStatus) {
     if (CheckResult complete = complete_definition(core, next); !complete) return std::move(complete.failure());
   }

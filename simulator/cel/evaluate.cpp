@@ -146,7 +146,7 @@ class Evaluator {
   }
 
   base::Result<Value> binary(const Expression& e) {
-    if (e.text == "&&" || e.text == "||") return junction(e);
+    if (e.text == "&&" || e.text == "||") return evaluate_logical(e);
     const auto left = value_of(e.operands[0]);
     if (!left) return left;
     const auto right = value_of(e.operands[1]);
@@ -155,7 +155,7 @@ class Evaluator {
   }
 
   /// Evaluates && or ||. If one side decides the result, an error of the other side is ignored, in either order.
-  base::Result<Value> junction(const Expression& e) {
+  base::Result<Value> evaluate_logical(const Expression& e) {
     const bool deciding = e.text == "||";
     const auto left = truth_of(e.operands[0]);
     if (left && *left == deciding) return Value(Json(deciding));

@@ -12,7 +12,7 @@
 namespace simulator::cel {
 namespace {
 
-constexpr int kDeepest = 60;
+constexpr int kMaxDepth = 60;
 constexpr int kMaxOperators = 500;  // each operator of a chain adds one level of recursion
 
 /// Reserved words, which are not names in CEL. Fields with such names are escaped with underscores (__namespace__); our
@@ -69,7 +69,7 @@ class Parser {
   }
 
   Expression choice() {
-    if (++depth_ > kDeepest) return fail("nested too deeply");
+    if (++depth_ > kMaxDepth) return fail("nested too deeply");
     Expression left = binary(0);
     if (take("?")) {
       Expression yes = binary(0);
@@ -99,7 +99,7 @@ class Parser {
     const bool is_not = is_next("!");
     if (!is_not && !is_next("-")) return postfix(primary());
     ++at_;
-    if (++depth_ > kDeepest) return fail("nested too deeply");
+    if (++depth_ > kMaxDepth) return fail("nested too deeply");
     Expression operand = unary();
     --depth_;
     return {.kind = is_not ? Kind::kNot : Kind::kNegative, .operands = {std::move(operand)}};

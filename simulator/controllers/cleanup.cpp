@@ -26,9 +26,9 @@ PodGarbageCollector::PodGarbageCollector(Store& store, EventRecorder& events)
   journal_.follow(kube::kNodes, [this](const Change& change) {
     if (change.kind == ChangeKind::kDeleted) {
       nodes_.erase(change.key.name);
-      if (!pods_on_[change.key.name].empty()) quarantine_.set(change.key.name, now_ + kQuarantine);
+      if (!pods_on_[change.key.name].empty()) pending_deletes_.set(change.key.name, now_ + kQuarantine);
     } else if (nodes_.insert(change.key.name).second) {
-      quarantine_.drop(change.key.name);
+      pending_deletes_.drop(change.key.name);
     }
   });
   journal_.follow(kube::kPods, [this](const Change& change) {
@@ -46,21 +46,21 @@ PodGarbageCollector::PodGarbageCollector(Store& store, EventRecorder& events)
 }
 
 void PodGarbageCollector::watch_node(const std::string& node) {
-  if (nodes_.contains(node) || missed_.contains(node)) return;
-  missed_.insert(node);
-  quarantine_.set(node, now_ + kQuarantine);
+  if (nodes_.contains(node) || unjudged_cycles_.contains(node)) return;
+  unjudged_cycles_.insert(node);
+  pending_deletes_.set(node, now_ + kQuarantine);
 }
 
 bool PodGarbageCollector::tick(base::TimePoint now) {
   now_ = now;
   journal_.poll();
   bool changed = false;
-  for (const std::string& node : quarantine_.take_due(now)) changed = collect(node, now) || changed;
+  for (const std::string& node : pending_deletes_.take_due(now)) changed = collect(node, now) || changed;
   return changed;
 }
 
 bool PodGarbageCollector::collect(const std::string& node, base::TimePoint now) {
-  missed_.erase(node);
+  unjudged_cycles_.erase(node);
   if (nodes_.contains(node)) return false;
   bool changed = false;
   for (const api::ObjectKey& key : pods_on_[node]) {
@@ -87,7 +87,7 @@ NamespaceController::NamespaceController(Store& store) : store_(store), journal_
     if (leaves && leaving_.insert(change.key.name).second) dirty_.insert(change.key.name);
     if (!leaves) leaving_.erase(change.key.name);
   });
-  journal_.follow_rest({}, [this](const Change& change) {
+  journal_.follow_others({}, [this](const Change& change) {
     if (change.key.ns.empty()) return;
     types_.insert({change.group, change.plural});
     if (leaving_.contains(change.key.ns)) dirty_.insert(change.key.ns);
@@ -97,11 +97,11 @@ NamespaceController::NamespaceController(Store& store) : store_(store), journal_
 bool NamespaceController::tick(base::TimePoint) {
   journal_.poll();
   bool changed = false;
-  for (const std::string& ns : std::exchange(dirty_, {})) changed = empty_out(ns) || changed;
+  for (const std::string& ns : std::exchange(dirty_, {})) changed = delete_contents(ns) || changed;
   return changed;
 }
 
-bool NamespaceController::empty_out(const std::string& ns) {
+bool NamespaceController::delete_contents(const std::string& ns) {
   bool changed =
       store_
           .mutate(kube::kNamespaces, {"", ns}, Part::kStatus,
@@ -122,10 +122,10 @@ bool NamespaceController::empty_out(const std::string& ns) {
       left = left || store_.get(type.type(true), key_of(*object)) != nullptr;
     }
   }
-  return left ? changed : let_go(ns) || changed;
+  return left ? changed : remove_finalizer(ns) || changed;
 }
 
-bool NamespaceController::let_go(const std::string& ns) {
+bool NamespaceController::remove_finalizer(const std::string& ns) {
   const bool done = store_
                         .mutate(kube::kNamespaces, {"", ns}, Part::kAll,
                                 [&](Json& object) -> base::Status {

@@ -21,7 +21,7 @@ class PodGarbageCollector final : public Actor {
 
   std::string_view name() const override { return "pod-garbage-collector"; }
   bool tick(base::TimePoint now) override;
-  std::optional<base::TimePoint> next_due() const override { return quarantine_.next(); }
+  std::optional<base::TimePoint> next_due() const override { return pending_deletes_.next(); }
 
  private:
   bool collect(const std::string& node, base::TimePoint now);
@@ -34,8 +34,8 @@ class PodGarbageCollector final : public Actor {
   std::set<std::string> nodes_;
   std::map<std::string, std::set<api::ObjectKey>> pods_on_;
   std::map<api::ObjectKey, std::string> node_of_;
-  std::set<std::string> missed_;  // referenced by pods, never registered
-  Agenda<std::string> quarantine_;
+  std::set<std::string> unjudged_cycles_;  // referenced by pods, never registered
+  Agenda<std::string> pending_deletes_;
 };
 
 /// Empties a terminating namespace, then removes its finalizer (spec.finalizers: kubernetes). Also deletes leftovers of
@@ -48,8 +48,8 @@ class NamespaceController final : public Actor {
   bool tick(base::TimePoint now) override;
 
  private:
-  bool empty_out(const std::string& ns);
-  bool let_go(const std::string& ns);
+  bool delete_contents(const std::string& ns);
+  bool remove_finalizer(const std::string& ns);
 
   Store& store_;
   Journal journal_;

@@ -64,7 +64,7 @@ DaemonSetController::DaemonSetController(Store& store, EventRecorder& events)
     } else {
       nodes_[change.key.name] = change.object;
     }
-    if (matters(change)) look_at_all();
+    if (matters(change)) reconcile_all();
   });
 }
 
@@ -108,7 +108,7 @@ bool DaemonSetController::reconcile(const Json& owner, const Pods& pods, base::T
     ready += pod->ready && !pod->terminating;
     available += pod->is_available(min_ready, now);
     updated += pod->revision == revision;
-    if (pod->ready_since && *pod->ready_since + min_ready > now) look_again(owner, *pod->ready_since + min_ready);
+    if (pod->ready_since && *pod->ready_since + min_ready > now) reconcile_at(owner, *pod->ready_since + min_ready);
   }
   changed = write_status(owner,
                          [&](Json& status) {

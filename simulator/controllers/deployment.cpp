@@ -133,7 +133,7 @@ bool DeploymentController::reconcile(const Json& deployment, const ReplicaSets& 
   bool changed = false;
   if (!api::flag_at(deployment, {"spec", "paused"})) {
     changed = api::text_at(deployment, {"spec", "strategy", "type"}) == "Recreate" ? recreate(rollout) : roll(rollout);
-    changed = renumber(rollout) || forget_history(rollout) || changed;
+    changed = renumber(rollout) || prune_history(rollout) || changed;
   } else if (rollout.newest) {
     changed = scale_to(deployment, rollout.newest,
                        rollout.replicas - (rollout.total_replicas() - replicas_of(*rollout.newest)));
@@ -245,7 +245,7 @@ bool DeploymentController::renumber(const Rollout& rollout) {
 }
 
 /// Deletes empty old ReplicaSets beyond revisionHistoryLimit, oldest first.
-bool DeploymentController::forget_history(const Rollout& rollout) {
+bool DeploymentController::prune_history(const Rollout& rollout) {
   std::vector<Object> empty;
   for (const Object& replica_set : rollout.old) {
     if (replicas_of(*replica_set) == 0 && status_count(*replica_set, "replicas") == 0) empty.push_back(replica_set);

@@ -28,7 +28,7 @@ GarbageCollector::GarbageCollector(Store& store) : store_(store), journal_(store
     dependents_.clear();
   });
   journal_.follow(kube::kEvents, [](const Change&) {});  // skipped: numerous and without owners
-  journal_.follow_rest(known_types(), [this](const Change& change) { on_change(change); });
+  journal_.follow_others(known_types(), [this](const Change& change) { on_change(change); });
 }
 
 bool GarbageCollector::tick(base::TimePoint) {

@@ -67,7 +67,7 @@ bool JobController::reconcile(const Json& owner, const Pods& pods, base::TimePoi
     return finish(owner, pods, "Failed", "DeadlineExceeded", counts, now);
   }
   if (all_done) return finish(owner, pods, "Complete", "CompletionsReached", counts, now);
-  if (started && deadline) look_again(owner, *started + *deadline);
+  if (started && deadline) reconcile_at(owner, *started + *deadline);
   return keep_running(owner, pods, counts, now);
 }
 
@@ -99,7 +99,7 @@ bool JobController::keep_running(const Json& owner, const Pods& pods, const Coun
   if (counts.active >= wanted) return changed;
   const base::TimePoint resume = counts.last_failure + base::backoff_delay(kPause, counts.failed);
   if (counts.failed > 0 && now < resume) {
-    look_again(owner, resume);
+    reconcile_at(owner, resume);
     return changed;
   }
   for (std::int64_t i = counts.active; i < wanted; ++i) {
@@ -121,7 +121,7 @@ bool JobController::finish(const Json& owner, const Pods& pods, std::string_view
   for (const auto& [key, pod] : pods) {
     if (pod.is_active()) (void)delete_pod(pod);
   }
-  if (const auto ttl = seconds_at(owner, {"spec", "ttlSecondsAfterFinished"})) look_again(owner, now + *ttl);
+  if (const auto ttl = seconds_at(owner, {"spec", "ttlSecondsAfterFinished"})) reconcile_at(owner, now + *ttl);
   const bool written = write_status(owner, [&](Json& status) {
     status.erase("active");
     status["ready"] = 0;
@@ -142,7 +142,7 @@ bool JobController::expire(const Json& owner, base::TimePoint now) {
   const auto since = time_at(*ended, {"lastTransitionTime"});
   const base::TimePoint due = since.value_or(now) + *ttl;
   if (now >= due) return store_.remove(kube::kJobs, key_of(owner), {uid_of(owner), ""}).ok();
-  look_again(owner, due);
+  reconcile_at(owner, due);
   return false;
 }
 

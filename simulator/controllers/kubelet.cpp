@@ -143,14 +143,14 @@ void Kubelet::on_pod(const Change& change) {
   if (change.kind == ChangeKind::kDeleted) return release(change.key);
   PodFacts facts = facts_of(*change.object);
   if (facts.node.empty()) return release(change.key);
-  take_charge(change, std::move(facts));
+  add_pod(change, std::move(facts));
   reschedule(change.key);
 }
 
-void Kubelet::take_charge(const Change& change, PodFacts facts) {
+void Kubelet::add_pod(const Change& change, PodFacts facts) {
   const auto known = charges_.find(change.key);
   if (known != charges_.end() && known->second.facts.uid != facts.uid) release(change.key);
-  Charge& charge = charges_[change.key];
+  ManagedPod& charge = charges_[change.key];
   if (charge.facts.uid.empty()) {
     charge.bound_at = now_;
     charge.running_since = facts.phase == "Running" ? running_since_of(*change.object) : std::nullopt;
@@ -173,23 +173,24 @@ void Kubelet::release(const api::ObjectKey& key) {
 
 void Kubelet::reschedule(const api::ObjectKey& key) {
   agenda_.drop(key);
-  const Charge& charge = charges_.at(key);
+  const ManagedPod& charge = charges_.at(key);
   if (!responds(charge)) return;
   if (const auto next = next_step(charge)) agenda_.set(key, next->when);
 }
 
 /// Returns false for a node that is dead or not registered. Pods on such a node wait, as in Kubernetes.
-bool Kubelet::responds(const Charge& charge) const {
+bool Kubelet::responds(const ManagedPod& charge) const {
   const auto node = nodes_.find(charge.facts.node);
   return node != nodes_.end() && node->second.registered && !node->second.dead;
 }
 
-base::Duration Kubelet::annotation(const Charge& charge, std::string_view annotation, base::Duration otherwise) const {
+base::Duration Kubelet::annotation(const ManagedPod& charge, std::string_view annotation,
+                                   base::Duration otherwise) const {
   return behaviour::duration_of(*charge.pod, annotation).value_or(otherwise);
 }
 
 /// Returns the next step for this pod and its time. Level-based: computed from the current state.
-std::optional<Kubelet::NextStep> Kubelet::next_step(const Charge& charge) const {
+std::optional<Kubelet::NextStep> Kubelet::next_step(const ManagedPod& charge) const {
   if (charge.stopped) return std::nullopt;
   if (charge.stopping_since) {
     const base::TimePoint wanted = *charge.stopping_since + annotation(charge, behaviour::kStopSeconds, options_.stop);
@@ -202,7 +203,7 @@ std::optional<Kubelet::NextStep> Kubelet::next_step(const Charge& charge) const 
   return charge.waits_indefinitely ? std::nullopt : std::optional(NextStep{Step::kWait, start});
 }
 
-std::optional<Kubelet::NextStep> Kubelet::next_step_running(const Charge& charge) const {
+std::optional<Kubelet::NextStep> Kubelet::next_step_running(const ManagedPod& charge) const {
   const bool never_ready = behaviour::is_set(*charge.pod, behaviour::kNeverReady);
   if (charge.facts.ready && never_ready) return NextStep{Step::kUnready, now_};
   std::optional<NextStep> next;
@@ -217,7 +218,7 @@ std::optional<Kubelet::NextStep> Kubelet::next_step_running(const Charge& charge
 }
 
 bool Kubelet::carry_out(const api::ObjectKey& key, Step step, base::TimePoint now) {
-  Charge& charge = charges_.at(key);
+  ManagedPod& charge = charges_.at(key);
   bool done = false;
   switch (step) {
     case Step::kStart: done = start(charge, now); break;
@@ -231,7 +232,7 @@ bool Kubelet::carry_out(const api::ObjectKey& key, Step step, base::TimePoint no
 }
 
 /// Writes the status of the same pod (by UID). Returns false if it is gone, was replaced, or nothing changed.
-bool Kubelet::write_status(const Charge& charge, const std::function<void(Json& pod, Json& status)>& edit) {
+bool Kubelet::write_status(const ManagedPod& charge, const std::function<void(Json& pod, Json& status)>& edit) {
   const auto written = store_.mutate(kube::kPods, charge.facts.key, Part::kStatus, [&](Json& pod) -> base::Status {
     if (uid_of(pod) != charge.facts.uid) return base::Error{base::ErrorCode::kConflict, "another pod"};
     edit(pod, object_in(pod, "status"));
@@ -240,7 +241,7 @@ bool Kubelet::write_status(const Charge& charge, const std::function<void(Json& 
   return written.ok() && *written != charge.pod;
 }
 
-bool Kubelet::start(Charge& charge, base::TimePoint now) {
+bool Kubelet::start(ManagedPod& charge, base::TimePoint now) {
   charge.running_since = now;
   const bool ready_at_once = annotation(charge, behaviour::kReadySeconds, options_.ready) == base::Duration::zero() &&
                              !behaviour::is_set(*charge.pod, behaviour::kNeverReady);
@@ -263,7 +264,7 @@ bool Kubelet::start(Charge& charge, base::TimePoint now) {
   });
 }
 
-bool Kubelet::wait(Charge& charge, base::TimePoint now) {
+bool Kubelet::wait(ManagedPod& charge, base::TimePoint now) {
   charge.waits_indefinitely = true;
   const std::string reason = api::text_at(*charge.pod, {"metadata", "annotations", behaviour::kWaitingReason});
   return write_status(charge, [&](Json& pod, Json& status) {
@@ -273,11 +274,11 @@ bool Kubelet::wait(Charge& charge, base::TimePoint now) {
   });
 }
 
-bool Kubelet::set_ready(Charge& charge, bool ready, base::TimePoint now) {
+bool Kubelet::set_ready(ManagedPod& charge, bool ready, base::TimePoint now) {
   return write_status(charge, [&](Json&, Json& status) { put_readiness(status, ready, "ContainersNotReady", now); });
 }
 
-bool Kubelet::exit(Charge& charge, base::TimePoint now) {
+bool Kubelet::exit(ManagedPod& charge, base::TimePoint now) {
   const int exit_code = behaviour::integer_of(*charge.pod, behaviour::kExitCode, 0);
   const base::TimePoint started = *charge.running_since;
   if (may_restart(*charge.pod, exit_code)) {
@@ -296,7 +297,7 @@ bool Kubelet::exit(Charge& charge, base::TimePoint now) {
 
 /// Stops the pod. The last step is a deletion with grace period 0. Finalizers can keep the object after its containers
 /// have stopped.
-bool Kubelet::stop(Charge& charge, base::TimePoint now) {
+bool Kubelet::stop(ManagedPod& charge, base::TimePoint now) {
   events_.normal(name(), *charge.pod, "Killing", "Stopping containers");
   const Json* finalizers = api::find_at(*charge.pod, {"metadata", "finalizers"});
   if (finalizers && !finalizers->empty()) {

@@ -32,7 +32,7 @@ class Kubelet final : public Actor {
 
  private:
   enum class Step { kStart, kWait, kReady, kUnready, kExit, kStop };
-  struct Charge {
+  struct ManagedPod {
     PodFacts facts;
     Object pod;
     base::TimePoint bound_at{};
@@ -54,21 +54,21 @@ class Kubelet final : public Actor {
 
   void on_pod(const Change& change);
   void on_node(const Change& change);
-  void take_charge(const Change& change, PodFacts facts);
+  void add_pod(const Change& change, PodFacts facts);
   void release(const api::ObjectKey& key);
   void reschedule(const api::ObjectKey& key);
-  bool responds(const Charge& charge) const;
-  std::optional<NextStep> next_step(const Charge& charge) const;
-  std::optional<NextStep> next_step_running(const Charge& charge) const;
-  base::Duration annotation(const Charge& charge, std::string_view annotation, base::Duration otherwise) const;
+  bool responds(const ManagedPod& charge) const;
+  std::optional<NextStep> next_step(const ManagedPod& charge) const;
+  std::optional<NextStep> next_step_running(const ManagedPod& charge) const;
+  base::Duration annotation(const ManagedPod& charge, std::string_view annotation, base::Duration otherwise) const;
 
   bool carry_out(const api::ObjectKey& key, Step step, base::TimePoint now);
-  bool start(Charge& charge, base::TimePoint now);
-  bool wait(Charge& charge, base::TimePoint now);
-  bool set_ready(Charge& charge, bool ready, base::TimePoint now);
-  bool exit(Charge& charge, base::TimePoint now);
-  bool stop(Charge& charge, base::TimePoint now);
-  bool write_status(const Charge& charge, const std::function<void(api::Json& pod, api::Json& status)>& edit);
+  bool start(ManagedPod& charge, base::TimePoint now);
+  bool wait(ManagedPod& charge, base::TimePoint now);
+  bool set_ready(ManagedPod& charge, bool ready, base::TimePoint now);
+  bool exit(ManagedPod& charge, base::TimePoint now);
+  bool stop(ManagedPod& charge, base::TimePoint now);
+  bool write_status(const ManagedPod& charge, const std::function<void(api::Json& pod, api::Json& status)>& edit);
   std::string next_address();
 
   Store& store_;
@@ -76,7 +76,7 @@ class Kubelet final : public Actor {
   KubeletOptions options_;
   Journal journal_;
   base::TimePoint now_{};
-  std::map<api::ObjectKey, Charge> charges_;
+  std::map<api::ObjectKey, ManagedPod> charges_;
   std::map<std::string, NodeState> nodes_;
   Agenda<api::ObjectKey> agenda_;
   std::uint32_t addresses_ = 0;

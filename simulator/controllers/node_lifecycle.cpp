@@ -87,7 +87,7 @@ bool NodeLifecycle::tick(base::TimePoint now) {
   journal_.poll();
   bool changed = false;
   for (const std::string& name : std::exchange(to_look_at_, {})) changed = look_at_node(name, now) || changed;
-  for (const std::string& name : silent_.take_due(now)) changed = declare_silent(name, now) || changed;
+  for (const std::string& name : silent_.take_due(now)) changed = mark_unreachable(name, now) || changed;
   for (const api::ObjectKey& pod : evictions_.take_due(now)) changed = evict(pod, now) || changed;
   return changed;
 }
@@ -146,7 +146,7 @@ bool NodeLifecycle::look_at_node(const std::string& name, base::TimePoint now) {
   return write_node(name, now, declared_.contains(name));
 }
 
-bool NodeLifecycle::declare_silent(const std::string& name, base::TimePoint now) {
+bool NodeLifecycle::mark_unreachable(const std::string& name, base::TimePoint now) {
   const auto found = nodes_.find(name);
   if (found == nodes_.end()) return false;
   pending_.erase(name);

@@ -38,7 +38,7 @@ class NodeLifecycle final : public Actor {
   void on_node(const Change& change);
   void on_pod(const Change& change);
   bool look_at_node(const std::string& name, base::TimePoint now);
-  bool declare_silent(const std::string& name, base::TimePoint now);
+  bool mark_unreachable(const std::string& name, base::TimePoint now);
   bool write_node(const std::string& name, base::TimePoint now, bool silent);
   bool mark_pods_not_ready(const std::string& name, base::TimePoint now);
   void plan_eviction(const api::ObjectKey& pod, base::TimePoint now);

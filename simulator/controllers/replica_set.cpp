@@ -48,7 +48,7 @@ bool ReplicaSetController::reconcile(const Json& owner, const Pods& pods, base::
     if (pod.is_available(min_ready, now)) {
       ++available;
     } else if (pod.ready_since) {
-      look_again(owner, *pod.ready_since + min_ready);
+      reconcile_at(owner, *pod.ready_since + min_ready);
     }
   }
 

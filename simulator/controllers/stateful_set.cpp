@@ -71,7 +71,7 @@ bool StatefulSetController::reconcile(const Json& owner, const Pods& pods, base:
     available += pod.is_available(sequence.min_ready, now);
     updated += pod.revision == revision;
     if (pod.ready_since && !pod.is_available(sequence.min_ready, now))
-      look_again(owner, *pod.ready_since + sequence.min_ready);
+      reconcile_at(owner, *pod.ready_since + sequence.min_ready);
   }
   const bool changed = write_status(owner, [&](Json& status) {
     status["replicas"] = pods.size();

@@ -37,7 +37,7 @@ bool WorkloadController::tick(base::TimePoint now) {
   return changed;
 }
 
-void WorkloadController::look_at_all() {
+void WorkloadController::reconcile_all() {
   for (const auto& [key, owner] : owners_) dirty_.insert(key);
 }
 

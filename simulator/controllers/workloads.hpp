@@ -36,8 +36,8 @@ class WorkloadController : public Actor {
   virtual void forget(const std::string& /*uid*/) {}
 
   /// Reconciles that owner again at `when` or earlier.
-  void look_again(const api::Json& owner, base::TimePoint when) { later_.set(key_of(owner), when); }
-  void look_at_all();
+  void reconcile_at(const api::Json& owner, base::TimePoint when) { later_.set(key_of(owner), when); }
+  void reconcile_all();
   bool create_pod(const api::Json& owner, api::Json pod);
   bool delete_pod(const PodFacts& pod);
   /// Edits the owner's status and sets observedGeneration. Returns true if the object changed.
@@ -149,7 +149,7 @@ class DeploymentController final : public Actor {
   bool make_replica_set(const Rollout& rollout, std::int64_t replicas);
   bool scale_to(const api::Json& deployment, const Object& replica_set, std::int64_t replicas);
   bool renumber(const Rollout& rollout);
-  bool forget_history(const Rollout& rollout);
+  bool prune_history(const Rollout& rollout);
   bool report(const Rollout& rollout, base::TimePoint now);
 
   Store& store_;

@@ -132,7 +132,7 @@ bool EvictionController::sync_evictions(const TargetState& state, base::TimePoin
   for (const Object& each : state.evictions) {
     const Json next = next_eviction(*each, state, options_, now);
     changed = write(kube::kNativeEvictions, *each, next) || changed;
-    if (const auto due = next_look(next, state, options_)) agenda_.set(state.target, *due);
+    if (const auto due = due_time_of(next, state, options_)) agenda_.set(state.target, *due);
   }
   return changed;
 }

@@ -16,8 +16,8 @@ namespace {
 
 using api::Json;
 
-constexpr base::minutes kHeartbeatAtLeastEvery{3};
-constexpr base::seconds kHeartbeatAtMostEvery{5};
+constexpr base::minutes kMaxHeartbeatInterval{3};
+constexpr base::seconds kMinHeartbeatInterval{5};
 
 std::string_view without_blanks(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\n");
@@ -67,16 +67,16 @@ Json completed(const Json& active, base::TimePoint now, const std::string& messa
   return entry;
 }
 
-bool is_nobodys_to_evict(const Json& pod) {
+bool is_not_evictable(const Json& pod) {
   return facts_of(pod).controller_kind == "DaemonSet" || behaviour::is_set(pod, api::well_known::kMirrorAnnotation);
 }
 
 /// Returns true if the next heartbeat is due, or if there is a new message and the minimum interval has passed.
-bool may_report(const Json& active, const ResponderMemory& memory, base::TimePoint now) {
+bool is_report_due(const Json& active, const ResponderMemory& memory, base::TimePoint now) {
   const auto last = time_at(active, {"heartbeatTime"});
-  if (!last || now >= *last + kHeartbeatAtLeastEvery) return true;
+  if (!last || now >= *last + kMaxHeartbeatInterval) return true;
   return !memory.message.empty() && memory.message != api::text_at(active, {"message"}) &&
-         now >= *last + kHeartbeatAtMostEvery;
+         now >= *last + kMinHeartbeatInterval;
 }
 
 }  // namespace
@@ -102,19 +102,19 @@ ResponderStep imperative_step(const Json& active, const Json* pod, const Respond
     step.entry = completed(active, now, "the pod is gone");
     return step;
   }
-  if (is_nobodys_to_evict(*pod)) return step;
+  if (is_not_evictable(*pod)) return step;
   const bool terminating = is_terminating(*pod);
   if (!terminating) {
     step.post_eviction = !memory.next_try || now >= *memory.next_try;
     step.due = memory.next_try;
   }
-  if (may_report(active, memory, now)) {
+  if (is_report_due(active, memory, now)) {
     step.entry = stamped(active, now, memory.message);
     const auto ends = time_at(*pod, {"metadata", "deletionTimestamp"});
     if (terminating && ends && *ends > now) step.entry["expectedCompletionTime"] = base::format_time(*ends);
   }
   const auto last = step.entry.is_null() ? time_at(active, {"heartbeatTime"}) : std::optional(now);
-  const base::TimePoint beat = last.value_or(now) + kHeartbeatAtLeastEvery;
+  const base::TimePoint beat = last.value_or(now) + kMaxHeartbeatInterval;
   step.due = step.due && *step.due > now ? std::min(*step.due, beat) : beat;
   return step;
 }

@@ -132,7 +132,7 @@ void conclude(Json& status, const char* failed, const char* failed_why, const ch
   put_condition(status, "TargetEvicted", evicted, evicted_why, message, now);
 }
 
-void pass_the_turn(Json& status, const Options& options, base::TimePoint now) {
+void activate_or_advance(Json& status, const Options& options, base::TimePoint now) {
   Json* turn = active_turn(status);
   if (turn) {
     const Json* entry = entry_named(status, "responders", api::text_at(*turn, {"name"}));
@@ -268,13 +268,13 @@ int eviction_number(const Json& eviction) {
   return name.starts_with("pod-") ? std::atoi(name.c_str() + 4) : 0;
 }
 
-bool request_counts(const Json& request, const TargetState& state) {
+bool is_effective(const Json& request, const TargetState& state) {
   return asks_for_eviction(request) && request_problem(request, state).empty() && !is_complete_request(request);
 }
 
 bool needs_eviction(const TargetState& state) {
   const bool asked =
-      std::ranges::any_of(state.requests, [&](const Object& each) { return request_counts(*each, state); });
+      std::ranges::any_of(state.requests, [&](const Object& each) { return is_effective(*each, state); });
   // A terminal pod also gets an Eviction, which ends immediately, so that the request gets a status.
   return asked && std::ranges::all_of(state.evictions, [](const Object& each) { return has_failed(*each); });
 }
@@ -315,7 +315,7 @@ Json next_eviction(const Json& eviction, const TargetState& state, const Options
   } else if (!anybody_asks(status)) {
     cancel(status, now);
   } else {
-    pass_the_turn(status, options, now);
+    activate_or_advance(status, options, now);
   }
   sync_metadata(next, state, options, now);
   return next;
@@ -335,7 +335,7 @@ Json next_request(const Json& request, const TargetState& state, base::TimePoint
   return next;
 }
 
-std::optional<base::TimePoint> next_look(const Json& eviction, const TargetState& state, const Options& options) {
+std::optional<base::TimePoint> due_time_of(const Json& eviction, const TargetState& state, const Options& options) {
   if (!api::find_at(eviction, {"metadata", "labels"})) return labels_due(eviction, options);
   if (is_over(eviction)) return std::nullopt;
   if (!state.pod_stays() && state.left_at) return *state.left_at + options.completion_delay;

@@ -56,7 +56,7 @@ struct TargetState {
 /// Returns the counter in the Eviction's name, which numbers the Evictions of a target.
 int eviction_number(const api::Json& eviction);
 /// Returns true if the request is valid, not withdrawn and not complete.
-bool request_counts(const api::Json& request, const TargetState& state);
+bool is_effective(const api::Json& request, const TargetState& state);
 /// Returns true if an Eviction must be created: a request counts, and there is neither an open nor a successful
 /// Eviction.
 bool needs_eviction(const TargetState& state);
@@ -67,7 +67,7 @@ api::Json next_eviction(const api::Json& eviction, const TargetState& state, con
 /// Returns the request with updated status.
 api::Json next_request(const api::Json& request, const TargetState& state, base::TimePoint now);
 /// Returns when the Eviction must be processed again even without changes.
-std::optional<base::TimePoint> next_look(const api::Json& eviction, const TargetState& state, const Options& options);
+std::optional<base::TimePoint> due_time_of(const api::Json& eviction, const TargetState& state, const Options& options);
 
 // --- a responder
 

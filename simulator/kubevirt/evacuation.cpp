@@ -46,9 +46,9 @@ Json evacuation_migration(const Json& vmi, const Config& config) {
 
 /// Free slots for new migrations. With priorities, migrations wait in the queue instead, and this controller does not
 /// count them.
-class Places {
+class FreeSlots {
  public:
-  explicit Places(const View& view) : view_(view) {
+  explicit FreeSlots(const View& view) : view_(view) {
     for (const Object& vmim : view.vmims) {
       if (!is_running(*vmim)) continue;
       ++total_;
@@ -73,7 +73,7 @@ class Places {
 
 Writes run_evacuation(const View& view) {
   Writes writes;
-  Places places(view);
+  FreeSlots places(view);
   for (const Object& vmi : view.vmis) {
     if (!is_to_leave(view, *vmi) || !may_migrate(view, *vmi)) continue;
     if (!places.take(api::text_at(*vmi, {"status", "nodeName"}))) continue;

@@ -17,7 +17,7 @@ namespace names = api::well_known;
 
 constexpr int kConditionSince = 7;  ///< condition EvictionRequested
 constexpr int kBudgetsUntil = 5;    ///< last version that creates budgets
-constexpr const char* kLeftAlone[] = {"Succeeded", "Failed"};
+constexpr const char* kFinalPhases[] = {"Succeeded", "Failed"};
 
 /// Returns the conditions of `vmi` with one condition set or, if `value` is empty, removed.
 Json with_condition(const Json& vmi, std::string_view type, std::string_view value, std::string_view reason,
@@ -128,7 +128,7 @@ bool is_current(const Json& vmi, const Json& pod) {
 
 /// Synchronizes annotations of the pods: eviction-in-progress of the current pod with the VMI's mark, which other pods
 /// keep; evict and prefer-no-eviction with those of the VMI.
-void keep_pod_annotations(const View& view, const Json& vmi, Writes& writes) {
+void sync_pod_annotations(const View& view, const Json& vmi, Writes& writes) {
   const std::string mark = mark_of(vmi);
   for (const Object& pod : view.launchers_of(vmi)) {
     Json changes = Json::object();
@@ -145,10 +145,10 @@ void keep_pod_annotations(const View& view, const Json& vmi, Writes& writes) {
   }
 }
 
-void look_after(const View& view, const Json& vmi, Writes& writes) {
+void reconcile(const View& view, const Json& vmi, Writes& writes) {
   if (is_terminating(vmi)) return;
   const std::string phase = api::text_at(vmi, {"status", "phase"});
-  if (std::ranges::find(kLeftAlone, phase) != std::end(kLeftAlone)) {
+  if (std::ranges::find(kFinalPhases, phase) != std::end(kFinalPhases)) {
     if (behaviour::is_set(vmi, behaviour::kRestartVm) && view.active_launchers_of(vmi).empty()) restart(vmi, writes);
     return;
   }
@@ -157,7 +157,7 @@ void look_after(const View& view, const Json& vmi, Writes& writes) {
   if (!still_runs(view, vmi)) return writes.merge(kube::kVmis, vmi, {{"status", {{"phase", "Succeeded"}}}});
   if (phase == "Scheduled") return boot(view, vmi, writes);
   keep_condition(view, vmi, writes);
-  keep_pod_annotations(view, vmi, writes);
+  sync_pod_annotations(view, vmi, writes);
   drain_externally(view, vmi, writes);
 }
 
@@ -238,7 +238,7 @@ Json launcher_pod(const Json& vmi) {
 
 Writes run_instances(const View& view) {
   Writes writes;
-  for (const Object& vmi : view.vmis) look_after(view, *vmi, writes);
+  for (const Object& vmi : view.vmis) reconcile(view, *vmi, writes);
   return writes;
 }
 

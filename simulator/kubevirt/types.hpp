@@ -48,7 +48,7 @@ inline constexpr std::string_view kFailedCount =
 inline constexpr std::string_view kBudgetPrefix = "kubevirt-disruption-budget-";
 
 /// Default version if the KubeVirt object has none.
-inline constexpr std::string_view kUsualVersion = "v1.7.0";
+inline constexpr std::string_view kDefaultVersion = "v1.7.0";
 inline constexpr std::string_view kPriorityGate = "MigrationPriorityQueue";
 
 struct Config {

@@ -12,11 +12,11 @@ namespace {
 
 using api::Json;
 
-constexpr base::seconds kUsualMove{5};
+constexpr base::seconds kDefaultMove{5};
 
 struct Intention {
   bool succeeds = true;
-  std::optional<base::Duration> after = kUsualMove;  ///< nullopt if it never acts
+  std::optional<base::Duration> after = kDefaultMove;  ///< nullopt if it never acts
 };
 
 Intention intention_of(const Json& pod) {
@@ -25,7 +25,7 @@ Intention intention_of(const Json& pod) {
   const auto at = text.find('=');
   Intention intention;
   intention.succeeds = text.substr(0, at) != "fail";
-  if (at != std::string::npos) intention.after = behaviour::parse_duration(text.substr(at + 1)).value_or(kUsualMove);
+  if (at != std::string::npos) intention.after = behaviour::parse_duration(text.substr(at + 1)).value_or(kDefaultMove);
   return intention;
 }
 

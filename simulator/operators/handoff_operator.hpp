@@ -28,7 +28,7 @@ class HandoffOperator final : public Actor {
   Store& store_;
   EventRecorder& events_;
   Journal journal_;
-  HandoffBrain brain_;
+  HandoffOperatorState brain_;
   std::set<api::ObjectKey> dirty_;
   Agenda<api::ObjectKey> agenda_;
 };

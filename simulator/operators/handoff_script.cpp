@@ -111,7 +111,8 @@ class Turn {
         token_(script.stale_token ? former_token(memory.token) : memory.token) {}
 
   /// Returns true if the response is due and has not been given yet. Otherwise schedules the step for a later time.
-  bool turn_of(const std::string& answer, std::optional<base::Duration> after, std::optional<base::TimePoint> since) {
+  bool last_admission_of(const std::string& answer, std::optional<base::Duration> after,
+                         std::optional<base::TimePoint> since) {
     if (!after || !since || memory_.silent || memory_.given.contains(answer)) return false;
     if (*since + *after > now_) return later(*since + *after);
     return true;
@@ -149,7 +150,7 @@ class Turn {
 
 /// Sends ack, then periodic heartbeats.
 void show_life(const HandoffScript& script, HandoffMemory& memory, base::TimePoint now, Turn& turn) {
-  if (turn.turn_of("ack", script.ack, memory.seen_at)) turn.give("ack", names::kHandoffAck, turn.stamp());
+  if (turn.last_admission_of("ack", script.ack, memory.seen_at)) turn.give("ack", names::kHandoffAck, turn.stamp());
   if (!memory.given.contains("ack")) return;
   if (!turn.period_of(script.heartbeat, memory.last_heartbeat, memory.seen_at)) return;
   memory.last_heartbeat = now;
@@ -177,21 +178,21 @@ void show_progress(const HandoffScript& script, HandoffMemory& memory, base::Tim
 void migrate(const HandoffScript& script, HandoffMemory& memory, base::TimePoint now, HandoffStep& step, Turn& turn) {
   if (!memory.given.contains("ack") || !memory.migrate_since) return;
   show_progress(script, memory, now, step, turn);
-  if (turn.turn_of("failed", script.failed, memory.migrate_since)) {
+  if (turn.last_admission_of("failed", script.failed, memory.migrate_since)) {
     turn.give("failed", names::kHandoffFailed,
               fmt::format("{}:{}:{}", turn.token(), script.fail_reason, script.fail_message));
   }
-  if (turn.turn_of("ready", script.ready, memory.migrate_since)) {
+  if (turn.last_admission_of("ready", script.ready, memory.migrate_since)) {
     memory.ready_at = now;
     if (script.progress) step.annotations.emplace_back(names::kHandoffProgress, turn.token() + "@100");
     turn.give("ready", names::kHandoffReadyToEvict, turn.token());
   }
-  if (turn.turn_of("revoked", script.revoke, memory.ready_at)) {
+  if (turn.last_admission_of("revoked", script.revoke, memory.ready_at)) {
     turn.withdraw(names::kHandoffReadyToEvict);
     memory.given.insert("revoked");
     turn.count("revoked");
   }
-  if (turn.turn_of("deleted", script.owner_deletes, memory.migrate_since)) {
+  if (turn.last_admission_of("deleted", script.owner_deletes, memory.migrate_since)) {
     step.delete_pod = true;
     memory.given.insert("deleted");
     turn.count("deleted");
@@ -225,13 +226,13 @@ HandoffStep handoff_decide(const HandoffScript& script, const api::StringMap& an
   if (!memory.abort_since && annotations.value(names::kHandoffAbort) == token) memory.abort_since = now;
 
   Turn turn(script, memory, now, step);
-  if (memory.abort_since && turn.turn_of("aborted", script.aborted, memory.abort_since)) {
+  if (memory.abort_since && turn.last_admission_of("aborted", script.aborted, memory.abort_since)) {
     if (annotations.contains(names::kHandoffReadyToEvict)) turn.withdraw(names::kHandoffReadyToEvict);
     turn.give("aborted", names::kHandoffAborted, turn.token());
   }
   if (memory.abort_since && !script.answers_after_abort) return step;
   show_life(script, memory, now, turn);
-  if (memory.given.contains("ack") && turn.turn_of("pre-done", script.pre_done, memory.seen_at)) {
+  if (memory.given.contains("ack") && turn.last_admission_of("pre-done", script.pre_done, memory.seen_at)) {
     turn.give("pre-done", names::kHandoffPreDone, turn.token());
   }
   migrate(script, memory, now, step, turn);
@@ -251,7 +252,7 @@ api::Json handoff_merge_patch(const HandoffStep& step, const std::string& uid) {
   return {{"metadata", {{"uid", uid}, {"annotations", std::move(annotations)}}}};
 }
 
-std::optional<HandoffBrain::Action> HandoffBrain::look(const api::Json& pod, base::TimePoint now) {
+std::optional<HandoffOperatorState::Action> HandoffOperatorState::look(const api::Json& pod, base::TimePoint now) {
   const std::string uid = uid_of(pod);
   const api::StringMap annotations = string_map(api::find_at(pod, {"metadata", "annotations"}));
   const std::string* own = annotations.find(behaviour::kHandoff);

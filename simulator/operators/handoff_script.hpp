@@ -2,7 +2,7 @@
 
 /// Script of a workload operator's responses in the two-way handoff protocol (wire-protocols.md#handoff-protocol).
 /// Pure: the same decisions work with the simulator's store and with a real API server. The caller reads pods, calls
-/// HandoffBrain and performs the action.
+/// HandoffOperatorState and performs the action.
 
 #include <map>
 #include <optional>
@@ -80,7 +80,7 @@ HandoffStep handoff_decide(const HandoffScript& script, const api::StringMap& an
 api::Json handoff_merge_patch(const HandoffStep& step, const std::string& uid);
 
 /// Scripts and state of all pods. Not thread-safe.
-class HandoffBrain {
+class HandoffOperatorState {
  public:
   struct Action {
     HandoffStep step;
@@ -89,7 +89,8 @@ class HandoffBrain {
 
   /// `default_script` applies to pods that have handoff.evacuator.dev/mode but no script of their own (annotation
   /// behaviour::kHandoff).
-  explicit HandoffBrain(std::optional<HandoffScript> default_script) : default_script_(std::move(default_script)) {}
+  explicit HandoffOperatorState(std::optional<HandoffScript> default_script)
+      : default_script_(std::move(default_script)) {}
 
   /// Returns what to do for the pod now. Returns nullopt for pods of other operators and for terminating pods.
   std::optional<Action> look(const api::Json& pod, base::TimePoint now);

@@ -95,16 +95,16 @@ bool Patroni::elect(State& state, base::TimePoint now) {
 
 /// Advances an accepted switchover: the leader steps down, then the candidate takes the key, or the switchover is
 /// abandoned.
-bool Patroni::go_on(State& state, base::TimePoint now) {
+bool Patroni::advance_switchover(State& state, base::TimePoint now) {
   if (!state.switchover) return false;
   const Switchover asked = *state.switchover;
-  if (state.cluster.obeys && state.leader == asked.from) {
+  if (state.cluster.performs_switchover && state.leader == asked.from) {
     state.demoted[asked.from] = now + state.cluster.demotion;
     state.leader.clear();
     return true;
   }
   const auto names = able(state);
-  const bool can = state.cluster.obeys && std::ranges::find(names, asked.candidate) != names.end();
+  const bool can = state.cluster.performs_switchover && std::ranges::find(names, asked.candidate) != names.end();
   if (can && now >= asked.due) {
     hand_over(state, asked.candidate, now);
     return true;
@@ -152,7 +152,7 @@ std::optional<kube::Response> Patroni::answer(const RequestInfo& info, const kub
   if (std::string why = refusal(*state, leader, candidate); !why.empty()) return text_answer(412, std::move(why));
   const base::Duration patience = std::max<base::Duration>(base::seconds(20), 2 * state->cluster.loop_wait);
   state->switchover = Switchover{leader, candidate, now_ + state->cluster.switch_takes, now_ + patience};
-  if (state->cluster.obeys && state->cluster.switch_takes == base::Duration{}) {
+  if (state->cluster.performs_switchover && state->cluster.switch_takes == base::Duration{}) {
     hand_over(*state, candidate, now_);
     (void)show(*state);
     return text_answer(200, fmt::format("Successfully switched over to \"{}\"", candidate));
@@ -246,7 +246,7 @@ bool Patroni::tick(base::TimePoint now) {
   bool changed = false;
   for (State& state : states_) {
     std::erase_if(state.demoted, [&](const auto& each) { return now >= each.second; });
-    changed |= go_on(state, now);
+    changed |= advance_switchover(state, now);
     changed |= elect(state, now);
     changed |= show(state);
   }

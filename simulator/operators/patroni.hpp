@@ -33,7 +33,7 @@ struct PatroniCluster {
   base::Duration demotion = base::seconds(2);  ///< time for which the former leader has no role
   base::Duration joining{};                    ///< time for which a member that became Ready has no role
   std::optional<std::string> sync_standby{};   ///< enables synchronous mode with that standby
-  bool obeys = true;                           ///< if false, an accepted switchover never happens
+  bool performs_switchover = true;             ///< if false, an accepted switchover never happens
   bool wants_credentials = false;              ///< every POST gets 401
   bool https = false;
   std::map<std::string, PatroniTags> tags{};  ///< by pod name
@@ -78,7 +78,7 @@ class Patroni final : public Actor {
   std::string refusal(const State& state, const std::string& leader, const std::string& candidate) const;
   void hand_over(State& state, const std::string& to, base::TimePoint now);
   bool elect(State& state, base::TimePoint now);
-  bool go_on(State& state, base::TimePoint now);
+  bool advance_switchover(State& state, base::TimePoint now);
   bool has_role(const State& state, const PodFacts& pod) const;
   bool show_member(const State& state, const PodFacts& pod);
   bool show_key(const State& state, const std::string& suffix, const api::Json& annotations);

@@ -47,15 +47,15 @@ std::optional<Denial> review_kafka(Store& store, const AdmissionRequest& request
 /// State of the hook: the marked pod of each name, and the number of false 404 responses per pod.
 struct CouchbaseMemory {
   std::map<api::ObjectKey, std::string> tracked;
-  std::map<std::string, int> said_gone;
+  std::map<std::string, int> false_404_count;
 };
 
 std::optional<Denial> review_couchbase(Store& store, CouchbaseMemory& memory, const AdmissionRequest& request) {
   const Object pod = is_eviction(request) ? store.get(kube::kPods, request.key) : nullptr;
   if (!pod || pod_label(*pod, "app") != "couchbase") return std::nullopt;
   const std::string uid = uid_of(*pod);
-  if (memory.said_gone[uid] < behaviour::integer_of(*pod, behaviour::kSaysGone, 0)) {
-    ++memory.said_gone[uid];
+  if (memory.false_404_count[uid] < behaviour::integer_of(*pod, behaviour::kSaysGone, 0)) {
+    ++memory.false_404_count[uid];
     return Denial{404, "Pod has been rescheduled", "NotFound", false};
   }
   if (const auto known = memory.tracked.find(request.key); known != memory.tracked.end() && known->second != uid) {

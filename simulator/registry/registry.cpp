@@ -189,7 +189,7 @@ void Registry::stop_serving_locked(const std::string& definition_name) {
       table_, [&](const auto& row) { return row.second->custom && row.second->custom->definition == definition_name; });
 }
 
-ServedPtr Registry::holder_of_names(const Json& definition) const {
+ServedPtr Registry::conflicting_resource(const Json& definition) const {
   const std::string name = api::text_at(definition, {"metadata", "name"});
   const std::string group = api::text_at(definition, {"spec", "group"});
   const std::string plural = api::text_at(definition, {"spec", "names", "plural"});

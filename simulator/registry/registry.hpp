@@ -71,7 +71,7 @@ class Registry {
   void stop_serving(const std::string& definition_name);
   /// Returns a resource of another CRD or a built-in kind in the same group that already uses a name of `definition`,
   /// nullptr if there is none.
-  ServedPtr holder_of_names(const api::Json& definition) const;
+  ServedPtr conflicting_resource(const api::Json& definition) const;
 
  private:
   struct Order {

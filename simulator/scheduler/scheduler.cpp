@@ -34,9 +34,9 @@ bool Scheduler::tick(base::TimePoint now) {
   const std::vector<ObjectKey> queue = to_try(capacity, now);
   if (queue.empty()) return false;
   const scheduling::ClusterSnapshot snapshot(view_.input());
-  scheduling::WhatIf overlay(snapshot);
+  scheduling::WhatIf what_if(snapshot);
   bool changed = false;
-  for (const ObjectKey& key : queue) changed = place(overlay, key, now) || changed;
+  for (const ObjectKey& key : queue) changed = place(what_if, key, now) || changed;
   return changed;
 }
 
@@ -63,15 +63,15 @@ std::vector<ObjectKey> Scheduler::to_try(bool capacity, base::TimePoint now) {
   return queue;
 }
 
-bool Scheduler::place(scheduling::WhatIf& overlay, const ObjectKey& key, base::TimePoint now) {
-  const auto index = overlay.base().find_pod(key.ns, key.name);
+bool Scheduler::place(scheduling::WhatIf& what_if, const ObjectKey& key, base::TimePoint now) {
+  const auto index = what_if.base().find_pod(key.ns, key.name);
   if (!index) return false;
-  const scheduling::FitQuery query(overlay, *index, scheduling::FitLevel::kScheduler);
+  const scheduling::FitQuery query(what_if, *index, scheduling::FitLevel::kScheduler);
   const std::string& uid = query.pod().meta.uid;
   const auto best = choose_node(query, scoring_);
   if (!best) return reject(key, uid, unschedulable_message(query), now);
-  if (!bind(key, uid, overlay.base().node(*best).meta.name, now)) return false;
-  overlay.move(*index, *best);
+  if (!bind(key, uid, what_if.base().node(*best).meta.name, now)) return false;
+  what_if.move(*index, *best);
   return true;
 }
 

@@ -38,7 +38,7 @@ class Scheduler final : public Actor {
   };
 
   std::vector<api::ObjectKey> to_try(bool capacity, base::TimePoint now);
-  bool place(scheduling::WhatIf& overlay, const api::ObjectKey& key, base::TimePoint now);
+  bool place(scheduling::WhatIf& what_if, const api::ObjectKey& key, base::TimePoint now);
   bool bind(const api::ObjectKey& key, const std::string& uid, const std::string& node, base::TimePoint now);
   bool reject(const api::ObjectKey& key, const std::string& uid, const std::string& why, base::TimePoint now);
 

@@ -23,7 +23,7 @@ bool same_part(const Json& a, const Json& b, std::initializer_list<std::string_v
 }
 
 /// Returns true if the change cannot affect placement: only status and annotations differ, and the pod has not ended.
-bool places_alike(const Json& before, const Json& after) {
+bool same_placement(const Json& before, const Json& after) {
   const auto ended = [](const Json& pod) {
     const std::string phase = api::text_at(pod, {"status", "phase"});
     return phase == "Succeeded" || phase == "Failed";
@@ -45,13 +45,13 @@ SchedulerView::SchedulerView(const Store& store) : journal_(store) {
     pods_.clear();
     nodes_.clear();
     namespaces_.clear();
-    claims_.clear();
+    claimed_by_.clear();
     volumes_.clear();
     pending_.clear();
   });
   follow(kube::kNodes, nodes_, api::decode_node, {"spec"});
   follow(kube::kNamespaces, namespaces_, api::decode_namespace, {});
-  follow(kube::kPersistentVolumeClaims, claims_, api::decode_pvc, {"spec"});
+  follow(kube::kPersistentVolumeClaims, claimed_by_, api::decode_pvc, {"spec"});
   follow(kube::kPersistentVolumes, volumes_, api::decode_pv, {"spec"});
   journal_.follow(kube::kPods, [this](const Change& change) { on_pod(change); });
 }
@@ -99,7 +99,7 @@ void SchedulerView::on_pod(const Change& change) {
     return;
   }
   if (change.before && change.kind == ChangeKind::kModified && pods_.contains(change.key) &&
-      places_alike(*change.before, *change.object))
+      same_placement(*change.before, *change.object))
     return;
   auto decoded = api::decode_pod(json_text(*change.object));
   if (!decoded) return;
@@ -122,7 +122,7 @@ scheduling::SnapshotInput SchedulerView::input() const {
   copy(pods_, input.pods);
   copy(nodes_, input.nodes);
   copy(namespaces_, input.namespaces);
-  copy(claims_, input.claims);
+  copy(claimed_by_, input.claims);
   copy(volumes_, input.volumes);
   return input;
 }

@@ -13,14 +13,14 @@ std::string detail_of(const Record& record, std::string_view key) {
   return at == record.detail.end() ? std::string() : at->second;
 }
 
-bool vouches_for(const Record& record, std::string_view torn) {
+bool matches_torn(const Record& record, std::string_view torn) {
   return record.action == action::kLogOpened && detail_of(record, kTornBytes) == std::to_string(torn.size()) &&
          detail_of(record, kTornSha256) == crypto::sha256(torn);
 }
 
 }  // namespace
 
-void vouch_for(const Torn& torn, Record& record) {
+void add_torn_detail(const Torn& torn, Record& record) {
   record.detail[std::string(kTornBytes)] = std::to_string(torn.bytes);
   record.detail[std::string(kTornSha256)] = torn.sha256;
 }
@@ -62,7 +62,7 @@ void ChainChecker::keep(std::string_view line, std::string why) {
 }
 
 std::string ChainChecker::check(const ParsedLine& line) {
-  if (unexplained_ && !vouches_for(line.record, *unexplained_)) return "no record: " + why_;
+  if (unexplained_ && !matches_torn(line.record, *unexplained_)) return "no record: " + why_;
   unexplained_.reset();
   if (!line.intact()) {
     return fmt::format("the record was changed: its content has the hash {}, it claims {}",

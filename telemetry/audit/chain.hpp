@@ -27,7 +27,7 @@ struct Torn {
 /// Keys of Record::detail with which a LogOpened record vouches for the torn bytes before it.
 inline constexpr std::string_view kTornBytes = "tornBytes";
 inline constexpr std::string_view kTornSha256 = "tornSha256";
-void vouch_for(const Torn& torn, Record& record);
+void add_torn_detail(const Torn& torn, Record& record);
 
 /// Content of the end of a file.
 struct Tail {
@@ -48,7 +48,7 @@ class ChainChecker {
 
   /// Returns true if unreadable lines follow the last record. At the end of a file they are the torn end left by a
   /// crash.
-  bool unexplained() const { return unexplained_.has_value(); }
+  bool has_unreadable_tail() const { return unexplained_.has_value(); }
   /// Why the first unexplained line cannot be read.
   const std::string& unexplained_why() const { return why_; }
 

@@ -41,7 +41,7 @@ Channel::Channel(std::unique_ptr<Sink> sink, const LogOptions& options, const ba
   const std::scoped_lock lock(mutex_);
   failing_.set(0);
   synced_at_ = steady_.now();
-  work_off(clock_.now());
+  drain_buffer(clock_.now());
   publish();
 }
 
@@ -49,7 +49,7 @@ void Channel::record(const Record& record) {
   const std::scoped_lock lock(mutex_);
   const base::TimePoint now = clock_.now();
   keep(record);
-  if (!failure_ || steady_.now() >= next_try_) work_off(now);
+  if (!failure_ || steady_.now() >= next_try_) drain_buffer(now);
   sign_if_due(now, false);
   if (options_.sync_every == base::Duration::zero()) sync(now);
   publish();
@@ -65,7 +65,7 @@ void Channel::sign_heads(HeadKey key) {
 void Channel::tick() {
   const std::scoped_lock lock(mutex_);
   const base::TimePoint now = clock_.now();
-  if (failure_ && steady_.now() >= next_try_) work_off(now);
+  if (failure_ && steady_.now() >= next_try_) drain_buffer(now);
   sign_if_due(now, false);
   if (!failure_ && (steady_.now() - synced_at_ >= options_.sync_every)) sync(now);
   publish();
@@ -74,7 +74,7 @@ void Channel::tick() {
 void Channel::flush() {
   const std::scoped_lock lock(mutex_);
   const base::TimePoint now = clock_.now();
-  if (failure_) work_off(now);
+  if (failure_) drain_buffer(now);
   sign_if_due(now, true);
   sync(now);
   publish();
@@ -116,7 +116,7 @@ Record Channel::loss_record() const {
   return loss;
 }
 
-void Channel::work_off(base::TimePoint now) {
+void Channel::drain_buffer(base::TimePoint now) {
   if (!is_open_ && !open(now)) return;
   while (!buffer_.empty()) {
     if (!write(buffer_.front())) return;
@@ -157,7 +157,7 @@ Record Channel::opening_record(const Opened& opened, base::TimePoint now) const 
     record.detail["error"] = failure_->message;
     record.detail["failingSince"] = base::format_micro_time(failing_since_);
   }
-  if (opened.torn) vouch_for(*opened.torn, record);
+  if (opened.torn) add_torn_detail(*opened.torn, record);
   // The chain continues from the head in memory. If the sink contains something else, the verifier must report a break
   // here.
   if (was_open_ && resumed && *opened.head != head_) {
@@ -179,11 +179,12 @@ bool Channel::write(const Record& record) {
   return true;
 }
 
-/// Signs the head if a signature is due; with `at_once`, signs any unsigned records. Never signs the same head twice.
-void Channel::sign_if_due(base::TimePoint now, bool at_once) {
+/// Signs the head if a signature is due; with `immediately`, signs any unsigned records. Never signs the same head
+/// twice.
+void Channel::sign_if_due(base::TimePoint now, bool immediately) {
   if (!key_ || failure_ || !is_open_ || !buffer_.empty() || head_.seq <= signed_seq_) return;
-  const bool due =
-      at_once || head_.seq - signed_seq_ >= options_.sign_after || steady_.now() >= signed_at_ + options_.sign_every;
+  const bool due = immediately || head_.seq - signed_seq_ >= options_.sign_after ||
+                   steady_.now() >= signed_at_ + options_.sign_every;
   const auto key = due ? key_() : std::nullopt;
   if (!key || !write(signed_head(head_, sink_->name(), options_.actor, now, *key))) return;
   signed_seq_ = head_.seq;

@@ -29,12 +29,12 @@ class Channel {
   // All of the following require mutex_.
   void keep(const Record& record);
   Record loss_record() const;
-  void work_off(base::TimePoint now);
+  void drain_buffer(base::TimePoint now);
   bool open(base::TimePoint now);
   Record opening_record(const Opened& opened, base::TimePoint now) const;
   bool write(const Record& record);
   void sync(base::TimePoint now);
-  void sign_if_due(base::TimePoint now, bool at_once);
+  void sign_if_due(base::TimePoint now, bool immediately);
   void fail(base::Error error, base::TimePoint now);
   void recover(base::TimePoint now);
   void publish();

@@ -147,12 +147,12 @@ base::Result<Opened> FileSink::open() {
     close();
     return opened.error();
   }
-  auto result = take_up_tail();
+  auto result = resume_from_tail();
   if (!result) close();
   return result;
 }
 
-base::Result<Opened> FileSink::take_up_tail() {
+base::Result<Opened> FileSink::resume_from_tail() {
   auto tail = tail_of(fd_, options_.path, size_);
   if (!tail) return tail.error();
   first_seq_ = tail->last ? first_seq_of(fd_, options_.path, size_) : 0;

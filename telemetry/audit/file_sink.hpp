@@ -35,7 +35,7 @@ class FileSink final : public Sink {
  private:
   void close();
   base::Status open_file();
-  base::Result<Opened> take_up_tail();
+  base::Result<Opened> resume_from_tail();
   base::Result<Opened> head_of_rotated() const;
   base::Status write_all(const std::string& text);
   base::Status rotate();

@@ -18,7 +18,7 @@ class Nowhere final : public Recorder {
 
 }  // namespace
 
-Recorder& nowhere() {
+Recorder& null_recorder() {
   static Nowhere none;
   return none;
 }
@@ -75,14 +75,14 @@ std::optional<base::Error> Log::failure() const {
 Head Log::head(std::size_t index) const { return channels_.at(index)->head(); }
 
 void Log::watch(Health health) {
-  const std::scoped_lock lock(told_mutex_);
+  const std::scoped_lock lock(watcher_mutex_);
   watcher_ = std::move(health);
   if (watcher_) watcher_(told_);
 }
 
 /// Calls the watcher only when the log starts or stops failing: the text of an error may differ at each retry.
 void Log::publish_changes() {
-  const std::scoped_lock lock(told_mutex_);
+  const std::scoped_lock lock(watcher_mutex_);
   auto now = failure();
   if (now.has_value() == told_.has_value()) return;
   told_ = std::move(now);

@@ -34,7 +34,7 @@ class Recorder {
 };
 
 /// Returns a recorder that discards all records.
-Recorder& nowhere();
+Recorder& null_recorder();
 
 /// Returns the key that signs heads, nullopt if there is none (yet). Thread-safe.
 using HeadKey = std::function<std::optional<crypto::Key>()>;
@@ -94,7 +94,7 @@ class Log final : public Recorder {
   const base::Log log_;
   std::vector<std::unique_ptr<Channel>> channels_;
 
-  std::mutex told_mutex_;  ///< serializes calls of the watcher
+  std::mutex watcher_mutex_;  ///< serializes calls of the watcher
   Health watcher_;
   std::optional<base::Error> told_;
 };

@@ -38,7 +38,7 @@ bool matches(const Filter& filter, const Record& record) {
 }
 
 base::Result<QueryResult> query(const std::vector<std::string>& files, const Filter& filter, std::size_t newest) {
-  const auto ordered = in_order(files);
+  const auto ordered = sort_by_seq(files);
   if (!ordered) return ordered.error();
   QueryResult result;
   for (const std::string& file : *ordered) {

@@ -45,12 +45,13 @@ Record signed_head(const Head& head, std::string_view sink, const std::string& a
   return record;
 }
 
-HeadProof prove_head(const Record& record, const std::vector<crypto::KeyRing>& keys) {
-  if (record.action != action::kHeadSigned) return HeadProof::kNone;
+HeadVerdict verify_head(const Record& record, const std::vector<crypto::KeyRing>& keys) {
+  if (record.action != action::kHeadSigned) return HeadVerdict::kNone;
   const crypto::Key* key = find_key(keys, detail_of(record, kKeyId));
-  if (key == nullptr) return HeadProof::kUnknownKey;
+  if (key == nullptr) return HeadVerdict::kUnknownKey;
   const std::string wanted = sign(record, {record.seq - 1, record.prev_hash}, *key);
-  return crypto::equal_in_constant_time(wanted, detail_of(record, kSignature)) ? HeadProof::kGood : HeadProof::kForged;
+  return crypto::equal_in_constant_time(wanted, detail_of(record, kSignature)) ? HeadVerdict::kGood
+                                                                               : HeadVerdict::kForged;
 }
 
 }  // namespace audit

@@ -20,12 +20,12 @@ inline constexpr std::string_view kHeadSigned = "HeadSigned";
 Record signed_head(const Head& head, std::string_view sink, const std::string& actor, base::TimePoint now,
                    const crypto::Key& key);
 
-enum class HeadProof {
+enum class HeadVerdict {
   kNone,        ///< the record has no signature
   kGood,        ///< its prevHash was the head of the operator's own chain
   kUnknownKey,  ///< signed with a key that is not in `keys`
   kForged,      ///< the preceding records are not the ones that were signed
 };
-HeadProof prove_head(const Record& record, const std::vector<crypto::KeyRing>& keys);
+HeadVerdict verify_head(const Record& record, const std::vector<crypto::KeyRing>& keys);
 
 }  // namespace audit

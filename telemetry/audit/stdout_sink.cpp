@@ -13,7 +13,7 @@ namespace {
 
 /// PIPE_BUF: a pipe that is writable according to poll() takes this number of bytes without blocking.
 constexpr std::size_t kChunk = 4096;
-constexpr int kPatienceMs = 1000;
+constexpr int kWriteTimeoutMs = 1000;
 
 base::Error output_error(const char* what) {
   return base::unavailable(fmt::format("{} standard output: {}", what, std::strerror(errno)));
@@ -24,30 +24,30 @@ base::Error output_error(const char* what) {
 base::Status StdoutSink::write_all(std::string_view text) {
   while (!text.empty()) {
     pollfd ready{fd_, POLLOUT, 0};
-    const int found = poll(&ready, 1, kPatienceMs);
+    const int found = poll(&ready, 1, kWriteTimeoutMs);
     if (found < 0 && errno == EINTR) continue;
     if (found == 0) return base::unavailable("nobody reads standard output");
     const ssize_t put = ::write(fd_, text.data(), std::min(text.size(), kChunk));
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) return output_error("writing");
-    begun_ += text.substr(0, static_cast<std::size_t>(put));
+    partial_line_ += text.substr(0, static_cast<std::size_t>(put));
     text.remove_prefix(static_cast<std::size_t>(put));
   }
   return base::Done{};
 }
 
 base::Result<Opened> StdoutSink::open() {
-  if (begun_.empty()) return Opened{};
-  const std::string torn = begun_;
+  if (partial_line_.empty()) return Opened{};
+  const std::string torn = partial_line_;
   if (auto closed = write_all("\n"); !closed) return closed.error();
-  begun_.clear();
+  partial_line_.clear();
   return Opened{std::nullopt, Torn{torn.size(), crypto::sha256(torn)}};
 }
 
 base::Status StdoutSink::append(const Line& line) {
-  begun_.clear();
+  partial_line_.clear();
   if (auto written = write_all(line.text + "\n"); !written) return written;
-  begun_.clear();
+  partial_line_.clear();
   return base::Done{};
 }
 

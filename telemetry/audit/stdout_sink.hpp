@@ -23,7 +23,7 @@ class StdoutSink final : public Sink {
   base::Status write_all(std::string_view text);
 
   const int fd_;
-  std::string begun_;  ///< written part of an unfinished line
+  std::string partial_line_;  ///< written part of an unfinished line
 };
 
 }  // namespace audit

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::uint64_t kNoRecord = std::numeric_limits<std::uint64_t>::max();
 /// Number of lines at the start of a file that are searched for its first record.
-constexpr std::uint64_t kLinesLookedAt = 1000;
+constexpr std::uint64_t kMaxLinesSearched = 1000;
 
 /// Tolerated delay between the time a signature is due and the signature.
 constexpr base::seconds kSigningLag{60};
@@ -37,7 +37,7 @@ base::Result<std::uint64_t> first_seq(const std::string& file) {
   std::uint64_t first = kNoRecord;
   auto read = read_lines(file, [&](std::string_view line, std::uint64_t number) {
     if (const auto parsed = parse_line(line)) first = parsed->record.seq;
-    return first == kNoRecord && number < kLinesLookedAt;
+    return first == kNoRecord && number < kMaxLinesSearched;
   });
   if (!read) return read.error();
   return first;
@@ -62,7 +62,7 @@ class Verifier {
     report_.records = checker_.records();
     report_.first_seq = checker_.first_seq();
     report_.head = checker_.head();
-    if (!report_.broken && checker_.unexplained()) report_.torn = begin_of_unreadable("");
+    if (!report_.broken && checker_.has_unreadable_tail()) report_.torn = begin_of_unreadable("");
     report_.anchor_missing = options_.anchor && !anchor_seen_ && !report_.broken;
     report_.first_missing = options_.from_first && report_.first_seq != 1;
     report_.unsigned_chain = !options_.keys.empty() && report_.signatures.good == 0 && !report_.broken;
@@ -81,14 +81,15 @@ class Verifier {
   }
 
   void check_line(std::string_view line, std::uint64_t number) {
-    const bool was_unreadable = checker_.unexplained();
+    const bool was_unreadable = checker_.has_unreadable_tail();
     const std::string complaint = checker_.feed(line);
     if (!complaint.empty()) {
-      report_.broken = was_unreadable && checker_.unexplained() ? begin_of_unreadable(complaint)
-                                                                : Break{file(), number, seq_of(line), complaint};
+      report_.broken = was_unreadable && checker_.has_unreadable_tail()
+                           ? begin_of_unreadable(complaint)
+                           : Break{file(), number, seq_of(line), complaint};
       return;
     }
-    if (checker_.unexplained()) {
+    if (checker_.has_unreadable_tail()) {
       if (!was_unreadable) unreadable_at_ = {file(), number};
       return;
     }
@@ -102,19 +103,19 @@ class Verifier {
     if (!parsed) return;
     if (!tail_begin_) tail_begin_ = parsed->record.time;
     tail_end_ = parsed->record.time;
-    switch (prove_head(parsed->record, options_.keys)) {
-      case HeadProof::kNone: return;
-      case HeadProof::kUnknownKey:
+    switch (verify_head(parsed->record, options_.keys)) {
+      case HeadVerdict::kNone: return;
+      case HeadVerdict::kUnknownKey:
         ++report_.signatures.unknown_key;
         ++report_.signatures.unknown_after_good;
         return;
-      case HeadProof::kGood:
+      case HeadVerdict::kGood:
         ++report_.signatures.good;
         report_.signatures.proven = parsed->head();
         report_.signatures.unknown_after_good = 0;
         tail_begin_.reset();
         return;
-      case HeadProof::kForged:
+      case HeadVerdict::kForged:
         report_.broken = Break{file(), number, parsed->record.seq,
                                "its signature is not of the records before it: they were rewritten"};
     }
@@ -168,7 +169,7 @@ base::Status read_lines(const std::string& file, const EachLine& each) {
   return base::Done{};
 }
 
-base::Result<std::vector<std::string>> in_order(std::vector<std::string> files) {
+base::Result<std::vector<std::string>> sort_by_seq(std::vector<std::string> files) {
   if (files.size() < 2) return files;
   if (std::count(files.begin(), files.end(), "-") > 0) {
     return base::invalid("standard input (-) cannot be put in order with other files: give it alone");
@@ -186,7 +187,7 @@ base::Result<std::vector<std::string>> in_order(std::vector<std::string> files) 
 }
 
 base::Result<VerifyReport> verify(const std::vector<std::string>& files, const VerifyOptions& options) {
-  const auto ordered = in_order(files);
+  const auto ordered = sort_by_seq(files);
   if (!ordered) return ordered.error();
   Verifier verifier(options);
   for (const std::string& file : *ordered) {

@@ -20,7 +20,7 @@ using EachLine = std::function<bool(std::string_view line, std::uint64_t number)
 base::Status read_lines(const std::string& file, const EachLine& each);
 
 /// Sorts files by the seq of their first records. Files without a record come last.
-base::Result<std::vector<std::string>> in_order(std::vector<std::string> files);
+base::Result<std::vector<std::string>> sort_by_seq(std::vector<std::string> files);
 
 struct Break {
   std::string file;

@@ -16,7 +16,7 @@ using api::Json;
 
 constexpr int kStatusError = 2;
 
-Json text_value(std::string_view text) { return {{"stringValue", base::short_text(text, kMaxText)}}; }
+Json text_value(std::string_view text) { return {{"stringValue", base::truncate_utf8(text, kMaxText)}}; }
 
 Json value_json(const Attribute& attribute) {
   return std::visit(
@@ -54,7 +54,7 @@ Json span_json(const Span& span) {
   const auto attributes = std::span(span.attributes).first(std::min(span.attributes.size(), kMaxAttributes));
   Json json = {{"traceId", span.trace_id},
                {"spanId", span.id},
-               {"name", base::short_text(span.name, kMaxText)},
+               {"name", base::truncate_utf8(span.name, kMaxText)},
                {"kind", static_cast<int>(span.kind)},
                {"startTimeUnixNano", nanoseconds(span.start)},
                {"endTimeUnixNano", nanoseconds(std::max(span.start, span.end))},
@@ -63,7 +63,7 @@ Json span_json(const Span& span) {
   if (span.attributes.size() > kMaxAttributes) json["droppedAttributesCount"] = span.attributes.size() - kMaxAttributes;
   add_links(span, json);
   if (!span.problem.empty())
-    json["status"] = {{"code", kStatusError}, {"message", base::short_text(span.problem, kMaxText)}};
+    json["status"] = {{"code", kStatusError}, {"message", base::truncate_utf8(span.problem, kMaxText)}};
   return json;
 }
 

@@ -114,11 +114,11 @@ usage::Samples ingest(Cluster& all) {
   samples.pod_columns = samples.columns;
   usage::Rows nodes(usage::kMetricsWidth);
   for (std::string& page : all.nodes) (void)usage::read_node_metrics(page, nodes);
-  usage::bring_into_order(nodes, "", samples.problems);
+  usage::sort_and_merge(nodes, "", samples.problems);
   usage::join_nodes(samples, std::move(nodes), 0);
   usage::Rows pods(usage::kMetricsWidth);
   for (std::string& page : all.pods) (void)usage::read_pod_metrics(page, pods);
-  usage::bring_into_order(pods, "", samples.problems);
+  usage::sort_and_merge(pods, "", samples.problems);
   usage::join_pods(samples, std::move(pods), 0);
   return samples;
 }
@@ -224,8 +224,8 @@ void BM_Usage_NodeMetric(benchmark::State& state) {
     usage::Rows nodes(usage::kKoordinatorWidth);
     usage::Rows pods(usage::kKoordinatorWidth);
     for (std::string& page : pages) (void)usage::read_node_metric_list(page, "", nodes, pods);
-    usage::bring_into_order(nodes, "", samples.problems);
-    usage::bring_into_order(pods, "", samples.problems);
+    usage::sort_and_merge(nodes, "", samples.problems);
+    usage::sort_and_merge(pods, "", samples.problems);
     usage::join_nodes(samples, std::move(nodes), 0);
     usage::join_pods(samples, std::move(pods), 0);
     if (samples.nodes.size() != kNodes || samples.pods.size() != kPods) state.SkipWithError("not all was read");
@@ -266,7 +266,7 @@ void BM_Usage_PrometheusVector(benchmark::State& state) {
     samples.pod_columns = {{"cpu", usage::Unit::kAmount}};
     usage::Rows rows(1);
     if (!usage::read_vector(text, query, rows)) state.SkipWithError("not read");
-    usage::bring_into_order(rows, "", samples.problems);
+    usage::sort_and_merge(rows, "", samples.problems);
     usage::join_pods(samples, std::move(rows), 0);
     if (samples.pods.size() != kPods) state.SkipWithError("not all was read");
   }

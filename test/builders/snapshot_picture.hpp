@@ -113,7 +113,8 @@ inline std::string picture_of_namespaces(const scheduling::ClusterSnapshot& clus
       for (const auto& [key, value] : *group.labels) text.append(" ").append(key).append("=").append(value);
       text += ":" + ranked.list_of(group.pods) + "\n";
     }
-    for (const auto& group : cluster.anti_affine_towards(ns)) text += "  anti-affine" + ranked.list_of(group) + "\n";
+    for (const auto& group : cluster.anti_affinity_groups_selecting(ns))
+      text += "  anti-affine" + ranked.list_of(group) + "\n";
   }
   for (const auto& group : cluster.anti_affine_by_namespace_labels())
     text += "anti-affine" + ranked.list_of(group) + "\n";

@@ -4,15 +4,15 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "api/core/claim_risk.hpp"
 #include "api/core/codec.hpp"
+#include "api/core/pvc_risk.hpp"
 
 namespace {
 
 /// Claims, volumes, classes, CSI drivers and devices.
 void check_storage(std::string_view text) {
   const auto claim = api::decode_pvc(text);
-  if (claim) static_cast<void>(api::claim_risk(*claim, api::Pod()));
+  if (claim) static_cast<void>(api::pvc_risk(*claim, api::Pod()));
   const auto volume = api::decode_pv(text);
   if (volume && volume->is_claimed == volume->claim.name.empty()) std::abort();
   const auto storage_class = api::decode_storage_class(text);

@@ -17,7 +17,7 @@ struct Amount {
 };
 
 std::optional<Amount> read_amount_text(std::string_view text) {
-  Oddities oddities;
+  InvalidCounts oddities;
   const bool is_percent = text.ends_with('%');
   const double value =
       is_percent ? read_number(text.substr(0, text.size() - 1), oddities) : read_quantity(text, oddities);
@@ -54,7 +54,7 @@ base::Status FileTable::add_row(std::string_view ns, std::string_view name, Plac
   if (name.empty()) return at_place(place, "a name is missing");
   if (!names_.emplace(ns, name).second) {
     const std::string shown = ns.empty() ? std::string(name) : fmt::format("{}/{}", ns, name);
-    return at_place(place, fmt::format("{} is there twice", base::short_text(shown, kShown)));
+    return at_place(place, fmt::format("{} is there twice", base::truncate_utf8(shown, kShown)));
   }
   rows_.add(ns, name, {});
   values_.emplace_back();
@@ -66,7 +66,7 @@ base::Status FileTable::set(std::size_t column, std::string_view text, Place pla
   const auto amount = read_amount_text(text);
   if (!amount)
     return at_place(place,
-                    fmt::format("\"{}\" is no amount, such as 250m, 4Gi or 37.5%", base::short_text(text, kShown)));
+                    fmt::format("\"{}\" is no amount, such as 250m, 4Gi or 37.5%", base::truncate_utf8(text, kShown)));
   if (has_unit_[column] && columns_[column].unit != amount->unit)
     return at_place(place, fmt::format("{} has both amounts and percentages", columns_[column].resource));
   has_unit_[column] = true;
@@ -95,10 +95,10 @@ Samples to_samples(FileTable nodes, FileTable pods, base::TimePoint time) {
   samples.columns = nodes.columns();
   samples.pod_columns = pods.columns();
   Rows node_rows = std::move(nodes).take_rows(time);
-  bring_into_order(node_rows, "", samples.problems);
+  sort_and_merge(node_rows, "", samples.problems);
   join_nodes(samples, std::move(node_rows), 0);
   Rows pod_rows = std::move(pods).take_rows(time);
-  bring_into_order(pod_rows, "", samples.problems);
+  sort_and_merge(pod_rows, "", samples.problems);
   join_pods(samples, std::move(pod_rows), 0);
   return samples;
 }

@@ -12,7 +12,7 @@ using Amounts = std::array<double, kKoordinatorWidth>;
 constexpr Amounts kNothing = {kUnknown, kUnknown};
 
 /// Reads a quantity, which is a string or a plain whole number.
-wire::error_code read_amount(wire::Value& value, double& target, Oddities& oddities) {
+wire::error_code read_amount(wire::Value& value, double& target, InvalidCounts& oddities) {
   if (value.raw_json_token().starts_with('"')) {
     std::string_view text;
     const auto error = read_view(value, text);
@@ -27,7 +27,7 @@ wire::error_code read_amount(wire::Value& value, double& target, Oddities& oddit
 }
 
 /// Reads a ResourceMap: {resources: {cpu, memory}}.
-wire::error_code read_resources(wire::Value& value, Amounts& amounts, Oddities& oddities) {
+wire::error_code read_resources(wire::Value& value, Amounts& amounts, InvalidCounts& oddities) {
   return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
     if (key != "resources") return simdjson::SUCCESS;
     return wire::for_members(member, [&](std::string_view name, wire::Value& amount) {
@@ -55,7 +55,8 @@ wire::error_code read_duration(wire::Value& value, base::Duration& target) {
 }
 
 /// Reads {usage: {avg: ResourceMap, …}, duration: "5m0s"}.
-wire::error_code read_aggregated(wire::Value& value, std::string_view wanted, NodeMetric& node, Oddities& oddities) {
+wire::error_code read_aggregated(wire::Value& value, std::string_view wanted, NodeMetric& node,
+                                 InvalidCounts& oddities) {
   Amounts amounts = kNothing;
   base::Duration over = base::Duration::max();
   const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
@@ -90,7 +91,7 @@ wire::error_code read_pod(wire::Value& value, Rows& pods) {
 }
 
 wire::error_code read_node_usages(wire::Value& value, std::string_view aggregation, NodeMetric& node,
-                                  Oddities& oddities) {
+                                  InvalidCounts& oddities) {
   return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
     if (key == "nodeUsage" && aggregation.empty()) return read_resources(member, node.now, oddities);
     if (key != "aggregatedNodeUsages" || aggregation.empty()) return simdjson::SUCCESS;

@@ -15,7 +15,7 @@ constexpr std::size_t kMinItemBytes = 250;
 
 using Usage = std::array<double, kMetricsWidth>;
 
-wire::error_code read_quantity_at(wire::Value& value, double& target, Oddities& oddities) {
+wire::error_code read_quantity_at(wire::Value& value, double& target, InvalidCounts& oddities) {
   std::string_view text;
   const auto error = read_view(value, text);
   if (!error) target = read_quantity(text, oddities);  // a value that is not a string reads as an empty text
@@ -23,7 +23,7 @@ wire::error_code read_quantity_at(wire::Value& value, double& target, Oddities& 
 }
 
 /// Reads usage: {cpu, memory}.
-wire::error_code read_usage(wire::Value& value, Usage& usage, Oddities& oddities) {
+wire::error_code read_usage(wire::Value& value, Usage& usage, InvalidCounts& oddities) {
   return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
     if (key == "cpu") return read_quantity_at(member, usage[0], oddities);
     if (key == "memory") return read_quantity_at(member, usage[1], oddities);
@@ -32,7 +32,7 @@ wire::error_code read_usage(wire::Value& value, Usage& usage, Oddities& oddities
 }
 
 /// Sums the containers. One kUnknown makes the sum kUnknown.
-wire::error_code read_containers(wire::Value& value, Usage& sum, Oddities& oddities) {
+wire::error_code read_containers(wire::Value& value, Usage& sum, InvalidCounts& oddities) {
   bool any = false;
   Usage total = {0, 0};
   const auto error = wire::for_elements(value, [&](wire::Value& container) {
@@ -157,7 +157,8 @@ struct NamedUsage {
   Usage usage = {kUnknown, kUnknown};
 };
 
-wire::error_code read_named_containers(wire::Value& value, std::vector<NamedUsage>& containers, Oddities& oddities) {
+wire::error_code read_named_containers(wire::Value& value, std::vector<NamedUsage>& containers,
+                                       InvalidCounts& oddities) {
   return wire::for_elements(value, [&](wire::Value& container) {
     NamedUsage read;
     const auto failed = wire::for_members(container, [&](std::string_view key, wire::Value& member) {
@@ -179,7 +180,8 @@ base::Result<std::string> read_node_metrics(std::string& page, Rows& rows) { ret
 
 base::Result<std::string> read_pod_metrics(std::string& page, Rows& rows) { return read_list(page, rows, true); }
 
-base::Result<std::string> read_container_metrics(std::string& page, const EachContainer& each, Oddities& oddities) {
+base::Result<std::string> read_container_metrics(std::string& page, const EachContainer& each,
+                                                 InvalidCounts& oddities) {
   TimeReader times;
   std::vector<NamedUsage> containers;
   return read_items(page, [&](wire::Value& value) {

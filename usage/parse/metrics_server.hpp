@@ -34,6 +34,6 @@ using EachContainer = std::function<void(const ContainerSample&)>;
 /// Calls `each` for every named container of a page of a PodMetricsList, for at most kMaxContainersOfPod per pod.
 /// Returns the continue token.
 inline constexpr std::size_t kMaxContainersOfPod = 100;
-base::Result<std::string> read_container_metrics(std::string& page, const EachContainer& each, Oddities& oddities);
+base::Result<std::string> read_container_metrics(std::string& page, const EachContainer& each, InvalidCounts& oddities);
 
 }  // namespace usage

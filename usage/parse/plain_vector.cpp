@@ -67,7 +67,7 @@ std::optional<std::int32_t> whole_number_of(std::string_view text) {
 }
 
 /// Slow path for points with a fractional second or a value other than a few digits.
-bool PlainVector::take_strange_point(std::optional<std::int32_t>& number) {
+bool PlainVector::take_slow_point(std::optional<std::int32_t>& number) {
   std::string_view time;
   std::string_view value;
   if (!take("[") || !take_time(time) || !take(",") || !take_text(value) || !take("]")) return false;

@@ -58,7 +58,7 @@ class PlainVector {
   bool take_time(std::string_view& time);
   template <typename TakeNumber>
   bool take_points(TakeNumber&& take_number);
-  bool take_strange_point(std::optional<std::int32_t>& number);
+  bool take_slow_point(std::optional<std::int32_t>& number);
 
   std::string_view rest_;
 };
@@ -126,7 +126,7 @@ bool PlainVector::take_points(TakeNumber&& take_number) {
       }
     }
     std::optional<std::int32_t> number;
-    if (!take_strange_point(number)) return false;
+    if (!take_slow_point(number)) return false;
     if (number) take_number(*number);
     if (!take(",")) return true;
   }

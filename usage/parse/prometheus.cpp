@@ -28,8 +28,8 @@ constexpr double kLatestSecond = 253402300799.0;  // end of the year 9999
 
 /// Truncates the text, with an ellipsis if needed.
 std::string shown(std::string_view text) {
-  std::string begin = base::short_text(text, kShownText);
-  return base::short_text(text, kShownText + 4).size() > begin.size() ? begin + "…" : begin;
+  std::string begin = base::truncate_utf8(text, kShownText);
+  return base::truncate_utf8(text, kShownText + 4).size() > begin.size() ? begin + "…" : begin;
 }
 
 /// Relevant labels of one series. Views into the parser's buffer.
@@ -199,7 +199,7 @@ std::string_view node_of(const Labels& labels, const api::UsageQuery& query) {
 
 double scaled(double value, api::UsageUnit unit) { return unit == api::UsageUnit::kFraction ? value * 100 : value; }
 
-double value_of(const Point& point, const api::UsageQuery& query, Oddities& oddities) {
+double value_of(const Point& point, const api::UsageQuery& query, InvalidCounts& oddities) {
   if (!point.text) return ++oddities.unreadable, kUnknown;
   return scaled(read_number(*point.text, oddities), query.unit);
 }
@@ -225,7 +225,7 @@ void add_row(const Element& element, const api::UsageQuery& query, Rows& rows) {
 using Points = std::vector<std::pair<base::TimePoint, float>>;
 
 wire::error_code read_points(wire::Value& value, const api::UsageQuery& query, Points& points) {
-  Oddities ignored;
+  InvalidCounts ignored;
   return wire::for_elements(value, [&](wire::Value& item) {
     Point point;
     if (const auto error = read_point(item, point)) return error;
@@ -276,7 +276,7 @@ PlainRead rest_of(const std::string& answer, std::size_t begin, const PlainVecto
 }
 
 /// Returns true if the text around the array is a valid answer of that type, with the array as data.result.
-bool is_around(PlainRead& read, Envelope& envelope, std::string_view type, std::size_t most) {
+bool check_envelope(PlainRead& read, Envelope& envelope, std::string_view type, std::size_t most) {
   const auto walked = walk(read.around, envelope, [](wire::Value&) { return simdjson::SUCCESS; });
   return envelope.result == read.around.data() + read.begin && outcome(walked, envelope, type, most).ok();
 }
@@ -306,10 +306,10 @@ std::optional<PlainRead> read_plain_rows(const std::string& answer, const api::U
 /// Returns nullopt and adds nothing if the answer has another form or is invalid.
 std::optional<PrometheusNotes> read_plain_vector(const std::string& answer, const api::UsageQuery& query, Rows& rows) {
   const std::size_t before = rows.rows.size();
-  const Oddities oddities = rows.oddities;
+  const InvalidCounts oddities = rows.oddities;
   if (auto read = read_plain_rows(answer, query, rows)) {
     Envelope envelope;
-    if (is_around(*read, envelope, "vector", most_series(query))) return std::move(envelope.notes);
+    if (check_envelope(*read, envelope, "vector", most_series(query))) return std::move(envelope.notes);
   }
   rows.truncate(before);
   rows.oddities = oddities;
@@ -344,7 +344,7 @@ std::optional<NumberSeries> read_plain_numbers(const std::string& answer, const 
   if (!is_plain) return std::nullopt;
   Envelope envelope;
   PlainRead rest = rest_of(answer, *begin, matrix);
-  return is_around(rest, envelope, "matrix", kMaxNodeSeries) ? std::optional(std::move(read)) : std::nullopt;
+  return check_envelope(rest, envelope, "matrix", kMaxNodeSeries) ? std::optional(std::move(read)) : std::nullopt;
 }
 
 wire::error_code add_numbers(wire::Value& value, NumberSeries& read) {
@@ -439,7 +439,7 @@ base::Result<NumberSeries> read_numbers(std::string& answer, const api::UsageQue
 
 base::Result<double> read_count(std::string& answer) {
   Envelope envelope;
-  Oddities oddities;
+  InvalidCounts oddities;
   double count = 0;
   const auto walked = walk(answer, envelope, [&](wire::Value& value) {
     return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
@@ -455,7 +455,7 @@ base::Result<double> read_count(std::string& answer) {
   return count;
 }
 
-std::optional<base::Error> told_error(std::string& answer) {
+std::optional<base::Error> api_error(std::string& answer) {
   Envelope envelope;
   const auto walked = walk(answer, envelope, [](wire::Value&) { return simdjson::SUCCESS; });
   if (!walked || envelope.status != "error" || envelope.error_type.empty()) return std::nullopt;

@@ -71,6 +71,6 @@ base::Result<NumberSeries> read_numbers(std::string& answer, const api::UsageQue
 base::Result<double> read_count(std::string& answer);
 
 /// Returns the API's own error from an answer outside 2xx, nullopt if the answer is not the API's.
-std::optional<base::Error> told_error(std::string& answer);
+std::optional<base::Error> api_error(std::string& answer);
 
 }  // namespace usage

@@ -72,7 +72,7 @@ std::optional<double> read_plain_number(std::string_view text) {
 std::string shown(const Rows& rows, const Row& row) {
   const std::string_view ns = rows.ns_of(row);
   const std::string name = ns.empty() ? std::string(row.name()) : fmt::format("{}/{}", ns, row.name());
-  return base::short_text(name, kMaxName);
+  return base::truncate_utf8(name, kMaxName);
 }
 
 bool is_same(const Row& a, const Row& b) { return a.ns() == b.ns() && a.name() == b.name(); }
@@ -256,7 +256,7 @@ void take_pods(Samples& samples, Rows rows) {
 
 }  // namespace
 
-void Oddities::tell(std::string_view prefix, std::vector<std::string>& problems) const {
+void InvalidCounts::tell(std::string_view prefix, std::vector<std::string>& problems) const {
   const auto add = [&](std::size_t count, std::string_view what) {
     if (count == 1) problems.push_back(fmt::format("{}1 value is {}", prefix, what));
     if (count > 1) problems.push_back(fmt::format("{}{} values are {}", prefix, count, what));
@@ -283,20 +283,20 @@ void Rows::reserve(std::size_t count) {
   values.reserve(count * width);
 }
 
-double checked(double value, Oddities& oddities) {
+double checked(double value, InvalidCounts& oddities) {
   if (!std::isfinite(value)) return ++oddities.not_finite, kUnknown;
   if (value < 0) return ++oddities.negative, kUnknown;
   return value;
 }
 
-double read_quantity(std::string_view text, Oddities& oddities) {
+double read_quantity(std::string_view text, InvalidCounts& oddities) {
   if (const auto plain = read_plain_quantity(text)) return checked(*plain, oddities);
   const auto quantity = api::Quantity::parse(text);
   if (!quantity) return ++oddities.unreadable, kUnknown;
   return checked(static_cast<double>(quantity->milli()) / 1000.0, oddities);
 }
 
-double read_number(std::string_view text, Oddities& oddities) {
+double read_number(std::string_view text, InvalidCounts& oddities) {
   if (const auto plain = read_plain_number(text)) return *plain;
   if (text.starts_with('+')) text.remove_prefix(1);
   double value = 0;
@@ -316,7 +316,7 @@ std::string some_names(const std::vector<std::string>& names) {
   return text;
 }
 
-void bring_into_order(Rows& rows, std::string_view prefix, std::vector<std::string>& problems) {
+void sort_and_merge(Rows& rows, std::string_view prefix, std::vector<std::string>& problems) {
   if (is_ordered(rows)) return;
   const Order order = order_of(rows);
   rows = in_order(rows, order.entries);

@@ -33,7 +33,7 @@ class Row {
 };
 
 /// Counts of values that are not valid amounts.
-struct Oddities {
+struct InvalidCounts {
   std::size_t not_finite = 0;  ///< NaN and infinite
   std::size_t negative = 0;
   std::size_t unreadable = 0;  ///< not a number or quantity
@@ -57,7 +57,7 @@ struct Rows {
   std::size_t width;
   std::vector<Row> rows;
   std::vector<double> values;  ///< `width` values for each row
-  Oddities oddities;
+  InvalidCounts oddities;
   base::Duration window{};  ///< longest averaging window of a row
   struct Names {
     Texts names;
@@ -67,15 +67,15 @@ struct Rows {
 };
 
 /// Returns the value. Counts NaN, infinite and negative values and returns kUnknown for them.
-double checked(double value, Oddities& oddities);
+double checked(double value, InvalidCounts& oddities);
 /// Parses a resource.Quantity in whole units ("250m" is 0.25) and applies checked(). Does not round nanocores.
-double read_quantity(std::string_view text, Oddities& oddities);
+double read_quantity(std::string_view text, InvalidCounts& oddities);
 /// Parses a number as written by Prometheus ("1e-05", "NaN", "+Inf") and applies checked().
-double read_number(std::string_view text, Oddities& oddities);
+double read_number(std::string_view text, InvalidCounts& oddities);
 
 /// Sorts the rows of one or more pages of the same kind by (ns, name) and merges duplicates. A merged row is kUnknown,
 /// and a problem with `prefix` names it.
-void bring_into_order(Rows& rows, std::string_view prefix, std::vector<std::string>& problems);
+void sort_and_merge(Rows& rows, std::string_view prefix, std::vector<std::string>& problems);
 
 /// Joins ordered rows into the columns [first, first + rows.width) of the samples, as nodes or as pods. New entries
 /// have kUnknown in the other columns. A node's time is the oldest of its rows' times.

@@ -36,9 +36,9 @@ std::string time_text(base::TimePoint time) {
 }
 
 /// Selectors and ranges for one set of settings.
-class Words {
+class QueryBuilder {
  public:
-  Words(const DailySettings& settings, std::string shard) : settings_(settings), shard_(std::move(shard)) {
+  QueryBuilder(const DailySettings& settings, std::string shard) : settings_(settings), shard_(std::move(shard)) {
     if (shard_.empty() && !settings.ns.empty()) shard_ = fmt::format("namespace=\"{}\"", settings.ns);
     step_ = seconds_text(settings.step);
   }
@@ -74,11 +74,11 @@ class Words {
   std::string step_;
 };
 
-std::string quantile_of_day(const Words& words, const std::string& inner) {
+std::string quantile_of_day(const QueryBuilder& words, const std::string& inner) {
   return fmt::format("quantile_over_time(0.95, ({})[1d:{}])", inner, words.step());
 }
 
-std::string throttled(const Words& words) {
+std::string throttled(const QueryBuilder& words) {
   return fmt::format(
       "(max {0} (increase(container_cpu_cfs_throttled_periods_total{1}[1d])) / (max {0} "
       "(increase(container_cpu_cfs_periods_total{1}[1d])) > 0)) > 0",
@@ -86,7 +86,7 @@ std::string throttled(const Words& words) {
 }
 
 /// Uses the kernel's count, else restarts of containers whose last termination was an OOM kill.
-std::string oom_kills(const Words& words) {
+std::string oom_kills(const QueryBuilder& words) {
   return fmt::format(
       "(max {0} (increase(container_oom_events_total{1}[1d])) > 0) or ((max {0} "
       "(increase(kube_pod_container_status_restarts_total{1}[1d])) > 0) and {2} (max {0} "
@@ -94,19 +94,19 @@ std::string oom_kills(const Words& words) {
       kBy, words.containers(), kOn, words.containers("reason=\"OOMKilled\""));
 }
 
-std::string node_cpu(const Words& words, std::string_view ids) {
+std::string node_cpu(const QueryBuilder& words, std::string_view ids) {
   return words.of_day(
       "max_over_time",
       fmt::format("sum {0} (max by (node, instance, id) (rate(container_cpu_usage_seconds_total{1}[{2}])))", kByNode,
                   words.selector(std::string(ids)), words.step()));
 }
-std::string node_memory(const Words& words, std::string_view ids) {
+std::string node_memory(const QueryBuilder& words, std::string_view ids) {
   return words.of_day("max_over_time",
                       fmt::format("sum {} (max by (node, instance, id) (container_memory_working_set_bytes{}))",
                                   kByNode, words.selector(std::string(ids))));
 }
 
-std::string pressure(const Words& words, const char* resource) {
+std::string pressure(const QueryBuilder& words, const char* resource) {
   return fmt::format("max {} (rate(node_pressure_{}_waiting_seconds_total{}[1d]))", kByNode, resource,
                      words.selector(""));
 }
@@ -149,7 +149,7 @@ Names names_of(std::string_view joined) {
 }  // namespace
 
 std::string steady_cpu(const DailySettings& settings, const std::string& shard) {
-  return Words(settings, shard).steady();
+  return QueryBuilder(settings, shard).steady();
 }
 
 std::string steady_cpu_buckets(const DailySettings& settings, const std::string& shard, double width) {
@@ -157,7 +157,7 @@ std::string steady_cpu_buckets(const DailySettings& settings, const std::string&
 }
 
 std::vector<DailyExpression> container_expressions(const DailySettings& settings, const std::string& shard) {
-  const Words words(settings, shard);
+  const QueryBuilder words(settings, shard);
   const std::string memory = "container_memory_working_set_bytes" + words.containers();
   const std::string starting = fmt::format("({}) and {} {}", words.cpu(), kOn, words.startup());
   std::vector<DailyExpression> all = {
@@ -175,7 +175,7 @@ std::vector<DailyExpression> container_expressions(const DailySettings& settings
 }
 
 std::vector<DailyExpression> node_expressions(const DailySettings& settings) {
-  const Words words(settings, "");
+  const QueryBuilder words(settings, "");
   const std::string root = words.selector(std::string(kRoot));
   return {{"samples", words.of_day("count_over_time",
                                    fmt::format("max {} (container_memory_working_set_bytes{})", kByNode, root))},
@@ -212,13 +212,13 @@ base::Result<Rows> DailyHistory::rows(const std::string& promql, base::TimePoint
   const auto notes = read_vector(*answer, query, rows);
   if (!notes) return notes.error();
   std::vector<std::string> ignored;
-  bring_into_order(rows, "", ignored);
+  sort_and_merge(rows, "", ignored);
   return rows;
 }
 
 base::Result<std::vector<std::string>> DailyHistory::shards(base::TimePoint end, std::size_t most) {
   if (!settings_.ns.empty()) return std::vector<std::string>{""};
-  const Words words(settings_, "");
+  const QueryBuilder words(settings_, "");
   const auto found = rows(fmt::format("count by (namespace) (max {} (max_over_time("
                                       "container_memory_working_set_bytes{}[1d])))",
                                       kBy, words.containers()),

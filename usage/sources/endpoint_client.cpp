@@ -12,7 +12,7 @@ namespace {
 constexpr base::minutes kReadSecretsAgainAfter{5};
 
 /// Returns true if the stored Secrets are invalid, false if they could not be read.
-bool is_verdict(base::ErrorCode code) {
+bool is_permanent(base::ErrorCode code) {
   return code == base::ErrorCode::kInvalid || code == base::ErrorCode::kNotFound || code == base::ErrorCode::kForbidden;
 }
 
@@ -60,7 +60,7 @@ base::Status EndpointClient::connect() {
   const bool is_young = read_at_ && now >= *read_at_ && now - *read_at_ < kReadSecretsAgainAfter;
   if (transport_ && is_young) return base::Done{};
   auto secrets = read_endpoint_secrets(*dependencies_.api, dependencies_.operator_namespace, endpoint_);
-  if (!secrets && transport_ && !is_verdict(secrets.error().code)) return base::Done{};
+  if (!secrets && transport_ && !is_permanent(secrets.error().code)) return base::Done{};
   if (!secrets) {
     transport_.reset();
     return std::move(secrets).error();

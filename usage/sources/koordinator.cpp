@@ -20,10 +20,10 @@ base::Result<Samples> Koordinator::sample() {
                          [&](std::string& page) { return read_node_metric_list(page, aggregation_, nodes, pods); });
   if (!done) return std::move(done).error();
   nodes.oddities.tell("nodes: ", samples.problems);
-  bring_into_order(nodes, "nodes: ", samples.problems);
+  sort_and_merge(nodes, "nodes: ", samples.problems);
   join_nodes(samples, std::move(nodes), 0);
   pods.oddities.tell("pods: ", samples.problems);
-  bring_into_order(pods, "pods: ", samples.problems);
+  sort_and_merge(pods, "pods: ", samples.problems);
   join_pods(samples, std::move(pods), 0);
   return samples;
 }

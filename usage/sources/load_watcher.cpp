@@ -18,7 +18,7 @@ base::Result<Samples> LoadWatcher::ask() {
   if (auto read = read_load_watcher(answer->body, rows); !read) return std::move(read).error();
   for (Column& column : samples.columns) column.window = rows.window;
   rows.oddities.tell("", samples.problems);
-  bring_into_order(rows, "", samples.problems);
+  sort_and_merge(rows, "", samples.problems);
   join_nodes(samples, std::move(rows), 0);
   return samples;
 }

@@ -25,7 +25,7 @@ base::Result<Samples> MetricsServer::sample() {
   if (!done) return std::move(done).error();
   if (nodes.window > base::Duration{}) samples.columns[0].window = nodes.window;
   nodes.oddities.tell("nodes: ", samples.problems);
-  bring_into_order(nodes, "nodes: ", samples.problems);
+  sort_and_merge(nodes, "nodes: ", samples.problems);
   join_nodes(samples, std::move(nodes), 0);
 
   Rows pods(kMetricsWidth);
@@ -35,13 +35,13 @@ base::Result<Samples> MetricsServer::sample() {
     return samples;
   }
   pods.oddities.tell("pods: ", samples.problems);
-  bring_into_order(pods, "pods: ", samples.problems);
+  sort_and_merge(pods, "pods: ", samples.problems);
   join_pods(samples, std::move(pods), 0);
   return samples;
 }
 
 base::Result<std::vector<std::string>> sample_containers(kube::Client& client, const EachContainer& each) {
-  Oddities oddities;
+  InvalidCounts oddities;
   const auto done =
       read_pages(client, kPodMetrics, [&](std::string& page) { return read_container_metrics(page, each, oddities); });
   if (!done) return done.error();

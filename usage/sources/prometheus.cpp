@@ -35,7 +35,7 @@ Column column_of(const api::UsageQuery& query) {
 }
 
 /// Returns true for errors of the server as a whole, after which further queries are useless.
-bool concerns_all(const base::Error& error) {
+bool is_server_error(const base::Error& error) {
   switch (error.code) {
     case base::ErrorCode::kInvalid:
     case base::ErrorCode::kNotFound:
@@ -86,7 +86,7 @@ base::Result<std::string> ask_prometheus(EndpointClient& client, const std::stri
   auto refusal = refusal_of(*answer);
   if (!refusal) return std::move(answer->body);
   if (kube::names_a_setting(answer->status)) return *std::move(refusal);
-  auto told = told_error(answer->body);
+  auto told = api_error(answer->body);
   if (!told) return *std::move(refusal);
   // The server works. Only this query was too slow or was aborted.
   if (told->code == base::ErrorCode::kUnavailable) told->code = base::ErrorCode::kOutcomeUnknown;
@@ -115,7 +115,7 @@ base::Result<Rows> Prometheus::query_rows(const api::UsageQuery& query, std::vec
     problems.push_back(fmt::format("{}the server warns: {}", prefix, warning));
   rows.oddities.tell(prefix, problems);
   if (rows.rows.empty()) problems.push_back(prefix + "no data");
-  bring_into_order(rows, prefix, problems);
+  sort_and_merge(rows, prefix, problems);
   return rows;
 }
 
@@ -134,7 +134,7 @@ base::Result<Samples> Prometheus::sample_all() {
     const std::size_t column = is_node ? node_column++ : pod_column++;
     auto rows = query_rows(query, samples.problems);
     if (!rows && rows.error().code == base::ErrorCode::kOutcomeUnknown) ++late;
-    if (!rows && (concerns_all(rows.error()) || ++failed == queries_.size() || late >= kMaxLate))
+    if (!rows && (is_server_error(rows.error()) || ++failed == queries_.size() || late >= kMaxLate))
       return std::move(rows).error().during(name_of(query));
     if (!rows) {
       samples.problems.push_back(prefix_of(query) + rows.error().message);

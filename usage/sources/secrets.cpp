@@ -108,7 +108,7 @@ std::string_view without_line_end(std::string_view text) {
 /// Adds the secret and its displayed forms: without invalid UTF-8, and without control characters.
 void add_sent(std::vector<std::string>& sent, std::string_view secret) {
   if (secret.empty()) return;
-  std::string shown = base::short_text(secret, std::string::npos);
+  std::string shown = base::truncate_utf8(secret, std::string::npos);
   for (const bool in_one_line : {false, true}) {
     if (in_one_line) std::ranges::replace_if(shown, is_control, ' ');
     if (std::ranges::find(sent, shown) == sent.end()) sent.push_back(shown);

@@ -11,7 +11,7 @@ constexpr std::uint64_t kMaxNumber = (1U << 29U) - 1;
 Taken take_varint(std::string_view& bytes, std::uint64_t& value) {
   value = 0;
   for (int i = 0; i < kMaxVarint; ++i) {
-    if (static_cast<std::size_t>(i) == bytes.size()) return Taken::kShort;
+    if (static_cast<std::size_t>(i) == bytes.size()) return Taken::kIncomplete;
     const auto byte = static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
     if (i == kMaxVarint - 1 && byte > 1) return Taken::kMalformed;  // exceeds 64 bits
     value |= static_cast<std::uint64_t>(byte & 0x7fU) << (7 * static_cast<unsigned>(i));

@@ -43,8 +43,8 @@ class Cursor {
   bool failed_ = false;
 };
 
-/// Removes a varint from the front of `bytes`. kShort means that more bytes could complete it.
-enum class Taken { kYes, kShort, kMalformed };
+/// Removes a varint from the front of `bytes`. kIncomplete means that more bytes could complete it.
+enum class Taken { kYes, kIncomplete, kMalformed };
 Taken take_varint(std::string_view& bytes, std::uint64_t& value);
 
 void put_varint(std::string& to, std::uint64_t value);

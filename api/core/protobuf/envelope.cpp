@@ -19,13 +19,13 @@ base::Error malformed(const char* what) {
 bool read_type(std::string_view bytes, Envelope& envelope) {
   Cursor cursor(bytes);
   while (cursor.next()) {
-    if (cursor.number() == 1) envelope.api_version = base::short_text(cursor.bytes(), kMaxKind);
-    if (cursor.number() == 2) envelope.kind = base::short_text(cursor.bytes(), kMaxKind);
+    if (cursor.number() == 1) envelope.api_version = base::truncate_utf8(cursor.bytes(), kMaxKind);
+    if (cursor.number() == 2) envelope.kind = base::truncate_utf8(cursor.bytes(), kMaxKind);
   }
   return !cursor.failed();
 }
 
-std::string text_of(const Cursor& cursor) { return base::short_text(cursor.bytes(), kMaxText); }
+std::string text_of(const Cursor& cursor) { return base::truncate_utf8(cursor.bytes(), kMaxText); }
 
 Json causes_entry(std::string_view bytes) {
   Json cause = Json::object();

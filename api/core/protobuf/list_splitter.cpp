@@ -20,7 +20,7 @@ struct Head {
   std::uint64_t length = 0;
 };
 
-/// Returns kShort if the bytes end within the head. Advances `rest` past the head only on kYes.
+/// Returns kIncomplete if the bytes end within the head. Advances `rest` past the head only on kYes.
 Taken take_head(std::string_view& rest, Head& head) {
   std::string_view at = rest;
   std::uint64_t tag = 0;
@@ -80,7 +80,7 @@ base::Result<ListSplitter::Step> ListSplitter::outer(std::string_view& rest) {
   std::string_view at = rest;
   const Taken taken = take_head(at, head);
   if (taken == Taken::kMalformed) return malformed_list("its envelope is malformed");
-  if (taken == Taken::kShort) return Step::kWait;
+  if (taken == Taken::kIncomplete) return Step::kWait;
   if (head.number == 2) {
     if (list_kind_.empty()) return malformed_list("it does not say of which kind it is");
     left_ = head.length;
@@ -88,7 +88,7 @@ base::Result<ListSplitter::Step> ListSplitter::outer(std::string_view& rest) {
     state_ = State::kInner;
     return Step::kGoOn;
   }
-  if (head.length > longest_) return malformed_list("a part of its envelope is longer than allowed");
+  if (head.length > max_item_bytes_) return malformed_list("a part of its envelope is longer than allowed");
   if (at.size() < head.length) return Step::kWait;
   at.remove_prefix(head.length);
   if (head.number == 1) {
@@ -106,11 +106,11 @@ base::Result<ListSplitter::Step> ListSplitter::inner(std::string_view& rest, std
   Head head;
   std::string_view at = rest;
   const Taken taken = take_head(at, head);
-  if (taken == Taken::kShort && rest.size() < left_) return Step::kWait;
+  if (taken == Taken::kIncomplete && rest.size() < left_) return Step::kWait;
   if (taken != Taken::kYes) return malformed_list("an item is malformed");
   const std::uint64_t head_size = rest.size() - at.size();
   if (head_size > left_ || head.length > left_ - head_size) return malformed_list("an item is longer than the list");
-  if (head.length > longest_) return malformed_list("an item is longer than allowed");
+  if (head.length > max_item_bytes_) return malformed_list("an item is longer than allowed");
   if (at.size() < head.length) return Step::kWait;
   const std::string_view body = at.substr(0, head.length);
   if (head.number == kItems) envelopes.push_back(seal(api_version_, item_kind_, body));

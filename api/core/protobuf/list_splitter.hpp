@@ -13,7 +13,7 @@ namespace api::protobuf {
 class ListSplitter {
  public:
   /// An item longer than `longest` bytes is an error.
-  explicit ListSplitter(std::uint64_t longest) : longest_(longest) {}
+  explicit ListSplitter(std::uint64_t longest) : max_item_bytes_(longest) {}
 
   /// Appends an envelope for each item that `bytes` completes, and after the last item an envelope with the list's kind
   /// ("PodList") and metadata. Returns kInvalid if the bytes are not such a list; feed() must not be called afterwards.
@@ -31,7 +31,7 @@ class ListSplitter {
   base::Status take_type(std::string_view bytes);
   void finish(std::vector<std::string>& envelopes);
 
-  const std::uint64_t longest_;
+  const std::uint64_t max_item_bytes_;
   State state_ = State::kMagic;
   std::string pending_;
   std::string api_version_;

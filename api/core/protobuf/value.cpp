@@ -19,7 +19,7 @@ constexpr std::size_t kReplacement = 3;                 // bytes of U+FFFD
 
 std::string_view ProtoValue::text() {
   if (simdjson::validate_utf8(bytes_.data(), bytes_.size())) return bytes_;
-  repaired_ = base::short_text(bytes_, bytes_.size() * kReplacement);
+  repaired_ = base::truncate_utf8(bytes_, bytes_.size() * kReplacement);
   return repaired_;
 }
 

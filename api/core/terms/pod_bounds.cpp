@@ -129,7 +129,7 @@ void limit_lists(Pod& pod) {
   if (!found.empty()) drop_terms(pod, found);
 }
 
-bool has_too_long_lists(const Pod& pod) { return pod.oversized.empty() && !too_long_list(pod).empty(); }
+bool exceeds_list_limits(const Pod& pod) { return pod.oversized.empty() && !too_long_list(pod).empty(); }
 
 void drop_terms(Pod& pod, std::string_view why) {
   pod.oversized = why;

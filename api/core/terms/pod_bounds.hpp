@@ -27,7 +27,7 @@ inline constexpr std::string_view kTermsOfNamespace = "spec.affinity of all pods
 /// removes containers, volumes or ports, because they determine what other pods can use.
 void limit_lists(Pod& pod);
 /// Returns true if limit_lists() would change the pod. Cheap: does not count the parts of terms.
-bool has_too_long_lists(const Pod& pod);
+bool exceeds_list_limits(const Pod& pod);
 /// Removes affinity, tolerations and spread constraints, and sets `oversized` to `why`.
 void drop_terms(Pod& pod, std::string_view why);
 

@@ -102,7 +102,7 @@ std::size_t hash_of(const Affinity& affinity) {
   return hasher.value();
 }
 
-const Affinity* EqualAffinities::first_equal(const Affinity* affinity) {
+const Affinity* EqualAffinities::intern(const Affinity* affinity) {
   const auto [at, is_new] = known_.try_emplace(affinity, affinity);
   if (is_new && affinity != nullptr) at->second = *distinct_.insert(affinity).first;
   return at->second;

@@ -20,7 +20,7 @@ std::size_t hash_of(const Affinity& affinity);
 class EqualAffinities {
  public:
   /// Returns the first affinity passed that equals `affinity`. All affinities must outlive this object.
-  const Affinity* first_equal(const Affinity* affinity);
+  const Affinity* intern(const Affinity* affinity);
 
  private:
   struct Hash {

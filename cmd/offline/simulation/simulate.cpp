@@ -190,7 +190,7 @@ base::Status simulate(const SimulateOptions& options) {
   auto question = read_question(options);
   if (!question) return question.error();
   const api::DeschedulerPolicy& policy = question->policy;
-  std::string caveats = caveats_of(question->dump);
+  std::string caveats = input_warnings(question->dump);
   const scheduling::ClusterSnapshot snapshot(std::move(question->dump.objects),
                                              scheduling::quantities_of(policy.spec.compatibility));
   const planner::PlanSpec spec(policy.spec);

@@ -18,7 +18,7 @@ constexpr std::string_view kRequestingEvictor = "eviction-request";
 
 bool is_unfinished(const api::Evacuation& evacuation) { return !api::is_terminal(evacuation.status.phase); }
 
-bool answers(const api::Evacuation& evacuation, const NativeTurn& seen) {
+bool answers(const api::Evacuation& evacuation, const ResponderInput& seen) {
   if (!seen.eviction) return evacuation.meta.annotations.value(names::kNativeEvictionAnnotation) == seen.key.name;
   return evacuation.meta.annotations.value(names::kNativeEvictionUidAnnotation) == seen.eviction->meta.uid;
 }
@@ -30,7 +30,7 @@ bool concerns(const api::Evacuation& evacuation, const api::NativeEviction& evic
 }
 
 /// Returns an unfinished Evacuation, otherwise the one created for this Eviction, otherwise the newest finished one.
-const api::Evacuation* evacuation_of(const NativeTurn& seen) {
+const api::Evacuation* evacuation_of(const ResponderInput& seen) {
   const api::Evacuation* best = nullptr;
   const auto rank = [&](const api::Evacuation& each) {
     return std::tuple(is_unfinished(each), answers(each, seen), each.meta.creation_timestamp);
@@ -107,25 +107,25 @@ ResponderDecision beat(const api::NativeResponder& turn, std::string message, st
                        base::TimePoint now) {
   ResponderDecision decision;
   const bool news = message != turn.message || (expected && expected != turn.expected_completion_time);
-  const base::Duration pause = news ? base::Duration(kHeartbeatAtMostEvery) : base::Duration(kHeartbeatEvery);
+  const base::Duration pause = news ? base::Duration(kMinHeartbeatInterval) : base::Duration(kMaxHeartbeatInterval);
   const base::TimePoint due = turn.heartbeat_time ? *turn.heartbeat_time + pause : now;
   if (due > now) {
     decision.requeue = kube::Requeue::in(due - now);
     return decision;
   }
   decision.report = ResponderReport{stamp(turn, now), expected, {}, std::move(message)};
-  decision.requeue = kube::Requeue::in(kHeartbeatEvery);
+  decision.requeue = kube::Requeue::in(kMaxHeartbeatInterval);
   return decision;
 }
 
-ResponderDecision begin_evacuation(const NativeTurn& seen, const api::NativeResponder& turn, base::TimePoint now) {
+ResponderDecision begin_evacuation(const ResponderInput& seen, const api::NativeResponder& turn, base::TimePoint now) {
   api::Evacuation wanted = evacuation_for(*seen.eviction, *seen.pod);
   ResponderDecision decision = beat(turn, fmt::format("Evacuation {} is made", wanted.meta.name), {}, now);
   decision.create = std::move(wanted);
   return decision;
 }
 
-ResponderDecision have_turn(const NativeTurn& seen, const api::NativeResponder& turn, base::TimePoint now) {
+ResponderDecision respond(const ResponderInput& seen, const api::NativeResponder& turn, base::TimePoint now) {
   if (!seen.pod || seen.pod->is_terminal()) return complete(turn, "the pod has left", now);
   if (seen.pod->is_daemon_set() || seen.pod->is_mirror() || api::is_hotplug_pod(*seen.pod))
     return complete(turn, "declined: pods of DaemonSets, static pods and disks of VMs are not evacuated", now);
@@ -150,7 +150,7 @@ bool can_be_stopped(const api::Evacuation& evacuation) {
   return is_unfinished(evacuation) && !leaving && !evacuation.spec.cancel.requested;
 }
 
-ResponderDecision stop(const NativeTurn& seen) {
+ResponderDecision stop(const ResponderInput& seen) {
   ResponderDecision decision;
   for (const auto& each : seen.evacuations) {
     if (answers(*each, seen) && can_be_stopped(*each)) decision.cancel.push_back(each->meta.key());
@@ -160,7 +160,7 @@ ResponderDecision stop(const NativeTurn& seen) {
 
 }  // namespace
 
-ResponderDecision decide_response(const NativeTurn& seen, base::TimePoint now) {
+ResponderDecision decide_response(const ResponderInput& seen, base::TimePoint now) {
   if (!seen.eviction || seen.eviction->is_final()) return stop(seen);
   const api::NativeResponder* turn = seen.eviction->responder(names::kNativeResponder);
   if (!turn) return {};
@@ -171,7 +171,7 @@ ResponderDecision decide_response(const NativeTurn& seen, base::TimePoint now) {
     case ResponderState::kCanceled: return stop(seen);
     case ResponderState::kActive: break;
   }
-  return have_turn(seen, *turn, now);
+  return respond(seen, *turn, now);
 }
 
 }  // namespace controllers

@@ -66,8 +66,8 @@ kube::ReflectorOptions native_responder_options() {
   return options;
 }
 
-base::Result<NativeTurn> NativeResponderReconciler::observe(const api::ObjectKey& key, std::string& raw) {
-  NativeTurn seen{key, {}, {}, deps_.evacuations.by_index(kEvacuationsByEviction, within(key.ns, key.name))};
+base::Result<ResponderInput> ResponderReconciler::observe(const api::ObjectKey& key, std::string& raw) {
+  ResponderInput seen{key, {}, {}, deps_.evacuations.by_index(kEvacuationsByEviction, within(key.ns, key.name))};
   auto body = deps_.client.get(kube::kNativeEvictions, key);
   if (!body && !base::is_not_found(body.error())) return body.error().during("reading the Eviction");
   if (!body) return seen;
@@ -90,7 +90,7 @@ base::Result<NativeTurn> NativeResponderReconciler::observe(const api::ObjectKey
   return seen;
 }
 
-base::Result<kube::Requeue> NativeResponderReconciler::reconcile(const api::ObjectKey& key) {
+base::Result<kube::Requeue> ResponderReconciler::reconcile(const api::ObjectKey& key) {
   std::string raw;
   const auto seen = observe(key, raw);
   if (!seen) return seen.error();
@@ -110,7 +110,7 @@ base::Result<kube::Requeue> NativeResponderReconciler::reconcile(const api::Obje
   return decision.requeue;
 }
 
-base::Status NativeResponderReconciler::create(const api::Evacuation& wanted) {
+base::Status ResponderReconciler::create(const api::Evacuation& wanted) {
   const auto keys = deps_.keys.keys();
   if (!keys) return base::unavailable("the Evacuation for a native Eviction cannot be signed: " + deps_.keys.problem());
   const base::TimePoint sent = deps_.clock.now();
@@ -126,8 +126,8 @@ base::Status NativeResponderReconciler::create(const api::Evacuation& wanted) {
   return base::Done{};
 }
 
-base::Status NativeResponderReconciler::report(const api::ObjectMeta& eviction, const std::string& raw,
-                                               const ResponderReport& report) {
+base::Status ResponderReconciler::report(const api::ObjectMeta& eviction, const std::string& raw,
+                                         const ResponderReport& report) {
   const auto patch = report_patch(eviction, raw, report);
   if (!patch) return patch.error();
   const auto written =
@@ -137,14 +137,14 @@ base::Status NativeResponderReconciler::report(const api::ObjectMeta& eviction, 
   return base::Done{};
 }
 
-base::Status NativeResponderReconciler::cancel(const api::ObjectKey& evacuation) {
+base::Status ResponderReconciler::cancel(const api::ObjectKey& evacuation) {
   const Json patch = {{"spec", {{"cancel", {{"requested", true}, {"reason", "the native Eviction was called off"}}}}}};
   const auto written = deps_.client.patch(kube::kEvacuations, evacuation, kube::PatchType::kMerge, patch);
   if (!written && !base::is_not_found(written.error())) return written.error().during("cancelling the Evacuation");
   return base::Done{};
 }
 
-std::vector<api::ObjectKey> NativeResponderReconciler::keys_for(const api::Evacuation& evacuation) const {
+std::vector<api::ObjectKey> ResponderReconciler::keys_for(const api::Evacuation& evacuation) const {
   std::set<api::ObjectKey> keys;
   const std::string& made_for = evacuation.meta.annotations.value(names::kNativeEvictionAnnotation);
   if (!made_for.empty()) keys.insert({evacuation.meta.ns, made_for});
@@ -154,7 +154,7 @@ std::vector<api::ObjectKey> NativeResponderReconciler::keys_for(const api::Evacu
   return {keys.begin(), keys.end()};
 }
 
-std::vector<api::ObjectKey> NativeResponderReconciler::keys_for(const api::Pod& pod) const {
+std::vector<api::ObjectKey> ResponderReconciler::keys_for(const api::Pod& pod) const {
   std::vector<api::ObjectKey> keys;
   for (const auto& each : deps_.evictions.by_index(kEvictionsByPod, within(pod.meta.ns, pod.meta.name)))
     keys.push_back(each->meta.key());

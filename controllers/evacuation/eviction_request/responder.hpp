@@ -2,7 +2,7 @@
 
 /// Evacuator as a responder of the EvictionRequest API (docs/evictors/eviction-request.md). A pod that lists
 /// evacuator.dev/responder in spec.evictionResponders is evacuated by an Evacuation when this responder becomes active.
-/// decide_response() is pure; NativeResponderReconciler is the thin shell around it.
+/// decide_response() is pure; ResponderReconciler is the thin shell around it.
 
 #include <functional>
 #include <memory>
@@ -25,7 +25,7 @@
 namespace controllers {
 
 /// Input of decide_response().
-struct NativeTurn {
+struct ResponderInput {
   api::ObjectKey key;                           ///< key of the Eviction
   std::optional<api::NativeEviction> eviction;  ///< live; nullopt if it is gone
   std::shared_ptr<const api::Pod> pod;          ///< live, with the target's UID; nullptr if it has left
@@ -49,12 +49,12 @@ struct ResponderDecision {
   kube::Requeue requeue;
 };
 
-ResponderDecision decide_response(const NativeTurn& seen, base::TimePoint now);
+ResponderDecision decide_response(const ResponderInput& seen, base::TimePoint now);
 
 /// Heartbeat interval; the API allows 20 minutes.
-inline constexpr base::minutes kHeartbeatEvery{3};
+inline constexpr base::minutes kMaxHeartbeatInterval{3};
 /// Minimum time between the last heartbeat and a report with news.
-inline constexpr base::seconds kHeartbeatAtMostEvery{20};
+inline constexpr base::seconds kMinHeartbeatInterval{20};
 
 /// Index names, created by add_native_responder_indexes().
 inline constexpr std::string_view kEvictionsByPod = "native-pod";              ///< Evictions: "<ns>/<pod name>"
@@ -68,7 +68,7 @@ kube::ReflectorOptions native_responder_options();
 
 /// Reads the Eviction and its pod live, decides and writes. Evictions are rare, so the cache would not save requests
 /// worth mentioning. Thread-safe for different keys.
-class NativeResponderReconciler {
+class ResponderReconciler {
  public:
   struct Dependencies {
     kube::Client& client;
@@ -77,10 +77,10 @@ class NativeResponderReconciler {
     const kube::Store<api::Evacuation>& evacuations;
     std::function<bool()> may_act;  ///< false if not the leader (any more)
     base::Log log;
-    KeySource& keys = keys_in_memory();  ///< sign the Evacuations that it creates
+    KeySource& keys = process_keys();  ///< sign the Evacuations that it creates
   };
 
-  explicit NativeResponderReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
+  explicit ResponderReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& eviction);
 
@@ -89,7 +89,7 @@ class NativeResponderReconciler {
   std::vector<api::ObjectKey> keys_for(const api::Pod& pod) const;
 
  private:
-  base::Result<NativeTurn> observe(const api::ObjectKey& key, std::string& raw);
+  base::Result<ResponderInput> observe(const api::ObjectKey& key, std::string& raw);
   base::Status create(const api::Evacuation& wanted);
   base::Status report(const api::ObjectMeta& eviction, const std::string& raw, const ResponderReport& report);
   base::Status cancel(const api::ObjectKey& evacuation);

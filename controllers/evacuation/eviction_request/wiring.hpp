@@ -18,7 +18,7 @@ class NativeResponder {
     kube::Informer<api::Pod>& pods;                ///< not yet run or polled
     std::function<bool()> may_act;
     base::Log log;
-    KeySource& keys = keys_in_memory();
+    KeySource& keys = process_keys();
   };
 
   /// All references must outlive the object.
@@ -43,7 +43,7 @@ class NativeResponder {
 
   kube::Informer<api::NativeEviction> evictions;
   kube::WorkQueue queue;
-  NativeResponderReconciler reconciler;
+  ResponderReconciler reconciler;
   kube::WorkerCounts counts;
 };
 

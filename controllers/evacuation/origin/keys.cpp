@@ -51,7 +51,7 @@ class KeysInMemory final : public KeySource {
 
 }  // namespace
 
-KeySource& keys_in_memory() {
+KeySource& process_keys() {
   static KeysInMemory keys;
   return keys;
 }
@@ -95,7 +95,7 @@ SecretKeys::SecretKeys(kube::Client& client, const base::Clock& clock, SecretKey
 
 void SecretKeys::refresh(bool leads) {
   const std::scoped_lock lock(refreshing_);
-  if (steady_.now() < next_look_ && leads == led_) return;
+  if (steady_.now() < next_check_ && leads == led_) return;
   led_ = leads;
   conclude(look(leads), leads);
 }
@@ -113,7 +113,7 @@ base::Status SecretKeys::look(bool leads) {
   }
   const base::TimePoint now = clock_.now();
   const auto& rotated = content->rotated_at;
-  const bool is_old = !rotated || base::is_beyond(*rotated, now) || now - *rotated >= options_.rotate_after;
+  const bool is_old = !rotated || base::is_in_future(*rotated, now) || now - *rotated >= options_.rotate_after;
   const bool due = options_.rotate_after > base::Duration::zero() && is_old;
   return leads && due ? rotate(*secret, *content) : take(*content);
 }
@@ -153,7 +153,7 @@ base::Status SecretKeys::take(const SecretContent& content) {
 }
 
 void SecretKeys::conclude(const base::Status& looked, bool leads) {
-  next_look_ = steady_.now() + (looked ? kLookEvery : kRetryEvery);
+  next_check_ = steady_.now() + (looked ? kLookEvery : kRetryEvery);
   const std::string problem =
       looked ? std::string() : fmt::format("signing keys in Secret {}: {}", where(), looked.error().message);
   {

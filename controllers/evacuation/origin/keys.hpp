@@ -29,7 +29,7 @@ class KeySource {
 };
 
 /// Returns one random key shared by the whole process, for simulations and tests without a second process.
-KeySource& keys_in_memory();
+KeySource& process_keys();
 
 struct SecretKeyOptions {
   std::string ns;
@@ -86,7 +86,7 @@ class SecretKeys final : public KeySource {
   const base::Log log_;
 
   std::mutex refreshing_;  ///< serializes refresh()
-  base::TimePoint next_look_ = base::TimePoint::min();
+  base::TimePoint next_check_ = base::TimePoint::min();
   bool led_ = false;
 
   mutable std::mutex mutex_;  ///< guards the members below

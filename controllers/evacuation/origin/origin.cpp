@@ -140,11 +140,11 @@ std::string_view to_string(OriginProof proof) {
   return {};
 }
 
-bool origin_is_open(const api::Evacuation& evacuation) {
+bool origin_is_undecided(const api::Evacuation& evacuation) {
   return api::find_condition(evacuation.status.conditions, api::ConditionType::kOriginVerified) == nullptr;
 }
 
-void mark_as_made_here(api::Evacuation& evacuation) {
+void mark_origin_verified(api::Evacuation& evacuation) {
   evacuation.status.conditions.push_back(
       origin_condition(evacuation, true, api::Reason::kSigned, std::string(to_string(OriginProof::kSigned))));
 }
@@ -162,7 +162,7 @@ void keep_signed_priority(api::Evacuation& evacuation, std::int32_t priority) {
   if (stored.value_or(evacuation.spec.priority) != priority) stored = priority;
 }
 
-/// A spec that cannot be decoded is judged by reject_invalid_spec() and end_attempt_if_told() instead.
+/// A spec that cannot be decoded is judged by reject_invalid_spec() and end_attempt_if_required() instead.
 bool is_as_proved(const api::Evacuation& evacuation, const OriginMemory::Proved& proved) {
   return !evacuation.spec_problem.empty() || has_spec_hash(evacuation.spec, proved.spec_hash);
 }
@@ -183,10 +183,10 @@ void prove_again(api::Evacuation& evacuation, const crypto::KeyRing* keys, Origi
 
 }  // namespace
 
-void settle_origin(api::Evacuation& evacuation, const crypto::KeyRing* keys, OriginMemory* memory) {
-  if (origin_is_open(evacuation)) {
+void update_origin_condition(api::Evacuation& evacuation, const crypto::KeyRing* keys, OriginMemory* memory) {
+  if (origin_is_undecided(evacuation)) {
     if (keys == nullptr || prove_origin(evacuation, *keys, memory) != OriginProof::kSigned) return;
-    return mark_as_made_here(evacuation);
+    return mark_origin_verified(evacuation);
   }
   if (memory && api::origin_is_verified(evacuation)) prove_again(evacuation, keys, *memory);
   const bool was_changed = api::origin_is_verified(evacuation) && evacuation.spec_problem.empty() &&

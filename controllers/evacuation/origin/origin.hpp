@@ -46,14 +46,14 @@ std::string_view to_string(OriginProof proof);
 /// * Condition True, but not proven by this process: verifies the signature again, because any writer of a status can
 ///   set the condition. Sets it to False if the signature is invalid; removes it if there are no keys.
 /// `keys` is nullptr while no keys are available. With `memory` nullptr a stored True is trusted.
-void settle_origin(api::Evacuation& evacuation, const crypto::KeyRing* keys, OriginMemory* memory = nullptr);
+void update_origin_condition(api::Evacuation& evacuation, const crypto::KeyRing* keys, OriginMemory* memory = nullptr);
 
 /// Sets OriginVerified=True in memory for an object that the operator created or is about to create. REQUIRES:
-/// origin_is_open().
-void mark_as_made_here(api::Evacuation& evacuation);
+/// origin_is_undecided().
+void mark_origin_verified(api::Evacuation& evacuation);
 
 /// Whether condition OriginVerified is absent, i.e. the origin is not decided yet.
-bool origin_is_open(const api::Evacuation& evacuation);
+bool origin_is_undecided(const api::Evacuation& evacuation);
 
 /// Offset of the server's clock against the local one; positive if the server is ahead. The request for the object was
 /// sent at `sent` and answered at `answered`; the server reports that it created the object at `created`. Zero if the

@@ -177,10 +177,10 @@ Step leave_attempt(StatusBuilder& builder, EvacuationPhase next, Reason reason, 
   builder.enter(EvacuationPhase::kAborting, reason, std::move(message));
   builder.clear_blocked();
   builder.set_deadline(builder.now() + builder.timeouts().abort);
-  return Step::kAgain;
+  return Step::kRetryInterval;
 }
 
-std::optional<Step> end_attempt_if_told(StatusBuilder& builder) {
+std::optional<Step> end_attempt_if_required(StatusBuilder& builder) {
   auto ending = builder.must_end();
   if (!ending) return std::nullopt;
   return leave_attempt(builder, ending->phase, ending->reason, std::move(ending->message));

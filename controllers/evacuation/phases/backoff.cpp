@@ -38,7 +38,7 @@ base::Duration delay_of_retry(const StatusBuilder& builder) {
 // --- rules
 
 /// T24: a cancel, or a spec that cannot be decoded or was changed.
-std::optional<Step> end_if_told(StatusBuilder& builder) {
+std::optional<Step> end_if_required(StatusBuilder& builder) {
   auto ending = builder.must_end();
   if (!ending) return std::nullopt;
   return builder.finish(ending->phase, ending->reason, std::move(ending->message));
@@ -68,7 +68,7 @@ std::optional<Step> wait_for_next_attempt(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 8> kBackoffRules = {
-    end_if_told,  // T24
+    end_if_required,  // T24
     fail_without_attempts,
     expire_waiting,         // T25b
     wait_for_next_attempt,  // T25
@@ -95,7 +95,7 @@ Step enter_backoff(StatusBuilder& builder, const ReasonText& reason, std::string
   builder.clear_blocked();
   builder.set_next_call_at(builder.now() + delay);
   builder.set_deadline(builder.now() + delay + builder.timeouts().decision_ttl);
-  return Step::kAgain;
+  return Step::kRetryInterval;
 }
 
 bool next_call_is_early(StatusBuilder& builder) {

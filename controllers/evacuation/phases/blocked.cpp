@@ -76,7 +76,7 @@ std::string hopeless_budget(const StatusBuilder& builder, const evictors::Classi
   const std::string name = verdict.blocker ? verdict.blocker->name : std::string();
   for (std::size_t i = 0; i < pdbs.size(); ++i) {
     if (pdbs[i]->meta.name != name && !(name.empty() && pdbs.size() == 1)) continue;
-    std::string why = scheduling::why_never(*pdbs[i], i < ended.size() ? ended[i] : 0);
+    std::string why = scheduling::why_never_evictable(*pdbs[i], i < ended.size() ? ended[i] : 0);
     const std::string advice = why.empty() ? std::string() : advice_of_evictors(builder);
     return advice.empty() ? why : fmt::format("PodDisruptionBudget {} keeps it: {}", pdbs[i]->meta.name, advice);
   }

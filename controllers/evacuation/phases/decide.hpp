@@ -58,7 +58,7 @@ struct Observed {
   /// Its policy creates suspended Evacuations (mode Manual), which may wait for approval without limit.
   bool policy_suspends = false;
   PodGroupView pod_group;   ///< PodGroup of the pod while it exists; empty for dry runs
-  std::string claim_risk;   ///< why deleting the pod would lose data, empty if no reason is known
+  std::string pvc_risk;     ///< why deleting the pod would lose data, empty if no reason is known
   std::string whole_group;  ///< why the pod may not leave without its PodGroup of scheduling.k8s.io, empty if it may
   bool refusal_may_pass = false;  ///< the 403 just received may come from an API server that has just started
   std::string not_allowed;        ///< why a service must not be called for it, empty if no call was refused

@@ -163,7 +163,7 @@ struct Refused {
 };
 
 std::optional<Refused> refused(const Observed& seen) {
-  if (!seen.claim_risk.empty()) return Refused{Reason::kNotEvictable, seen.claim_risk};
+  if (!seen.pvc_risk.empty()) return Refused{Reason::kNotEvictable, seen.pvc_risk};
   if (!seen.whole_group.empty()) return Refused{Reason::kNotEvictable, seen.whole_group};
   if (!seen.not_allowed.empty()) return Refused{Reason::kNotAllowed, seen.not_allowed};
   return std::nullopt;

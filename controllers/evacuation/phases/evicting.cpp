@@ -58,7 +58,7 @@ Step granted_without_delete(StatusBuilder& builder) {
                          "the eviction was granted, but the pod was not deleted; asking again");
   builder.enter(EvacuationPhase::kRequesting, Reason::kGrantedWithoutDelete, "the pod got no deletionTimestamp");
   builder.set_deadline(*builder.status().blocked_since + builder.timeouts().blocked);
-  return Step::kAgain;
+  return Step::kRetryInterval;
 }
 
 EventReason event_of(OutcomeKind kind) {
@@ -135,7 +135,7 @@ Step enter_evicting(StatusBuilder& builder, OutcomeKind kind, Reason reason, std
   builder.record_event(event_of(kind), message);
   builder.enter(EvacuationPhase::kEvicting, reason, std::move(message));
   builder.set_deadline(builder.now() + kDeleteVisibleWithin);
-  return Step::kAgain;
+  return Step::kRetryInterval;
 }
 
 }  // namespace controllers::evacuation

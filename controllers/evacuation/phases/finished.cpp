@@ -9,7 +9,7 @@ namespace {
 constexpr base::seconds kDefaultTtl{3600};
 /// Interval and maximum duration of retries of reads. The maximum is needed because abortSeconds of the spec may be a
 /// week.
-constexpr base::seconds kLookAgain{10};
+constexpr base::seconds kRefreshInterval{10};
 constexpr base::seconds kLookAtMost{600};
 
 base::TimePoint clean_up_until(const StatusBuilder& builder) {
@@ -58,7 +58,7 @@ std::optional<Step> clean_up(StatusBuilder& builder) {
   auto action = last_cleanup(builder);
   if (!action && !awaits_cleanup(builder)) return std::nullopt;
   if (!action) {
-    builder.wake_at(builder.now() + kLookAgain);
+    builder.wake_at(builder.now() + kRefreshInterval);
     builder.wake_at_deadline(look_until(builder));
     return builder.wait();
   }

@@ -126,7 +126,8 @@ std::optional<Step> wait_at_pod_group_gate(StatusBuilder& builder) {
     if (stayed != members.end()) return stay_with(builder, *stayed);
     if (const std::string waiting = not_prepared(pod_group); !waiting.empty()) return wait_for_votes(builder, waiting);
   }
-  if (const std::string earlier = goes_before(pod_group); !earlier.empty()) return wait_for_turn(builder, earlier);
+  if (const std::string earlier = waits_for_earlier(pod_group); !earlier.empty())
+    return wait_for_turn(builder, earlier);
   builder.set_condition(ConditionType::kGroupReady, ConditionStatus::kTrue, Reason::kLeaving,
                         "all of PodGroup " + pod_group.name + " are ready");
   return std::nullopt;

@@ -42,7 +42,7 @@ std::string listed(const std::vector<std::string>& names) {
 
 /// Why this member does not request a slot. Empty if it does or needs none.
 std::string why_not_asking(const PodGroupMember& member) {
-  if (is_through(member)) return {};
+  if (is_done_leaving(member)) return {};
   if (!member.evacuation) return fmt::format("{} (no Evacuation)", member.pod);
   const api::Evacuation& evacuation = *member.evacuation;
   if (api::is_terminal(evacuation.status.phase))
@@ -65,7 +65,7 @@ bool counts_for_pod_group(const api::Evacuation& own, const api::Evacuation& oth
   return !(has_left(other.status.phase) && other.status.started_at && *other.status.started_at < since);
 }
 
-bool tells_more(const api::Evacuation& a, const api::Evacuation& b) {
+bool takes_precedence(const api::Evacuation& a, const api::Evacuation& b) {
   if (a.spec.dry_run != b.spec.dry_run) return b.spec.dry_run;
   const bool a_ended = api::is_terminal(a.status.phase);
   const bool b_ended = api::is_terminal(b.status.phase);
@@ -87,7 +87,7 @@ bool is_leaving(const PodGroupMember& member) {
   return (vote && vote->reason == Reason::kLeaving) || (member.evacuation && has_left(member.evacuation->status.phase));
 }
 
-bool is_through(const PodGroupMember& member) {
+bool is_done_leaving(const PodGroupMember& member) {
   if (!member.live)
     return !member.evacuation || api::is_terminal(member.evacuation->status.phase) ||
            has_left(member.evacuation->status.phase);
@@ -112,7 +112,7 @@ std::string not_requested(const PodGroupView& pod_group) {
 std::string not_prepared(const PodGroupView& pod_group) {
   std::vector<std::string> waiting;
   for (const PodGroupMember& member : pod_group.members) {
-    if (is_through(member) || has_voted(member)) continue;
+    if (is_done_leaving(member) || has_voted(member)) continue;
     const auto& evacuation = member.evacuation;
     if (!evacuation && !pod_group.alone()) continue;  // created after the PodGroup was admitted
     const auto& blockers = evacuation->status.blocked_by;
@@ -122,11 +122,11 @@ std::string not_prepared(const PodGroupView& pod_group) {
   return waiting.empty() ? std::string() : listed(waiting);
 }
 
-std::string goes_before(const PodGroupView& pod_group) {
+std::string waits_for_earlier(const PodGroupView& pod_group) {
   std::vector<std::string> earlier;
   for (const PodGroupMember& member : pod_group.members) {
     const bool ended = member.evacuation && api::is_terminal(member.evacuation->status.phase);
-    if (!member.evacuation || ended || member.order >= pod_group.order || is_through(member)) continue;
+    if (!member.evacuation || ended || member.order >= pod_group.order || is_done_leaving(member)) continue;
     earlier.push_back(member.pod);
   }
   return earlier.empty() ? std::string() : listed(earlier);
@@ -146,7 +146,7 @@ std::vector<api::ObjectKey> admitted_together(const PodGroupView& pod_group) {
 std::int32_t covered_together(const PodGroupView& pod_group, const api::PodDisruptionBudget& pdb) {
   std::int32_t count = 1;
   for (const PodGroupMember& member : pod_group.members) {
-    if (member.live && member.order == pod_group.order && !is_through(member) && pdb.covers(*member.live)) ++count;
+    if (member.live && member.order == pod_group.order && !is_done_leaving(member) && pdb.covers(*member.live)) ++count;
   }
   return count;
 }

@@ -38,7 +38,7 @@ struct PodGroupView {
 bool counts_for_pod_group(const api::Evacuation& own, const api::Evacuation& other);
 /// Whether `a` takes precedence over `b` for the same pod: real before dry run, unfinished before finished, newer
 /// before older.
-bool tells_more(const api::Evacuation& a, const api::Evacuation& b);
+bool takes_precedence(const api::Evacuation& a, const api::Evacuation& b);
 
 /// Whether this change commits the PodGroup to leave (point of no return).
 bool passes_pod_group_gate(const api::EvacuationStatus& before, const api::EvacuationStatus& after);
@@ -48,7 +48,7 @@ bool has_begun(const PodGroupMember& member);
 /// Whether it passed the gate or left, i.e. the PodGroup is past its point of no return.
 bool is_leaving(const PodGroupMember& member);
 /// Whether its pod has left its node or will not be asked to leave any more.
-bool is_through(const PodGroupMember& member);
+bool is_done_leaving(const PodGroupMember& member);
 /// Whether its Evacuation ended or was deleted while the pod stayed in place.
 bool has_stayed(const PodGroupMember& member);
 
@@ -57,7 +57,7 @@ std::string not_requested(const PodGroupView& pod_group);
 /// The first member that is not ready to leave, and its state. Empty if all are ready.
 std::string not_prepared(const PodGroupView& pod_group);
 /// A member of lower order that has not left yet. Empty if this member may leave.
-std::string goes_before(const PodGroupView& pod_group);
+std::string waits_for_earlier(const PodGroupView& pod_group);
 /// Members to admit together with this one: those waiting before the gate for their first or next attempt.
 std::vector<api::ObjectKey> admitted_together(const PodGroupView& pod_group);
 

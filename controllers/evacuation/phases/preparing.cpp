@@ -70,8 +70,8 @@ std::optional<Step> watch_owner(StatusBuilder& builder) {
 }
 
 constexpr std::array<Rule, 10> kPreparingRules = {
-    end_attempt_if_told,  // T23
-    end_refused_attempt,  // T37
+    end_attempt_if_required,  // T23
+    end_refused_attempt,      // T37
     keep_deadline,
     choose_evictor_in_time,        // T4
     follow_owner,                  // T7

@@ -16,11 +16,11 @@ using api::EvacuationPhase;
 /// Expected end: from the remote side, otherwise extrapolated from its progress, otherwise from earlier evacuations of
 /// the workload.
 std::optional<base::TimePoint> expected_end(const StatusBuilder& builder, const evictors::Observation& remote) {
-  constexpr std::int32_t kTelling = 5;  // minimum progress in percent for an estimate
+  constexpr std::int32_t kMinProgress = 5;  // minimum progress in percent for an estimate
   if (remote.expected_completion) return remote.expected_completion;
   const auto& status = builder.status();
   if (!status.in_progress_since) return std::nullopt;
-  if (status.progress && *status.progress >= kTelling) {
+  if (status.progress && *status.progress >= kMinProgress) {
     // Estimate again only if the progress changes, so that the status does not change with every reconcile.
     if (remote.progress == builder.seen().evacuation.status.progress && status.expected_completion_at)
       return status.expected_completion_at;
@@ -121,7 +121,7 @@ Step acknowledge_timeout(StatusBuilder& builder, const evictors::Probe& probe) {
   if (!probe.required) {
     builder.record_warning(EventReason::kTimedOut,
                            fmt::format("nobody acknowledged within {}; evicting without a handoff", after));
-    return Step::kAgain;
+    return Step::kRetryInterval;
   }
   return time_out(builder, Reason::kAcknowledgeTimeout,
                   fmt::format("nobody acknowledged the request within {}", after));

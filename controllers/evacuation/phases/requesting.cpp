@@ -49,7 +49,7 @@ std::optional<Step> end_once_answered(StatusBuilder& builder) {
   if (!builder.must_end()) return std::nullopt;
   if (outcome_open(builder)) return wait_for_outcome(builder);
   builder.resolve_intent(IntentResult::kNoEffect);
-  return end_attempt_if_told(builder);
+  return end_attempt_if_required(builder);
 }
 
 /// The blocked clock bounds the phase. Ignores `vanished`, because the request may not be written yet; InProgress
@@ -183,8 +183,8 @@ Step on_patch_conflict(StatusBuilder& builder) {
   constexpr int kAtOnce = 5;
   builder.start_blocked_clock();
   builder.set_blocked_count(std::min(builder.status().blocked_count + 1, 1000));
-  const bool at_once = builder.status().blocked_count <= kAtOnce;
-  builder.set_next_call_at(builder.now() + (at_once ? base::seconds(0) : base::seconds(1)));
+  const bool immediately = builder.status().blocked_count <= kAtOnce;
+  builder.set_next_call_at(builder.now() + (immediately ? base::seconds(0) : base::seconds(1)));
   builder.look_again();
   return Step::kSettled;
 }

@@ -21,7 +21,7 @@ constexpr std::size_t kMaxRefBytes = 512;
 
 /// Truncates to the size that the server stores; otherwise every reconcile would find a difference and write it again.
 std::string bounded(std::string text) {
-  text = base::short_text(text, kMaxMessageBytes);
+  text = base::truncate_utf8(text, kMaxMessageBytes);
   return text;
 }
 
@@ -229,7 +229,7 @@ Step StatusBuilder::enter(EvacuationPhase phase, const ReasonText& reason, std::
   next.phase_entered_at = now_;
   next.deadline.reset();
   next.next_action_at.reset();
-  return Step::kAgain;
+  return Step::kRetryInterval;
 }
 
 Step StatusBuilder::finish(EvacuationPhase phase, const ReasonText& reason, std::string message) {
@@ -251,7 +251,7 @@ Step StatusBuilder::finish(EvacuationPhase phase, const ReasonText& reason, std:
   resolve_intent(IntentResult::kSuperseded);
   clear_blocked();
   draft().finished_at = now_;
-  return Step::kAgain;
+  return Step::kRetryInterval;
 }
 
 Step StatusBuilder::act(evictors::Action action) {
@@ -275,7 +275,7 @@ void StatusBuilder::remember(const evictors::Refs& refs) {
     const auto& [name, value] = ref;
     std::erase_if(known, [&](const auto& each) { return each.first == ref.first; });
     if (value.empty() || value.size() > kMaxRefBytes) continue;
-    known.emplace_back(name, base::short_text(value, kMaxRefBytes));
+    known.emplace_back(name, base::truncate_utf8(value, kMaxRefBytes));
   }
   std::sort(known.begin(), known.end());
 }

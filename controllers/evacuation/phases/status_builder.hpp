@@ -24,7 +24,7 @@ using api::EventReason;
 using api::Reason;
 
 /// Whether the rules of the (possibly new) phase must run again.
-enum class Step { kAgain, kSettled };
+enum class Step { kRetryInterval, kSettled };
 
 /// Reason to store: one of ours, or a text that the object already has (possibly from another version).
 class ReasonText {
@@ -302,7 +302,7 @@ Step enter_backoff(StatusBuilder& builder, const ReasonText& reason, std::string
 
 // --- rules shared by several phases
 /// T23: ends the attempt on a cancel, or a spec that cannot be decoded or was changed.
-std::optional<Step> end_attempt_if_told(StatusBuilder& builder);
+std::optional<Step> end_attempt_if_required(StatusBuilder& builder);
 /// T37: deleting the pod would lose data, or a service must not be called for it. refuse_request() ends an Evacuation
 /// that has not begun, end_refused_attempt() an attempt.
 std::optional<Step> refuse_request(StatusBuilder& builder);

@@ -291,7 +291,7 @@ Step enter_verifying(StatusBuilder& builder, api::OutcomeKind kind) {
   builder.clear_blocked();
   builder.enter(EvacuationPhase::kVerifying, reason_of(builder.status().outcome->kind), "the pod has left its node");
   builder.set_deadline(builder.now() + builder.timeouts().verify);
-  return Step::kAgain;
+  return Step::kRetryInterval;
 }
 
 }  // namespace controllers::evacuation

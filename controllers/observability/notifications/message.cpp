@@ -29,7 +29,7 @@ std::string place_of(const kube::EventObject& object) {
 /// In Slack's format only these three characters can form markup: <!channel>, <url|text>, entities.
 std::string slack_text(std::string_view foreign) {
   std::string text;
-  for (const char c : base::short_text(foreign, kMaxSlackLine)) {
+  for (const char c : base::truncate_utf8(foreign, kMaxSlackLine)) {
     switch (c) {
       case '&': text += "&amp;"; break;
       case '<': text += "&lt;"; break;
@@ -84,7 +84,7 @@ std::optional<Notification> notification_of(const kube::Event& event, base::Time
   const std::string name = event_name(event);
   const bool is_ours = event.regarding.kind == kube::kEvacuations.kind || event.regarding.kind == kube::kPolicies.kind;
   if (name.empty() || !is_ours) return std::nullopt;
-  Notification told{name, now, event.regarding, {}, event.reason, base::short_text(event.note, kMaxMessage)};
+  Notification told{name, now, event.regarding, {}, event.reason, base::truncate_utf8(event.note, kMaxMessage)};
   if (event.regarding.kind == kube::kEvacuations.kind)
     told.rank = event.is_manual ? NotificationRank::kManual : NotificationRank::kEvacuationOfPolicy;
   told.is_refusal = event.is_refusal;

@@ -13,13 +13,13 @@ namespace {
 
 using base::kv;
 
-constexpr base::Backoff kNotifyAgain{base::seconds(2), base::minutes(2)};
+constexpr base::Backoff kRetryBackoff{base::seconds(2), base::minutes(2)};
 /// Upper bound of the Retry-After that a receiver may request.
 constexpr base::minutes kMaxPause{5};
 /// Number of objects per channel whose last notification is remembered.
 constexpr std::size_t kMaxRemembered = 2000;
 
-bool is_taken(const base::Result<kube::Response>& answer) {
+bool is_accepted(const base::Result<kube::Response>& answer) {
   return answer && answer->status >= 200 && answer->status < 300;
 }
 
@@ -93,9 +93,9 @@ void Notifier::count(const Channel& channel, const char* result, std::size_t by)
 
 void Notifier::finish_batch(Channel& channel, const std::vector<Notification>& sent, std::int64_t left_out,
                             const base::Result<kube::Response>& answer) {
-  const bool is_over =
-      is_taken(answer) || !may_be_taken_later(answer) || channel.pending.repeats() || ++channel.failures >= kMaxTries;
-  if (!is_taken(answer)) {
+  const bool is_over = is_accepted(answer) || !may_be_taken_later(answer) || channel.pending.repeats() ||
+                       ++channel.failures >= kMaxTries;
+  if (!is_accepted(answer)) {
     deps_.log.warning("a notification was not taken",
                       {kv("channel", channel.config.name), kv("answer", outcome_text(answer)), kv("givenUp", is_over)});
   }
@@ -103,7 +103,7 @@ void Notifier::finish_batch(Channel& channel, const std::vector<Notification>& s
   channel.left_out -= left_out;
   channel.failures = 0;
   channel.next_try = {};
-  if (!is_taken(answer)) return give_up(channel, may_be_taken_later(answer));
+  if (!is_accepted(answer)) return give_up(channel, may_be_taken_later(answer));
   channel.pending.finish_batch();
   count(channel, "sent", sent.size());
 }
@@ -114,7 +114,7 @@ void Notifier::give_up(Channel& channel, bool may_be_taken_later) {
     const std::size_t tried = lost.size();
     const base::TimePoint now = deps_.steady.now();
     lost = channel.pending.give_up(now);
-    if (lost.size() < tried && channel.pending.has_only_kept()) channel.next_try = now + kNotifyAgain.most;
+    if (lost.size() < tried && channel.pending.has_only_kept()) channel.next_try = now + kRetryBackoff.most;
   } else {
     channel.pending.finish_batch();
   }
@@ -123,7 +123,7 @@ void Notifier::give_up(Channel& channel, bool may_be_taken_later) {
 }
 
 void Notifier::pause(Channel& channel, const base::Result<kube::Response>& answer) {
-  base::Duration pause = base::backoff_delay(kNotifyAgain, channel.failures);
+  base::Duration pause = base::backoff_delay(kRetryBackoff, channel.failures);
   if (answer && answer->retry_after) pause = std::clamp<base::Duration>(*answer->retry_after, pause, kMaxPause);
   channel.next_try = deps_.steady.now() + pause;
 }

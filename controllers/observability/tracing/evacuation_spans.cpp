@@ -18,7 +18,7 @@ constexpr base::minutes kMayBeUnsent{2};
 std::int64_t microseconds(base::TimePoint time) { return time.time_since_epoch().count(); }
 
 /// One stay of the Evacuation in a phase.
-struct Stay {
+struct PhaseInterval {
   std::string phase;
   std::int32_t attempt = 0;
   base::TimePoint entered{};
@@ -26,13 +26,13 @@ struct Stay {
   std::string reason;  ///< Reason for leaving the phase
 };
 
-std::string id_of(const std::string& trace, const Stay& stay) {
+std::string id_of(const std::string& trace, const PhaseInterval& stay) {
   return tracing::span_id_of(trace,
                              fmt::format("phase/{}/{}/{}", stay.attempt, stay.phase, microseconds(stay.entered)));
 }
 
 /// The stay that began with the newest transition.
-Stay current_stay(const api::Evacuation& evacuation) {
+PhaseInterval current_stay(const api::Evacuation& evacuation) {
   const auto& history = evacuation.status.history;
   if (history.empty())
     return {std::string(to_string(api::EvacuationPhase::kPending)), 0, evacuation.meta.creation_timestamp, {}, {}};
@@ -41,8 +41,8 @@ Stay current_stay(const api::Evacuation& evacuation) {
 
 /// Returns the stays that ended in history entries from `first_entry` on, if the history shows their start. One write
 /// may end several stays.
-std::vector<Stay> stays_ended(const api::Evacuation& evacuation, std::size_t first_entry) {
-  std::vector<Stay> stays;
+std::vector<PhaseInterval> ended_intervals(const api::Evacuation& evacuation, std::size_t first_entry) {
+  std::vector<PhaseInterval> stays;
   const auto& history = evacuation.status.history;
   for (std::size_t i = first_entry; i < history.size(); ++i) {
     const api::HistoryEntry& left = history[i];
@@ -67,7 +67,7 @@ void add_text(std::vector<Attribute>& attributes, const char* key, std::string v
   if (!value.empty()) attributes.push_back({key, std::move(value)});
 }
 
-Span span_of_stay(const api::Evacuation& evacuation, const Stay& stay) {
+Span span_of_stay(const api::Evacuation& evacuation, const PhaseInterval& stay) {
   const std::string trace = trace_id_of(evacuation);
   Span span{.trace_id = trace, .id = id_of(trace, stay), .parent = life_span_id_of(trace), .name = stay.phase};
   span.start = stay.entered;
@@ -119,7 +119,7 @@ std::string life_span_id_of(const std::string& trace_id) { return tracing::span_
 std::vector<Span> spans_of_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) {
   std::vector<Span> spans;
   if (api::is_terminal(before.status.phase)) return spans;
-  for (const Stay& each : stays_ended(after, first_new_entry(before.status, after.status)))
+  for (const PhaseInterval& each : ended_intervals(after, first_new_entry(before.status, after.status)))
     spans.push_back(span_of_stay(after, each));
   if (api::is_terminal(after.status.phase)) spans.push_back(span_of_life(after, now));
   return spans;
@@ -157,7 +157,7 @@ Span span_of_answer(const api::Evacuation& evacuation, const evictors::Action& a
 std::vector<Span> spans_of_takeover(const api::Evacuation& evacuation, const std::string& replica,
                                     base::TimePoint now) {
   std::vector<Span> spans;
-  for (const Stay& each : stays_ended(evacuation, 0)) {
+  for (const PhaseInterval& each : ended_intervals(evacuation, 0)) {
     if (now - each.left <= kMayBeUnsent) spans.push_back(span_of_stay(evacuation, each));
   }
   if (api::is_terminal(evacuation.status.phase)) {

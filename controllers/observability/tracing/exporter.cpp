@@ -14,16 +14,16 @@ namespace {
 
 using base::kv;
 
-constexpr base::Backoff kExportAgain{base::seconds(1), base::seconds(60)};
+constexpr base::Backoff kRetryBackoff{base::seconds(1), base::seconds(60)};
 /// Upper bound of the Retry-After that a collector may request.
 constexpr base::minutes kMaxRest{5};
 
-bool was_taken(const base::Result<kube::Response>& answer) {
+bool was_accepted(const base::Result<kube::Response>& answer) {
   return answer && answer->status >= 200 && answer->status < 300;
 }
 
 /// OTLP allows retries for these statuses only. A batch whose response was lost may arrive twice, with the same ids.
-bool may_be_sent_again(const base::Result<kube::Response>& answer) {
+bool is_retriable_export(const base::Result<kube::Response>& answer) {
   if (!answer)
     return base::is_retriable(answer.error().code) || answer.error().code == base::ErrorCode::kOutcomeUnknown;
   const int status = answer->status;
@@ -51,20 +51,20 @@ void SpanExporter::add(tracing::Span span) {
   if (!wants(span.trace_id)) return;
   const std::scoped_lock lock(mutex_);
   if (pending_.size() >= kMaxPending) return count("dropped", 1);
-  if (pending_.empty()) gathered_since_ = deps_.steady.now();
+  if (pending_.empty()) batch_started_ = deps_.steady.now();
   pending_.push_back(std::move(span));
   if (pending_.size() == 1 || pending_.size() == kMaxAtOnce) wake_.notify_one();
 }
 
 std::optional<base::TimePoint> SpanExporter::next_due() const {
   if (pending_.empty()) return std::nullopt;
-  const base::TimePoint gathered = pending_.size() >= kMaxAtOnce ? gathered_since_ : gathered_since_ + kGathering;
+  const base::TimePoint gathered = pending_.size() >= kMaxAtOnce ? batch_started_ : batch_started_ + kBatchDelay;
   return std::max(gathered, next_try_);
 }
 
 /// Logs the begin and the end of an outage only, because a collector may be unavailable for days.
 void SpanExporter::tell(const base::Result<kube::Response>& answer, bool is_over) {
-  if (was_taken(answer)) {
+  if (was_accepted(answer)) {
     if (std::exchange(is_down_, false)) deps_.log.info("the collector takes traces again");
     return;
   }
@@ -74,10 +74,10 @@ void SpanExporter::tell(const base::Result<kube::Response>& answer, bool is_over
 
 /// Returns true if the batch is done and removed.
 bool SpanExporter::finish_batch(std::size_t sent, const base::Result<kube::Response>& answer) {
-  const bool is_over = was_taken(answer) || !may_be_sent_again(answer) || ++failures_ >= kMaxTries;
+  const bool is_over = was_accepted(answer) || !is_retriable_export(answer) || ++failures_ >= kMaxTries;
   tell(answer, is_over);
   if (!is_over) {
-    base::Duration pause = base::backoff_delay(kExportAgain, failures_);
+    base::Duration pause = base::backoff_delay(kRetryBackoff, failures_);
     if (answer && answer->retry_after) pause = std::clamp<base::Duration>(*answer->retry_after, pause, kMaxRest);
     next_try_ = deps_.steady.now() + pause;
     return false;
@@ -85,11 +85,11 @@ bool SpanExporter::finish_batch(std::size_t sent, const base::Result<kube::Respo
   pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(sent));
   failures_ = 0;
   next_try_ = {};
-  gathered_since_ = deps_.steady.now();
+  batch_started_ = deps_.steady.now();
   const auto rejected =
-      was_taken(answer) ? std::min(sent, static_cast<std::size_t>(tracing::rejected_spans(answer->body))) : 0;
+      was_accepted(answer) ? std::min(sent, static_cast<std::size_t>(tracing::rejected_spans(answer->body))) : 0;
   count("rejected", rejected);
-  count(was_taken(answer) ? "sent" : "failed", sent - rejected);
+  count(was_accepted(answer) ? "sent" : "failed", sent - rejected);
   return true;
 }
 
@@ -103,7 +103,7 @@ bool SpanExporter::send(std::size_t most) {
   if (batch.empty()) return false;
   const auto answer = deps_.post(tracing::encode_otlp(deps_.resource, batch));
   const std::scoped_lock lock(mutex_);
-  return finish_batch(batch.size(), answer) && was_taken(answer);
+  return finish_batch(batch.size(), answer) && was_accepted(answer);
 }
 
 std::optional<base::TimePoint> SpanExporter::step() {

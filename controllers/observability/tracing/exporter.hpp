@@ -47,7 +47,7 @@ class SpanExporter final : public SpanSink {
   static constexpr std::size_t kMaxPending = 8192;  ///< About 4 MB
   static constexpr std::size_t kMaxAtOnce = 512;    ///< Per request
   static constexpr int kMaxTries = 6;               ///< Number of tries before a batch is given up
-  static constexpr base::seconds kGathering{2};     ///< Time that a partial batch waits for more spans
+  static constexpr base::seconds kBatchDelay{2};    ///< Time that a partial batch waits for more spans
 
   explicit SpanExporter(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
@@ -74,7 +74,7 @@ class SpanExporter final : public SpanSink {
   std::condition_variable_any wake_;
   // The following fields are guarded by mutex_.
   std::deque<tracing::Span> pending_;
-  base::TimePoint gathered_since_{};  ///< Arrival time of the first span in pending_
+  base::TimePoint batch_started_{};  ///< Arrival time of the first span in pending_
   base::TimePoint next_try_{};
   int failures_ = 0;  ///< Failed tries of the next batch
   bool is_down_ = false;

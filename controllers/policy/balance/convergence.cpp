@@ -117,7 +117,7 @@ std::string joined(const std::vector<api::BalanceRow>& rows,
 }
 
 /// A plan in waves frees its nodes with the last wave. Until then it cannot be judged, as long as it makes progress.
-bool is_in_the_middle(const api::BalanceRow& row, const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
+bool has_waves_left(const api::BalanceRow& row, const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
   return row.resource == planner::kNodesInUse && outcome.summary.waves > 0 &&
          outcome.summary.waves < policy.status.last_cycle->waves;
 }
@@ -135,7 +135,7 @@ void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome, 
                                       acted && compare(planner::moves_back, row, before.plan, outcome),
                                       acted && repeats(row, before.plan, outcome),
                                       has_moves(row, outcome)};
-    if (continues && cycle.previous != nullptr && is_in_the_middle(row, policy, outcome))
+    if (continues && cycle.previous != nullptr && has_waves_left(row, policy, outcome))
       row = *cycle.previous;
     else
       row = planner::next_balance_row(cycle, policy.spec.convergence);

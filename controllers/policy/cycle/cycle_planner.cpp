@@ -55,7 +55,7 @@ bool searches(const strategies::StrategySpecs& specs) {
   });
 }
 
-void CyclePlanner::look_at_hints(const api::DeschedulerPolicy& policy,
+void CyclePlanner::observe_hints(const api::DeschedulerPolicy& policy,
                                  const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
                                  base::TimePoint now) {
   if (deps_.steering.hints_in_force) resting_hints_.look(policy.meta.uid, evacuations, policy.status.plan, now);
@@ -169,7 +169,7 @@ CycleOutcome CyclePlanner::make(Collected& collected, const Cycle& cycle) const 
   std::ranges::move(collected.problems, std::back_inserter(outcome.problems));
   add_usage(outcome, std::move(collected.figures), collected.input.cluster, policy);
   if (!collected.hints_rest.empty()) outcome.warnings.insert(outcome.warnings.begin(), collected.hints_rest);
-  add_remarks(outcome, policy.meta.name);
+  add_notes(outcome, policy.meta.name);
   return outcome;
 }
 
@@ -178,12 +178,12 @@ base::Result<CycleOutcome> CyclePlanner::judge(CycleOutcome outcome, const Cycle
   if (!deps_.is_wanted(cycle.policy))
     return base::Error{base::ErrorCode::kCancelled, "the plan is not wanted any more"};
   judge_balance(cycle.policy, outcome, cycle.terms.continues);
-  if (cycle.terms.continues) end_if_it_does_not_shrink(outcome, cycle.policy.status.last_cycle->waves);
+  if (cycle.terms.continues) end_if_not_shrinking(outcome, cycle.policy.status.last_cycle->waves);
   return outcome;
 }
 
 /// Adds information that planning lacked, and problems that Evacuations cannot report themselves.
-void CyclePlanner::add_remarks(CycleOutcome& outcome, const std::string& policy) const {
+void CyclePlanner::add_notes(CycleOutcome& outcome, const std::string& policy) const {
   if (deps_.caches.unknown) {
     std::vector<std::string> unknown = deps_.caches.unknown();
     outcome.warnings.insert(outcome.warnings.begin(), unknown.begin(), unknown.end());

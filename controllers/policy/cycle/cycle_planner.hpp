@@ -62,7 +62,7 @@ class CyclePlanner {
 
   /// Checks whether hints of the policy's last plan were used, on which later plans depend. `evacuations` are those of
   /// the policy.
-  void look_at_hints(const api::DeschedulerPolicy& policy,
+  void observe_hints(const api::DeschedulerPolicy& policy,
                      const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now);
   /// Plans, and places the soft taints that the plan relies on if it may move; if they cannot be written, plans again
   /// without them. Removes the moves of stopped strategies, and of a continued plan without progress. Returns
@@ -100,11 +100,11 @@ class CyclePlanner {
   void add_progress(planner::PlanOptions& options, const Cycle& cycle) const;
   CycleOutcome make(Collected& collected, const Cycle& cycle) const;
   base::Result<CycleOutcome> judge(CycleOutcome outcome, const Cycle& cycle) const;
-  void add_remarks(CycleOutcome& outcome, const std::string& policy) const;
+  void add_notes(CycleOutcome& outcome, const std::string& policy) const;
 
   Dependencies deps_;
   strategies::Executor executor_;
-  placement::RestingHints resting_hints_;
+  placement::HintBackoff resting_hints_;
   strategies::RestartHistory restarts_;  ///< updated in each cycle of any policy
   scheduling::SnapshotCache snapshots_;
 };

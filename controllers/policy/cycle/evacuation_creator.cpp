@@ -85,7 +85,7 @@ bool EvacuationCreator::create_one(const api::DeschedulerPolicy& policy, const a
     sent = deps_.clock.now();
     wanted = with_origin(evacuation, key, sent);  // sign again, because a signature expires quickly
     made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
-  } while (!made && waits_for_turn(policy, made.error(), ++tries));
+  } while (!made && waits_after_throttling(policy, made.error(), ++tries));
   deps_.audit.on_created(policy, move, wanted, made ? nullptr : &made.error());
   if (made) {
     deps_.traces.link(policy.meta.name, *made);
@@ -103,7 +103,8 @@ void EvacuationCreator::remove_expired(const api::ObjectKey& key) const {
 }
 
 /// After a 429, waits for the time that the server asks for and returns whether to retry. Other creators continue.
-bool EvacuationCreator::waits_for_turn(const api::DeschedulerPolicy& policy, const base::Error& error, int tries) {
+bool EvacuationCreator::waits_after_throttling(const api::DeschedulerPolicy& policy, const base::Error& error,
+                                               int tries) {
   if (error.code != base::ErrorCode::kThrottled) return false;
   const base::Duration asked =
       std::min<base::Duration>(error.retry_after.value_or(base::Duration::zero()), kube::kMaxRetryAfter);

@@ -58,7 +58,7 @@ class EvacuationCreator {
   bool create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, const api::Evacuation& evacuation,
                   const crypto::Key& key, CycleOutcome& outcome);
   void remove_expired(const api::ObjectKey& key) const;
-  bool waits_for_turn(const api::DeschedulerPolicy& policy, const base::Error& error, int tries);
+  bool waits_after_throttling(const api::DeschedulerPolicy& policy, const base::Error& error, int tries);
   bool note_created(const api::Evacuation& wanted, const base::Result<std::string>& made, base::TimePoint sent,
                     CycleOutcome& outcome);
   bool note_refused(const api::Evacuation& wanted, const base::Error& error, CycleOutcome& outcome) const;

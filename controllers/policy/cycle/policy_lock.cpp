@@ -6,7 +6,7 @@ namespace controllers {
 namespace {
 
 /// Interval of heartbeats while waiting for the lock.
-constexpr base::seconds kTurnPatience{1};
+constexpr base::seconds kHeartbeatInterval{1};
 
 }  // namespace
 
@@ -27,7 +27,7 @@ PolicyLock::ScopedUnlock::~ScopedUnlock() {
 /// Waits with heartbeats, because another policy may hold the lock for minutes while it creates thousands of
 /// Evacuations.
 void PolicyLock::begin(Progress progress) {
-  lock_.lock(kTurnPatience, progress);
+  lock_.lock(kHeartbeatInterval, progress);
   progress_ = std::move(progress);
 }
 

@@ -67,16 +67,16 @@ std::optional<base::TimePoint> newest_unused_hint(
   return unused >= kUnusedHints || plan_is_unused ? newest : std::nullopt;
 }
 
-void RestingHints::look(const std::string& policy,
-                        const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
-                        const std::vector<api::PlannedMove>& last_plan, base::TimePoint now) {
+void HintBackoff::look(const std::string& policy,
+                       const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
+                       const std::vector<api::PlannedMove>& last_plan, base::TimePoint now) {
   const auto unused = newest_unused_hint(evacuations, last_plan);
   if (!unused) return;
   base::TimePoint& until = until_[policy];
-  until = std::max(until, std::min(*unused, now) + kHintsRest);
+  until = std::max(until, std::min(*unused, now) + kHintPause);
 }
 
-std::string RestingHints::why(const std::string& policy, base::TimePoint now) const {
+std::string HintBackoff::why(const std::string& policy, base::TimePoint now) const {
   const auto found = until_.find(policy);
   if (found == until_.end() || now >= found->second) return {};
   return fmt::format(

@@ -15,7 +15,7 @@
 namespace controllers::placement {
 
 /// Time after an unused hint for which a policy plans without hints.
-inline constexpr base::minutes kHintsRest{60};
+inline constexpr base::minutes kHintPause{60};
 /// Number of consecutive unused hints that proves that hints are not used.
 inline constexpr int kUnusedHints = 5;
 
@@ -28,7 +28,7 @@ std::optional<base::TimePoint> newest_unused_hint(
 
 /// Policies (by UID) that plan without hints for a while, beyond the lifetime of the Evacuations that showed the
 /// reason. Not thread-safe.
-class RestingHints {
+class HintBackoff {
  public:
   /// Updates the policy by newest_unused_hint() at `now`.
   void look(const std::string& policy, const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,

@@ -27,7 +27,7 @@ base::Result<Json> parsed(std::string_view body, std::size_t most) {
 
 /// Formats as one line of at most `most` bytes, without splitting a character.
 std::string shown(std::string text, std::size_t most) {
-  if (text.size() > most) text = base::short_text(text, most) + "…";
+  if (text.size() > most) text = base::truncate_utf8(text, most) + "…";
   for (char& each : text) {
     if (static_cast<unsigned char>(each) < 0x20 || each == 0x7f) each = ' ';
   }

@@ -87,7 +87,7 @@ GateClientFactory http_gate_clients(usage::Dependencies dependencies) {
   };
 }
 
-std::size_t most_answer_bytes(api::GateType type) {
+std::size_t max_answer_bytes(api::GateType type) {
   switch (type) {
     case api::GateType::kPrometheus: return kMaxQueryBytes;
     case api::GateType::kAlertmanager: return kMaxAlertsBytes;

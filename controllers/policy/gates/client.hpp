@@ -36,6 +36,6 @@ base::Result<GateAnswer> ask_gate(GateClient& client, const std::string& policy,
                                   const api::UsageEndpoint& endpoint);
 
 /// Maximum size of an answer.
-std::size_t most_answer_bytes(api::GateType type);
+std::size_t max_answer_bytes(api::GateType type);
 
 }  // namespace controllers

@@ -23,7 +23,7 @@ std::string question_of(const api::PolicyGate& gate) {
   switch (gate.type) {
     case api::GateType::kPrometheus: {
       const bool fits = gate.query.size() <= kMaxQuestion;
-      return (fits ? gate.query : base::short_text(gate.query, kMaxQuestion) + "…") + " is ";
+      return (fits ? gate.query : base::truncate_utf8(gate.query, kMaxQuestion) + "…") + " is ";
     }
     case api::GateType::kAlertmanager: return "active: ";
     case api::GateType::kWebhook: return "";
@@ -79,9 +79,9 @@ std::shared_ptr<GatePoller::Gate> GatePoller::find(const api::ObjectKey& key) co
 }
 
 base::Result<GateAnswer> GatePoller::ask_now(const std::string& policy, Gate& gate) {
-  const std::scoped_lock lock(gate.asking);
+  const std::scoped_lock lock(gate.request_mutex);
   if (!gate.client && deps_.make_client)
-    gate.client = deps_.make_client(gate.endpoint, most_answer_bytes(gate.spec.type));
+    gate.client = deps_.make_client(gate.endpoint, max_answer_bytes(gate.spec.type));
   if (!gate.client) return base::Error{base::ErrorCode::kUnsupported, "nobody asks gates here"};
   return ask_gate(*gate.client, policy, gate.spec, gate.endpoint);
 }
@@ -90,7 +90,7 @@ base::Result<kube::Requeue> GatePoller::ask(const api::ObjectKey& key) {
   const auto gate = find(key);
   if (!gate) return kube::Requeue::await_change();
   const auto place = limiter_.take(gate->asked);
-  if (!place) return kube::Requeue::in(kube::SlowPeerLimiter::kAgain);
+  if (!place) return kube::Requeue::in(kube::SlowPeerLimiter::kRetryInterval);
   const auto answer = ask_now(key.ns, *gate);
   if (answer) place->note_answer();
   if (keep(key, *gate, answer) && deps_.changed) deps_.changed(key.ns);
@@ -115,7 +115,7 @@ bool GatePoller::keep(const api::ObjectKey& key, Gate& gate, const base::Result<
   if (policy == policies_.end() || std::ranges::none_of(policy->second, is_it)) return false;
   publish(key.ns, gate);
   const GateVerdict verdict = verdict_of(policy->second);
-  const LastVerdict said{verdict.kind, verdict.not_asked_yet};
+  const LastVerdict said{verdict.kind, verdict.is_pending};
   const auto [told, is_first] = told_.try_emplace(key.ns, said);
   return std::exchange(told->second, said) != said || is_first;
 }
@@ -142,7 +142,7 @@ GateVerdict GatePoller::verdict_of(const Gates& gates) const {
   for (const auto& gate : gates) {
     GateVerdict one = verdict_of(*gate);
     if (one.kind == GateVerdict::Kind::kHolds) return one;
-    if (one.stops() && (!all.stops() || (all.not_asked_yet && !one.not_asked_yet))) all = std::move(one);
+    if (one.stops() && (!all.stops() || (all.is_pending && !one.is_pending))) all = std::move(one);
   }
   return all;
 }

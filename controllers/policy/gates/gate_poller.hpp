@@ -56,7 +56,7 @@ class GatePoller {
     const api::PolicyGate spec;
     const api::UsageEndpoint endpoint;
     kube::SlowPeerLimiter::Peer asked;
-    std::mutex asking;                   ///< serializes requests to this gate
+    std::mutex request_mutex;            ///< serializes requests to this gate
     std::unique_ptr<GateClient> client;  ///< guarded by asking
     // Guarded by GatePoller::mutex_.
     std::optional<GateAnswer> answer;

@@ -12,8 +12,8 @@ struct GateVerdict {
     kUnanswered,  ///< a gate has no valid answer, and its onError is Hold
   };
   Kind kind = Kind::kOpen;
-  bool not_asked_yet = false;  ///< kUnanswered because the first answer is still pending
-  std::string text{};          ///< names the gate, and its value or why it has none; empty if kOpen
+  bool is_pending = false;  ///< kUnanswered because the first answer is still pending
+  std::string text{};       ///< names the gate, and its value or why it has none; empty if kOpen
 
   bool stops() const { return kind != Kind::kOpen; }
   friend bool operator==(const GateVerdict&, const GateVerdict&) = default;

@@ -26,7 +26,7 @@ Json entries_of(const Json& node) {
 
 }  // namespace
 
-void TaintClaims::know(const std::string& policy) { by_value_.try_emplace(api::soft_taint_value(policy)); }
+void TaintClaims::register_policy(const std::string& policy) { by_value_.try_emplace(api::soft_taint_value(policy)); }
 
 void TaintClaims::claim(const std::string& policy, const std::vector<planner::NodeTaint>& taints) {
   std::set<Key> wanted;

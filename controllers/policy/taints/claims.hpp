@@ -28,7 +28,7 @@ struct TaintChange {
 class TaintClaims {
  public:
   /// Registers a policy: its taints on nodes are kept until it claims. Keeps an existing claim.
-  void know(const std::string& policy);
+  void register_policy(const std::string& policy);
   /// Replaces the policy's claim by `taints`, which may be empty.
   void claim(const std::string& policy, const std::vector<planner::NodeTaint>& taints);
   /// Removes the policy; it wants no taints any more.

@@ -31,7 +31,7 @@ class SoftTaints {
   /// Time without further attempts after a transient error.
   static constexpr base::minutes kFailedFor{1};
   /// Number of consecutive cycles without a judgement for which the last wanted taints are kept.
-  static constexpr int kKeptCycles = 3;
+  static constexpr int kMaxUnjudgedCycles = 3;
   /// Maximum number of nodes that place() writes itself; the queue handles the rest.
   static constexpr std::size_t kMaxAtOnce = 500;
 
@@ -50,7 +50,7 @@ class SoftTaints {
 
   /// Registers an existing policy: until it has planned, its taints on nodes are kept. REQUIRES: called for all
   /// policies before the first reconcile().
-  void know(const std::string& policy);
+  void register_policy(const std::string& policy);
   /// Sets the taints wanted by the newest cycle and writes them, as far as possible, before it returns. Returns false
   /// if one of `taints` cannot be written; the policy must then plan without taints, see problem(), and drop() has been
   /// called.
@@ -64,7 +64,7 @@ class SoftTaints {
                                    const TaintPledges::Look& look, base::TimePoint now);
   /// Call when no move of the policy depends on taints any more.
   void forget_pledges(const std::string& policy);
-  /// Call after a cycle without a judgement. Keeps the wanted taints for kKeptCycles, and pledged ones longer.
+  /// Call after a cycle without a judgement. Keeps the wanted taints for kMaxUnjudgedCycles, and pledged ones longer.
   void keep(const std::string& policy);
   /// Removes all taints of the policy, also when it is gone.
   void drop(const std::string& policy);
@@ -97,10 +97,10 @@ class SoftTaints {
 
   Dependencies deps_;
   mutable std::mutex mutex_;  ///< guards all members below
-  TaintClaims claims_;
+  TaintClaims claimed_by_;
   TaintPledges pledges_;
   std::map<std::string, std::vector<planner::NodeTaint>> pledged_;  ///< last result of pledged(), by policy
-  std::map<std::string, int> missed_;  ///< number of consecutive cycles without a judgement, by policy
+  std::map<std::string, int> unjudged_cycles_;  ///< number of consecutive cycles without a judgement, by policy
   struct Failure {
     base::TimePoint until;
     Problem problem;

@@ -49,8 +49,8 @@ base::Result<kube::Requeue> UsageCollector::collect(const api::ObjectKey& key) {
   const std::shared_ptr<Entry> entry = find(key.name);
   if (!entry) return kube::Requeue::await_change();
   const auto place = limiter_.take(entry->asked);
-  if (!place) return kube::Requeue::in(kube::SlowPeerLimiter::kAgain);
-  const std::lock_guard asking(entry->asking);
+  if (!place) return kube::Requeue::in(kube::SlowPeerLimiter::kRetryInterval);
+  const std::lock_guard request_mutex(entry->request_mutex);
   auto answer = ask(*entry);
   if (answer) place->note_answer();
   publish(*entry, answer ? base::Status(base::Done{}) : answer.error());
@@ -145,7 +145,7 @@ void UsageCollector::measure_arrivals(Entry& entry) {
   });
 }
 
-Foreseen UsageCollector::foresee(Entry& entry, const usage::Samples& samples) {
+Forecasts UsageCollector::foresee(Entry& entry, const usage::Samples& samples) {
   if (!entry.history) begin_history(entry, samples.columns);
   const base::TimePoint now = deps_.clock.now();
   for (const Shift& shift : take_shifts(entry)) {
@@ -154,7 +154,7 @@ Foreseen UsageCollector::foresee(Entry& entry, const usage::Samples& samples) {
     }
   }
   entry.history->add(samples, now);
-  Foreseen foreseen;
+  Forecasts foreseen;
   for (const usage::Samples::Node& node : samples.nodes) {
     std::vector<std::int64_t> peaks;
     for (const usage::Forecast& forecast : entry.history->of(node.name, now))
@@ -175,7 +175,7 @@ void UsageCollector::keep(Entry& entry, usage::Samples samples) {
   }
   publish_complaints(entry, std::move(complaints));
   if (!entry.settings.forecast) return;
-  Foreseen foreseen = foresee(entry, samples);
+  Forecasts foreseen = foresee(entry, samples);
   const auto quality = entry.history->quality(deps_.clock.now());
   const std::lock_guard lock(mutex_);
   entry.rounds.foresee(std::move(foreseen));
@@ -203,19 +203,19 @@ void UsageCollector::publish_complaints(Entry& entry, std::vector<std::string> c
 
 void UsageCollector::drop_outdated_figures(const Entry& entry) {
   for (auto& [policy, wishes] : wishes_) {
-    for (Wish& wish : wishes) {
+    for (WantedFigures& wish : wishes) {
       const auto at = entries_.find(wish.entry);
       if (at != entries_.end() && at->second.get() == &entry) wish.last.reset();
     }
   }
 }
 
-std::shared_ptr<const scheduling::MeasuredUsage> UsageCollector::figures_of(Wish& wish, UsageRounds& rounds,
+std::shared_ptr<const scheduling::MeasuredUsage> UsageCollector::figures_of(WantedFigures& wish, UsageRounds& rounds,
                                                                             base::TimePoint now) {
-  if (wish.last && wish.version == rounds.version() && now <= wish.good_until) return wish.last;
+  if (wish.last && wish.version == rounds.version() && now <= wish.valid_until) return wish.last;
   wish.last = std::make_shared<const scheduling::MeasuredUsage>(rounds.figures(wish.key, now));
   wish.version = rounds.version();
-  wish.good_until = rounds.good_until(*wish.last, now);
+  wish.valid_until = rounds.valid_until(*wish.last, now);
   return wish.last;
 }
 
@@ -224,7 +224,7 @@ UsageFigures UsageCollector::figures(const std::string& policy) {
   UsageFigures figures;
   const auto wishes = wishes_.find(policy);
   if (wishes == wishes_.end()) return figures;
-  for (Wish& wish : wishes->second) {
+  for (WantedFigures& wish : wishes->second) {
     Entry& entry = *entries_.at(wish.entry);
     figures.measured.push_back(figures_of(wish, entry.rounds, deps_.clock.now()));
     figures.health.push_back(entry.rounds.health());

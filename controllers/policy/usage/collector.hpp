@@ -88,7 +88,7 @@ class UsageCollector {
   struct Entry {
     explicit Entry(const api::UsageSource& settings) : settings(settings), rounds(settings) {}
     const api::UsageSource settings;
-    std::mutex asking;                      ///< serializes requests to this source
+    std::mutex request_mutex;               ///< serializes requests to this source
     std::unique_ptr<usage::Source> source;  ///< guarded by asking
     kube::SlowPeerLimiter::Peer asked;
     std::optional<usage::History> history;  ///< guarded by asking; set if forecasts are wanted
@@ -101,16 +101,16 @@ class UsageCollector {
     std::vector<Shift> shifts;                       ///< not in the history yet
     std::deque<Arrival> arrivals;                    ///< oldest first
   };
-  struct Wish {
+  struct WantedFigures {
     std::string key;    ///< key used by the strategies
     std::string entry;  ///< key of entries_
     // Latest figures, cached because they have a row per pod of the cluster.
     std::shared_ptr<const scheduling::MeasuredUsage> last{};
-    std::uint64_t version = 0;     ///< version of the rounds in `last`
-    base::TimePoint good_until{};  ///< validity of `last` without another answer
+    std::uint64_t version = 0;      ///< version of the rounds in `last`
+    base::TimePoint valid_until{};  ///< validity of `last` without another answer
   };
   /// Recomputes the figures only if they changed. REQUIRES: mutex_ is held.
-  static std::shared_ptr<const scheduling::MeasuredUsage> figures_of(Wish& wish, UsageRounds& rounds,
+  static std::shared_ptr<const scheduling::MeasuredUsage> figures_of(WantedFigures& wish, UsageRounds& rounds,
                                                                      base::TimePoint now);
   /// Drops cached figures that a new answer has outdated, since they keep the pods of the previous answer in memory.
   /// REQUIRES: mutex_ is held.
@@ -122,7 +122,7 @@ class UsageCollector {
   /// Returns nullopt if the cluster's nodes are unknown; node names are then used unchanged.
   std::optional<usage::NodeMatcher> matcher() const;
   void begin_history(Entry& entry, const std::vector<usage::Column>& columns);
-  Foreseen foresee(Entry& entry, const usage::Samples& samples);
+  Forecasts foresee(Entry& entry, const usage::Samples& samples);
   void keep(Entry& entry, usage::Samples samples);
   /// REQUIRES: mutex_ is held.
   void note_pod(Entry& entry, const api::Pod* before, const api::Pod* after);
@@ -137,8 +137,8 @@ class UsageCollector {
   kube::WorkQueue& queue_;
   kube::SlowPeerLimiter limiter_;
   mutable std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Entry>> entries_;  ///< key: settings as text
-  std::map<std::string, std::vector<Wish>> wishes_;        ///< by policy
+  std::map<std::string, std::shared_ptr<Entry>> entries_;     ///< key: settings as text
+  std::map<std::string, std::vector<WantedFigures>> wishes_;  ///< by policy
 };
 
 }  // namespace controllers

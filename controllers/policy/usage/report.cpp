@@ -68,16 +68,16 @@ struct Word {
   std::string message;
 };
 
-std::optional<Word> word_on_failure(const UsageReport& report) {
+std::optional<Word> failure_text(const UsageReport& report) {
   const std::string name = report.source + ": ";
   if (!report.has_answered) return Word{false, api::Reason::kSourceFailing, name + report.problem};
   if (report.problem.empty() || report.has_enough()) return std::nullopt;
   return Word{false, api::Reason::kSourceFailing, name + shortage(report) + faults(report)};
 }
 
-Word word_on_usage(const std::vector<UsageReport>& reports) {
+Word usage_text(const std::vector<UsageReport>& reports) {
   for (const UsageReport& report : reports) {
-    if (auto word = word_on_failure(report)) return *std::move(word);
+    if (auto word = failure_text(report)) return *std::move(word);
   }
   std::string told;
   for (const UsageReport& report : reports) {
@@ -97,14 +97,14 @@ std::string describe(const ForecastReport& report) {
       fmt::format("{}: {} of {} series are foreseen better than by \"as now\" and not worse than by \"as yesterday\"",
                   report.source, quality.trusted, quality.judged);
   std::string errors;
-  if (std::isfinite(quality.to_now)) errors += fmt::format("{:.2f} of that of \"as now\"", quality.to_now);
+  if (std::isfinite(quality.ratio_to_now)) errors += fmt::format("{:.2f} of that of \"as now\"", quality.ratio_to_now);
   if (std::isfinite(quality.to_yesterday))
     errors += fmt::format("{}{:.2f} of that of \"as yesterday\"", errors.empty() ? "" : ", ", quality.to_yesterday);
   if (!errors.empty()) text += ", error " + errors;
   return text;
 }
 
-Word word_on_forecasts(const std::vector<ForecastReport>& reports) {
+Word forecast_text(const std::vector<ForecastReport>& reports) {
   std::uint32_t judged = 0;
   std::uint32_t trusted = 0;
   std::string text;
@@ -128,7 +128,7 @@ void tell(std::vector<api::Condition>& conditions, api::ConditionType type, cons
                      {std::string(to_string(type)),
                       status,
                       std::string(to_string(word->reason)),
-                      base::short_text(word->message, kMaxMessage),
+                      base::truncate_utf8(word->message, kMaxMessage),
                       generation,
                       {}},
                      now);
@@ -162,13 +162,13 @@ UsageReport usage_report(const MeasuredUsage& measured, const UsageHealth& healt
 void set_usage_condition(std::vector<api::Condition>& conditions, const std::vector<UsageReport>& reports,
                          std::int64_t generation, base::TimePoint now) {
   tell(conditions, api::ConditionType::kUsageAvailable,
-       reports.empty() ? std::nullopt : std::optional(word_on_usage(reports)), generation, now);
+       reports.empty() ? std::nullopt : std::optional(usage_text(reports)), generation, now);
 }
 
 void set_forecast_condition(std::vector<api::Condition>& conditions, const std::vector<ForecastReport>& reports,
                             std::int64_t generation, base::TimePoint now) {
   tell(conditions, api::ConditionType::kForecastTrusted,
-       reports.empty() ? std::nullopt : std::optional(word_on_forecasts(reports)), generation, now);
+       reports.empty() ? std::nullopt : std::optional(forecast_text(reports)), generation, now);
 }
 
 }  // namespace controllers

@@ -39,13 +39,13 @@ double share_of(base::TimePoint start, base::TimePoint end, base::TimePoint samp
 }
 
 /// Maximum time before its date that a value may cover.
-base::Duration longest_look(const std::vector<usage::Column>& columns) {
+base::Duration max_sample_age(const std::vector<usage::Column>& columns) {
   base::Duration longest{};
   for (const usage::Column& column : columns) longest = std::max(longest, column.window + column.lag);
   return longest;
 }
 
-/// Complaint if pods should be measured, and none is.
+/// RuleFailure if pods should be measured, and none is.
 std::string complaint_about_pods(const usage::Samples& samples) {
   if (samples.pods.empty()) return "no pod is measured: pods count by their share of the node's usage, by requests";
   const std::size_t count = samples.pod_columns.size();
@@ -74,10 +74,10 @@ std::int64_t thousandths(double value) {
 UsageRounds::UsageRounds(api::UsageSource source) : source_(std::move(source)) {
   const std::size_t wanted = rounds_in_window(source_);
   stride_ = (wanted + kMaxRounds - 1) / kMaxRounds;
-  most_ = std::clamp(wanted, kSamplesForHysteresis, kMaxRounds);
+  max_rounds_ = std::clamp(wanted, kSamplesForHysteresis, kMaxRounds);
 }
 
-void UsageRounds::foresee(Foreseen foreseen) {
+void UsageRounds::foresee(Forecasts foreseen) {
   foreseen_ = std::move(foreseen);
   ++version_;
 }
@@ -95,7 +95,7 @@ void UsageRounds::take(usage::Samples& samples, base::TimePoint now) {
 }
 
 void UsageRounds::fail(const std::string& problem) {
-  problem_ = base::short_text(problem, kMaxText);
+  problem_ = base::truncate_utf8(problem, kMaxText);
   complaints_.clear();
 }
 
@@ -108,7 +108,7 @@ void UsageRounds::take_complaints(usage::Samples& samples) {
   std::erase(complaints_, std::string());
   const std::size_t all = complaints_.size();
   if (all > kMaxProblems) complaints_.resize(kMaxProblems);
-  for (std::string& each : complaints_) each = base::short_text(each, kMaxText);
+  for (std::string& each : complaints_) each = base::truncate_utf8(each, kMaxText);
   if (all > kMaxProblems) complaints_.push_back(fmt::format("and {} more", all - kMaxProblems));
 }
 
@@ -130,7 +130,7 @@ bool UsageRounds::is_measured_of_any(std::size_t column) const {
 
 /// Discards the stored rounds if the columns have changed.
 void UsageRounds::take_columns(const usage::Samples& samples) {
-  if (!usage::measure_the_same(columns_, samples.columns)) {
+  if (!usage::have_same_units(columns_, samples.columns)) {
     nodes_.clear();
     vanished_.clear();
   }
@@ -153,10 +153,10 @@ void UsageRounds::take_node(usage::Samples::Node& sample, base::TimePoint now) {
   // A thinned-out window keeps every n-th answer and the newest, which is replaced here.
   if (stride_ > 1 && answers_ > 0 && answers_ % stride_ != 1 && !node.rounds.empty()) node.rounds.pop_back();
   Round round{sample.time, as_floats(sample.values)};
-  for (const Departure& left : node.departures) take_off(left, round);
+  for (const Departure& left : node.departures) subtract(left, round);
   node.rounds.push_back(std::move(round));
-  while (node.rounds.size() > most_) node.rounds.pop_front();
-  const base::TimePoint shown = sample.time - longest_look(columns_);
+  while (node.rounds.size() > max_rounds_) node.rounds.pop_front();
+  const base::TimePoint shown = sample.time - max_sample_age(columns_);
   std::erase_if(node.departures, [&](const Departure& each) { return each.end <= shown; });
 }
 
@@ -301,7 +301,7 @@ std::vector<double> UsageRounds::pod_values(std::string_view ns, std::string_vie
   return values;
 }
 
-void UsageRounds::take_off(const Departure& left, Round& round) const {
+void UsageRounds::subtract(const Departure& left, Round& round) const {
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     float& value = round.values[c];
     const double share = share_of(left.start, left.end, round.time, columns_[c]);
@@ -328,7 +328,7 @@ void UsageRounds::foresee_without(const std::string& node, const std::vector<dou
 }
 
 /// For a pod that newer answers lack already; the samples reflect its departure.
-void UsageRounds::leave_vanished(const std::string& node, const api::ObjectKey& pod) {
+void UsageRounds::remove_vanished(const std::string& node, const api::ObjectKey& pod) {
   const auto vanished = vanished_.find({pod.ns, pod.name});
   if (vanished == vanished_.end()) return;
   foresee_without(node, vanished->second.values);
@@ -339,20 +339,20 @@ void UsageRounds::leave_vanished(const std::string& node, const api::ObjectKey& 
 void UsageRounds::leave(const std::string& node, const api::ObjectKey& pod, base::TimePoint start,
                         base::TimePoint now) {
   const auto place = find_pod(pod.ns, pod.name);
-  if (!place) return leave_vanished(node, pod);
+  if (!place) return remove_vanished(node, pod);
   const Departure left{start, now, pod_values(pod.ns, pod.name)};
   is_gone_[*place] = true;
   ++version_;
   const auto at = nodes_.find(node);
   // The answer is about another pod with this name.
   if (at == nodes_.end() || start >= at->second.rounds.back().time) return;
-  for (Round& round : at->second.rounds) take_off(left, round);
+  for (Round& round : at->second.rounds) subtract(left, round);
   foresee_without(node, left.values);
   at->second.departures.push_back(left);
   if (at->second.departures.size() > kMaxDepartures) at->second.departures.pop_front();
 }
 
-base::TimePoint UsageRounds::good_until(const MeasuredUsage& figures, base::TimePoint now) const {
+base::TimePoint UsageRounds::valid_until(const MeasuredUsage& figures, base::TimePoint now) const {
   if (answers_ == 0) return now;
   base::TimePoint until = base::TimePoint::max();
   for (const MeasuredUsage::Node& node : figures.nodes) {

@@ -21,7 +21,7 @@ inline constexpr std::size_t kSamplesForHysteresis = 20;
 inline constexpr std::size_t kMaxRounds = 600;
 
 /// Forecast maximum up to the horizon in thousandths, by node and column; kUnknownUsage where no forecast is trusted.
-using Foreseen = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
+using Forecasts = std::map<std::string, std::vector<std::int64_t>, std::less<>>;
 
 /// Problems of a source besides its figures. Few, short, human-readable texts.
 struct UsageHealth {
@@ -49,7 +49,7 @@ class UsageRounds {
   /// sample.
   void leave(const std::string& node, const api::ObjectKey& pod, base::TimePoint start, base::TimePoint now);
   /// Sets the forecast based on the newest answer.
-  void foresee(Foreseen foreseen);
+  void foresee(Forecasts foreseen);
   /// Records that the source gave no usable answer. Known figures keep aging.
   void fail(const std::string& problem);
 
@@ -60,7 +60,7 @@ class UsageRounds {
   /// Figures with equal versions differ only by aging.
   std::uint64_t version() const { return version_; }
   /// Time at which `figures`, created at `now`, become invalid without a new answer.
-  base::TimePoint good_until(const scheduling::MeasuredUsage& figures, base::TimePoint now) const;
+  base::TimePoint valid_until(const scheduling::MeasuredUsage& figures, base::TimePoint now) const;
 
   /// Usage of the pod in the newest answer, by column of nodes and in the column's unit; usage::kUnknown if it is
   /// missing or the column is in percent. Empty if the answer lacks the pod.
@@ -112,19 +112,19 @@ class UsageRounds {
   scheduling::MeasuredUsage::Node figures_of(const std::string& name, const Node& node, base::TimePoint now) const;
   std::string problem_of(const Round& newest, base::TimePoint now) const;
   std::int64_t smoothed(const Node& node, std::size_t column) const;
-  void take_off(const Departure& left, Round& round) const;
-  void leave_vanished(const std::string& node, const api::ObjectKey& pod);
+  void subtract(const Departure& left, Round& round) const;
+  void remove_vanished(const std::string& node, const api::ObjectKey& pod);
   void foresee_without(const std::string& node, const std::vector<double>& values);
 
   api::UsageSource source_;
-  std::size_t most_;  ///< maximum number of rounds per node
+  std::size_t max_rounds_;  ///< maximum number of rounds per node
   std::uint64_t stride_ = 1;
   std::uint64_t answers_ = 0;
   std::uint64_t version_ = 0;
   std::vector<usage::Column> columns_;
   std::vector<scheduling::MeasuredUsage::Resource> resources_;  ///< those of the node columns, then those of pods only
   std::map<std::string, Node> nodes_;
-  Foreseen foreseen_;
+  Forecasts foreseen_;
   scheduling::SharedVector<scheduling::MeasuredUsage::Pod> pods_;
   scheduling::SharedVector<std::int64_t> pod_amounts_;
   scheduling::SharedVector<std::int64_t> pod_means_;                  ///< layout as pod_amounts_

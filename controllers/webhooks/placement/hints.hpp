@@ -54,7 +54,7 @@ class Hints {
   std::shared_ptr<const api::Evacuation> take(const PodReview& review);
 
   /// Time within which a created pod appears in the caches. After it, the pod counts as rejected.
-  static constexpr base::seconds kShowsWithin{10};
+  static constexpr base::seconds kVisibleWithin{10};
   static constexpr std::size_t kMaxInScope = 64;
 
  private:
@@ -74,7 +74,7 @@ class Hints {
   const base::Clock& clock_;
   const base::Clock& steady_;
   std::mutex mutex_;
-  std::map<std::string, Given> given_;  ///< By UID of the Evacuation; guarded by mutex_
+  std::map<std::string, Given> requested_minor_;  ///< By UID of the Evacuation; guarded by mutex_
 };
 
 }  // namespace controllers::placement

@@ -11,7 +11,7 @@ namespace controllers::placement {
 using base::kv;
 
 Webhook::Webhook(Hints& hints, std::vector<std::string> spared, base::Metrics& metrics, base::Log log)
-    : hints_(hints), spared_(std::move(spared)), metrics_(metrics), log_(std::move(log)) {}
+    : hints_(hints), excluded_namespaces_(std::move(spared)), metrics_(metrics), log_(std::move(log)) {}
 
 std::optional<std::string> Webhook::answer(std::string_view body) {
   const auto review = parse_review(body);
@@ -24,7 +24,7 @@ std::optional<std::string> Webhook::answer(std::string_view body) {
 }
 
 std::string Webhook::answer_to(const PodReview& review) {
-  const bool is_spared = std::ranges::find(spared_, review.ns) != spared_.end();
+  const bool is_spared = std::ranges::find(excluded_namespaces_, review.ns) != excluded_namespaces_.end();
   const auto evacuation = review.creates_pod && !is_spared ? hints_.take(review) : nullptr;
   const api::Json patch =
       evacuation ? hint_patch(review.pod, *evacuation->spec.placement, api::placement_mark(*evacuation)) : api::Json();

@@ -28,7 +28,7 @@ class Webhook {
   void count(Result result);
 
   Hints& hints_;
-  const std::vector<std::string> spared_;
+  const std::vector<std::string> excluded_namespaces_;
   base::Metrics& metrics_;
   const base::Log log_;
 };

@@ -32,17 +32,17 @@ std::string text_of(const api::FieldErrors& errors) { return errors.empty() ? ""
 
 }  // namespace
 
-Opinion check_policy(const AdmissionReview& review, const evictors::EvictorRegistry& registry,
-                     const Surroundings& surroundings) {
+Verdict check_policy(const AdmissionReview& review, const evictors::EvictorRegistry& registry,
+                     const ClusterContext& surroundings) {
   if (is_let_through(review, {"suspend"})) return {};
   const auto policy = api::decode_descheduler_policy(review.object);
   if (!policy) return {policy.error().message};
-  Opinion opinion{text_of(problems_of(policy->spec, registry))};
+  Verdict opinion{text_of(problems_of(policy->spec, registry))};
   if (opinion.problem.empty()) opinion.warnings = risks_of(policy->meta.name, policy->spec, surroundings);
   return opinion;
 }
 
-Opinion check_evacuation(const AdmissionReview& review, const evictors::EvictorRegistry& registry) {
+Verdict check_evacuation(const AdmissionReview& review, const evictors::EvictorRegistry& registry) {
   if (is_let_through(review, {"suspend", "priority", "cancel"})) return {};
   const auto evacuation = api::decode_evacuation(review.object);
   if (!evacuation) return {evacuation.error().message};

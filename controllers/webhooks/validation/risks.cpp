@@ -24,7 +24,7 @@ void add_unbounded(const Spec& spec, Risks& risks) {
       "Automatic policy evicts");
 }
 
-void add_no_budgets(const Spec& spec, const Surroundings& around, Risks& risks) {
+void add_no_budgets(const Spec& spec, const ClusterContext& around, Risks& risks) {
   if (!acts_alone(spec) || around.has_budgets) return;
   risks.emplace_back(
       "spec.mode: Automatic, and the cluster has no PodDisruptionBudget: nothing keeps all pods of a workload from "
@@ -58,7 +58,7 @@ bool undo_each_other(const std::string& mine, const std::string& theirs) {
 }
 
 /// Strategies of other active policies, each with the first policy that uses it.
-std::map<std::string, std::string> others(const std::string& name, const Spec& spec, const Surroundings& around) {
+std::map<std::string, std::string> others(const std::string& name, const Spec& spec, const ClusterContext& around) {
   std::map<std::string, std::string> found;
   for (const auto& each : around.policies) {
     if (each->meta.name == name || !acts(each->spec) || !may_share_nodes(spec, each->spec)) continue;
@@ -70,7 +70,7 @@ std::map<std::string, std::string> others(const std::string& name, const Spec& s
   return found;
 }
 
-void add_opponents(const std::string& name, const Spec& spec, const Surroundings& around, Risks& risks) {
+void add_conflicting_policies(const std::string& name, const Spec& spec, const ClusterContext& around, Risks& risks) {
   if (!acts(spec)) return;
   const auto theirs = others(name, spec, around);
   for (std::size_t i = 0; i < spec.strategies.size(); ++i) {
@@ -86,13 +86,13 @@ void add_opponents(const std::string& name, const Spec& spec, const Surroundings
 
 }  // namespace
 
-std::vector<std::string> risks_of(const std::string& name, const Spec& spec, const Surroundings& around) {
+std::vector<std::string> risks_of(const std::string& name, const Spec& spec, const ClusterContext& around) {
   Risks risks;
   add_unbounded(spec, risks);
   add_no_budgets(spec, around, risks);
   add_no_breaker(spec, risks);
   add_lost_data(spec, risks);
-  add_opponents(name, spec, around, risks);
+  add_conflicting_policies(name, spec, around, risks);
   return risks;
 }
 

@@ -11,7 +11,7 @@
 namespace controllers::validation {
 
 /// Other objects of the cluster, as far as known.
-struct Surroundings {
+struct ClusterContext {
   bool has_budgets = true;  ///< Whether a PodDisruptionBudget exists; true until they are known
   std::vector<std::shared_ptr<const api::DeschedulerPolicy>> policies{};  ///< May include the policy under review
 };
@@ -21,6 +21,6 @@ inline constexpr std::size_t kMaxRisks = 12;
 
 /// Returns one sentence per risk, starting with the field. `name` is the policy's name. REQUIRES: `spec` is valid.
 std::vector<std::string> risks_of(const std::string& name, const api::DeschedulerPolicySpec& spec,
-                                  const Surroundings& around);
+                                  const ClusterContext& around);
 
 }  // namespace controllers::validation

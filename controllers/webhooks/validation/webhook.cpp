@@ -21,7 +21,7 @@ bool is_ours(const AdmissionReview& review) {
 
 }  // namespace
 
-Opinion Webhook::opinion_of(const AdmissionReview& review) const {
+Verdict Webhook::check(const AdmissionReview& review) const {
   if (!is_ours(review)) return {};
   if (review.resource == kube::kPolicies.plural) return check_policy(review, deps_.registry, deps_.look());
   return check_evacuation(review, deps_.registry);
@@ -30,7 +30,7 @@ Opinion Webhook::opinion_of(const AdmissionReview& review) const {
 std::optional<std::string> Webhook::validate(std::string_view body) {
   const auto review = parse(body, kValidate);
   if (!review) return std::nullopt;
-  const Opinion opinion = opinion_of(*review);
+  const Verdict opinion = check(*review);
   count(kValidate, opinion.problem.empty() ? "allowed" : "denied");
   if (opinion.problem.empty()) return webhooks::allow(review->uid, nullptr, opinion.warnings);
   return webhooks::deny(review->uid, {opinion.problem});

@@ -20,8 +20,8 @@ class Webhook {
   struct Dependencies {
     const evictors::EvictorRegistry& registry;
     KeySource& keys;
-    const base::Clock& clock;            ///< Wall clock
-    std::function<Surroundings()> look;  ///< Called for each review of a policy, from any thread
+    const base::Clock& clock;              ///< Wall clock
+    std::function<ClusterContext()> look;  ///< Called for each review of a policy, from any thread
     base::Metrics& metrics;
     base::Log log;
   };
@@ -36,7 +36,7 @@ class Webhook {
   std::optional<std::string> record_creator(std::string_view body);
 
  private:
-  Opinion opinion_of(const webhooks::AdmissionReview& review) const;
+  Verdict check(const webhooks::AdmissionReview& review) const;
   base::Result<CreatorChange> change_of(const webhooks::AdmissionReview& review) const;
   std::optional<webhooks::AdmissionReview> parse(std::string_view body, const char* webhook);
   void count(const char* webhook, const char* result);

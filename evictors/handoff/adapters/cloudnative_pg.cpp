@@ -225,7 +225,7 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     return view && view->current != us && view->target != us && view->current == view->target;
   }
 
-  std::string signs_of_life(const EvictorContext& context) const override {
+  std::string heartbeat_signs(const EvictorContext& context) const override {
     const auto view = cnpg_view(context);
     if (!view) return {};
     std::string sign = fmt::format("{}|{}|{}", view->phase, view->current, view->target);

@@ -21,9 +21,9 @@ constexpr std::string_view kSpiloRole = "spilo-role";
 constexpr std::string_view kSpiloCluster = "cluster-name";
 constexpr std::string_view kSpiloPooler = "connection-pooler";
 // Keys of status.refs.
-constexpr std::string_view kAskedRef = "switchover";
+constexpr std::string_view kSwitchoverRef = "switchover";
 constexpr std::string_view kRefusedRef = "refused";         ///< candidates that Patroni refused, "a,b"
-constexpr std::string_view kPatienceRef = "patience";       ///< seconds that Patroni may take to answer
+constexpr std::string_view kTimeoutRef = "patience";        ///< seconds that Patroni may take to answer
 constexpr std::string_view kCandidateState = "candidate=";  // in intent.preState
 constexpr std::size_t kMaxPatroniMessage = 300;
 constexpr std::size_t kMaxRefused = 400;
@@ -69,7 +69,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
 
   base::seconds call_timeout(const EvictorContext& context) const override {
     std::int64_t seconds = 0;
-    const std::string_view known = context.ref(kPatienceRef);
+    const std::string_view known = context.ref(kTimeoutRef);
     std::from_chars(known.data(), known.data() + known.size(), seconds);
     const auto stored = std::clamp<base::seconds>(base::seconds(seconds), kCallTimeout, kMaxPatroniCall);
     return std::max(stored, base::seconds(call_limit(context)));
@@ -78,13 +78,13 @@ class PatroniAdapter final : public SwitchoverAdapter {
   /// Patroni cannot cancel an accepted switchover. Its failover key remains until Patroni has switched over or given
   /// up.
   Rollback undone(const EvictorContext& context) const override {
-    if (!has_asked(context)) return Rollback::kNothingToDo;
+    if (!was_requested(context)) return Rollback::kNothingToDo;
     if (request_on_its_way(context) || !has_patroni_keys(context)) return Rollback::kPending;
-    return stands(context) ? Rollback::kRemoteMarkRemains : Rollback::kNothingToDo;
+    return is_switchover_pending(context) ? Rollback::kRemoteMarkRemains : Rollback::kNothingToDo;
   }
 
   std::string remains(const EvictorContext& context) const override {
-    if (!has_asked(context)) return {};
+    if (!was_requested(context)) return {};
     const std::string leader = patroni_leader(context);
     const std::string now = leader.empty() ? "no member leads now" : fmt::format("{} leads now", leader);
     const std::string to = patroni_failover(context, context.pod->meta.name);
@@ -136,7 +136,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
     const bool is_replica = role(context, *context.pod) == InstanceRole::kReplica;
     const std::string& group = citus_group(*context.pod);
     const std::string scope = group.empty() ? label->second : fmt::format("{}-{}", label->second, group);
-    return patroni_reads(context, scope, !is_replica || has_asked(context));
+    return patroni_reads(context, scope, !is_replica || was_requested(context));
   }
 
   bool may_be_missing(const EvictorContext&, const Document& document) const override {
@@ -165,12 +165,13 @@ class PatroniAdapter final : public SwitchoverAdapter {
   }
 
   /// Returns true if a call of this attempt may have reached Patroni.
-  static bool has_asked(const EvictorContext& context) {
-    return !context.ref(kAskedRef).empty() || !context.ref(kRefusedRef).empty() || request_intent(context) != nullptr;
+  static bool was_requested(const EvictorContext& context) {
+    return !context.ref(kSwitchoverRef).empty() || !context.ref(kRefusedRef).empty() ||
+           request_intent(context) != nullptr;
   }
 
   /// Returns true if the requested switchover is neither complete nor given up.
-  static bool stands(const EvictorContext& context) {
+  static bool is_switchover_pending(const EvictorContext& context) {
     return !patroni_failover(context, context.pod->meta.name).empty();
   }
 
@@ -184,13 +185,13 @@ class PatroniAdapter final : public SwitchoverAdapter {
   }
 
   bool requested(const EvictorContext& context) const override {
-    if (stands(context)) return true;
-    return context.ref(kAskedRef) == "asked" && !has_come_back(context);
+    if (is_switchover_pending(context)) return true;
+    return context.ref(kSwitchoverRef) == "asked" && !has_come_back(context);
   }
 
-  std::string signs_of_life(const EvictorContext& context) const override {
+  std::string heartbeat_signs(const EvictorContext& context) const override {
     const auto member = patroni_member(*context.pod);
-    return base::short_text(
+    return base::truncate_utf8(
         fmt::format("{}|{}|{}", patroni_leader(context), patroni_failover(context, context.pod->meta.name),
                     member ? member->state : std::string()),
         kMaxPatroniMessage);
@@ -199,8 +200,8 @@ class PatroniAdapter final : public SwitchoverAdapter {
   /// Stores the call timeout before the call is made, so that the next leader of the operator knows it.
   Refs facts(const EvictorContext& context) const override {
     const std::string seconds = std::to_string(call_limit(context).count());
-    if (call_limit(context) <= kCallTimeout || context.ref(kPatienceRef) == seconds) return {};
-    return {{std::string(kPatienceRef), seconds}};
+    if (call_limit(context) <= kCallTimeout || context.ref(kTimeoutRef) == seconds) return {};
+    return {{std::string(kTimeoutRef), seconds}};
   }
 
   static base::seconds call_limit(const EvictorContext& context) {
@@ -268,10 +269,10 @@ class PatroniAdapter final : public SwitchoverAdapter {
     if (!answer || (action.service.empty() && is_of_api_server(*answer))) return classify_patch(answer);
     Classification meaning;
     meaning.answer = class_of(*answer);
-    meaning.message = fmt::format("Patroni: {}", base::short_text(answer->body, kMaxPatroniMessage));
+    meaning.message = fmt::format("Patroni: {}", base::truncate_utf8(answer->body, kMaxPatroniMessage));
     if (!action.service.empty() && answer->status >= 300) meaning.message = service_refusal(action.service, *answer);
     meaning.retry_after = answer->retry_after;
-    if (meaning.answer == ResponseClass::kApplied) meaning.refs.emplace_back(kAskedRef, "asked");
+    if (meaning.answer == ResponseClass::kApplied) meaning.refs.emplace_back(kSwitchoverRef, "asked");
     const bool wants_credentials = answer->status == 401 || answer->status == 403;
     if (meaning.answer == ResponseClass::kPermanent && wants_credentials)
       return refused_credentials(context, std::move(meaning));

@@ -135,7 +135,7 @@ std::optional<RemoteFailure> refused_type(const PgoView& view) {
       "SwitchoverTypeNotSafe",
       fmt::format("spec.patroni.switchover.type of {} is {}, which may lose data: set it to Switchover "
                   "or remove it",
-                  object_text(view), base::short_text(type, kShownValue))};
+                  object_text(view), base::truncate_utf8(type, kShownValue))};
 }
 
 /// An instance named in the spec must be one of the candidates.
@@ -147,7 +147,7 @@ std::optional<RemoteFailure> refused_target(const PgoView& view, const std::vect
   return RemoteFailure{"TargetInstanceNotFit",
                        fmt::format("spec.patroni.switchover.targetInstance of {} is {}, which is no Ready replica on "
                                    "another node: correct or remove it",
-                                   object_text(view), base::short_text(target, kShownValue)),
+                                   object_text(view), base::truncate_utf8(target, kShownValue)),
                        true};
 }
 
@@ -174,7 +174,7 @@ std::optional<RemoteFailure> refused_by_other_trigger(const EvictorContext& cont
       "TriggerPending",
       fmt::format("{} carries the trigger-switchover \"{}\" of somebody else, which PGO is not through "
                   "with: wait for it, or remove it",
-                  object_text(view), base::short_text(trigger, kShownValue)),
+                  object_text(view), base::truncate_utf8(trigger, kShownValue)),
       true};
 }
 
@@ -202,7 +202,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     const bool asked = !context.ref(kTriggerRef).empty() || request_intent(context) != nullptr;
     if (!asked || has_gone(context)) return Rollback::kNothingToDo;
     if (!view || request_on_its_way(context)) return Rollback::kPending;
-    return is_through(context, view->cluster) ? Rollback::kNothingToDo : Rollback::kComplete;
+    return is_done_leaving(context, view->cluster) ? Rollback::kNothingToDo : Rollback::kComplete;
   }
 
   std::vector<Read> cleanup_reads(const EvictorContext& context) const override {
@@ -329,7 +329,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     const auto view = pgo_view(context);
     if (!view) return false;
     if (!has_keys(context) || patroni_may_promote(context)) return false;
-    return !requested(context) || is_through(context, view->cluster);
+    return !requested(context) || is_done_leaving(context, view->cluster);
   }
 
   /// Removes the trigger. A remaining trigger would fire again once the cluster's status is cleared.
@@ -338,7 +338,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     return all.empty() ? std::nullopt : std::optional(std::move(all.front()));
   }
 
-  static bool is_through(const EvictorContext& context, const api::Json& cluster) {
+  static bool is_done_leaving(const EvictorContext& context, const api::Json& cluster) {
     return done_trigger(cluster) == context.evacuation.status.token;
   }
 

@@ -50,7 +50,7 @@ std::optional<RemoteFailure> SwitchoverAdapter::refused_read(const EvictorContex
 // --- members
 
 /// Returns why the member cannot become leader, empty if no reason is known.
-std::string SwitchoverAdapter::objection(const EvictorContext& context, const api::Pod& pod) const {
+std::string SwitchoverAdapter::reason_not_candidate(const EvictorContext& context, const api::Pod& pod) const {
   if (pod.node_name == context.pod->node_name) return "it runs on the same node";
   if (!pod.is_ready()) return "it is not Ready";
   if (!is_live(pod)) return "it is leaving";
@@ -63,7 +63,8 @@ std::vector<api::Pod> SwitchoverAdapter::candidates(const EvictorContext& contex
   for (api::Pod& pod : instances(context)) {
     const bool other_replica =
         pod.meta.name != context.pod->meta.name && !is_helper(pod) && role(context, pod) == InstanceRole::kReplica;
-    if (other_replica && fit.size() < kMaxCandidates && objection(context, pod).empty()) fit.push_back(std::move(pod));
+    if (other_replica && fit.size() < kMaxCandidates && reason_not_candidate(context, pod).empty())
+      fit.push_back(std::move(pod));
   }
   std::ranges::sort(fit, {}, [&](const api::Pod& pod) {
     return std::tuple(is_silent(context, pod), is_evacuated(context, pod.meta.name), -position(context, pod),
@@ -79,7 +80,7 @@ RemoteFailure SwitchoverAdapter::no_candidate(const EvictorContext& context) con
     if (pod.meta.name == context.pod->meta.name || is_helper(pod) || shown == kShownObjections) continue;
     const bool is_replica = role(context, pod) == InstanceRole::kReplica;
     why += fmt::format("{}{}: {}", shown++ == 0 ? ": " : "; ", pod.meta.name,
-                       is_replica ? objection(context, pod) : "it is no replica now");
+                       is_replica ? reason_not_candidate(context, pod) : "it is no replica now");
   }
   return RemoteFailure{"NoHealthyReplica", std::move(why), true};
 }
@@ -207,7 +208,7 @@ Observation SwitchoverAdapter::observe(const EvictorContext& context) const {
     return seen;
   }
   seen.requested = seen.acknowledged = requested(context);
-  seen.alive = signs_of_life(context);
+  seen.alive = heartbeat_signs(context);
   seen.failed = refused_read(context);
   if (seen.failed || seen.requested || now != InstanceRole::kPrimary) return seen;
   if (auto next = switchover(context); next && std::holds_alternative<RemoteFailure>(*next)) {

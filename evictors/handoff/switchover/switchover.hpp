@@ -68,7 +68,7 @@ class SwitchoverAdapter : public Adapter,
   /// Returns true if the replica did not answer a read of its status. It becomes leader only if all others are silent
   /// too.
   virtual bool is_silent(const EvictorContext&, const api::Pod&) const { return false; }
-  virtual std::string signs_of_life(const EvictorContext&) const { return {}; }
+  virtual std::string heartbeat_signs(const EvictorContext&) const { return {}; }
   /// Returns true for a document whose absence or refusal does not block the switchover.
   virtual bool may_be_missing(const EvictorContext&, const Document&) const { return false; }
   /// Returns refs that are needed once the pod is gone. Stored before the switchover is requested.
@@ -93,7 +93,7 @@ class SwitchoverAdapter : public Adapter,
 
  private:
   std::optional<RemoteFailure> refused_read(const EvictorContext& context) const;
-  std::string objection(const EvictorContext& context, const api::Pod& pod) const;
+  std::string reason_not_candidate(const EvictorContext& context, const api::Pod& pod) const;
   std::vector<Read> reads_of_candidates(const EvictorContext& context) const;
   bool may_leave(const EvictorContext& context) const;
   std::string unread(const EvictorContext& context) const;

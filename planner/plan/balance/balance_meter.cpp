@@ -88,8 +88,8 @@ double BalanceMeter::benefit(PodIndex pod, NodeIndex from, std::optional<NodeInd
   constexpr double kHalf = 100;  // points²
   if (empties(from)) return kMax;
   double gain = gain_by(now_, pod, from, to);
-  using strategies::kPartOfNow;
-  if (means_) gain = kPartOfNow * gain + (1 - kPartOfNow) * gain_by(*means_, pod, from, to);
+  using strategies::kWeightOfCurrentLoad;
+  if (means_) gain = kWeightOfCurrentLoad * gain + (1 - kWeightOfCurrentLoad) * gain_by(*means_, pod, from, to);
   return gain > 0 ? kMax * gain / (gain + kHalf) : 0;
 }
 

@@ -74,8 +74,8 @@ std::int32_t freed_in(const api::RoundsStatus& rounds, const RoundsSeen& seen) {
 }
 
 bool has_gained(const api::RoundsStatus& rounds, const RoundsSeen& seen, const strategies::RoundRules& rules) {
-  if (rules.least_freed && freed_in(rounds, seen) >= *rules.least_freed) return true;
-  return rules.least_imbalance && rounds.imbalance - seen.imbalance >= *rules.least_imbalance;
+  if (rules.min_freed && freed_in(rounds, seen) >= *rules.min_freed) return true;
+  return rules.min_imbalance_gain && rounds.imbalance - seen.imbalance >= *rules.min_imbalance_gain;
 }
 
 api::RoundsStatus after_round(api::RoundsStatus rounds, const RoundsSeen& seen, const strategies::RoundRules& rules) {
@@ -90,7 +90,7 @@ api::RoundsStatus after_round(api::RoundsStatus rounds, const RoundsSeen& seen, 
 
 }  // namespace
 
-RoundsSeen look_at_rounds(const scheduling::ClusterSnapshot& cluster, std::span<const NodeIndex> nodes,
+RoundsSeen observe_rounds(const scheduling::ClusterSnapshot& cluster, std::span<const NodeIndex> nodes,
                           std::optional<strategies::BalanceSubject> subject) {
   RoundsSeen seen;
   seen.nodes = static_cast<std::int32_t>(nodes.size());

@@ -30,7 +30,7 @@ struct RoundsSeen {
 
 /// Counts the nodes and those in use, which have a pod that does not go with its node. `subject` describes what the
 /// leveling half evens out and is consumed; with nullopt the imbalance is 0.
-RoundsSeen look_at_rounds(const scheduling::ClusterSnapshot& cluster, std::span<const scheduling::NodeIndex> nodes,
+RoundsSeen observe_rounds(const scheduling::ClusterSnapshot& cluster, std::span<const scheduling::NodeIndex> nodes,
                           std::optional<strategies::BalanceSubject> subject);
 
 /// Returns the state of the rounds at the start of a cycle. The rounds wait for pending moves (`waiting`), at most for
@@ -45,6 +45,6 @@ api::RoundsStatus next_rounds(const api::RoundsStatus* before, const RoundsSeen&
 api::RoundsStatus after_half(api::RoundsStatus rounds, const RoundsSeen& seen, const strategies::RoundRules& rules);
 
 /// Returns true if the strategy runs in this cycle.
-inline bool is_asked(const api::RoundsStatus& rounds) { return rounds.phase != kStopped && !rounds.waiting; }
+inline bool runs_in_cycle(const api::RoundsStatus& rounds) { return rounds.phase != kStopped && !rounds.waiting; }
 
 }  // namespace planner

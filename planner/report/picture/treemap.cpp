@@ -19,7 +19,7 @@ std::vector<double> areas_of(std::span<const double> shares) {
 }
 
 /// Average deviation of a row's tiles from squares; 1 if all are squares. The height of a row equals its `sum`.
-double badness(std::span<const double> row, double sum, double aspect) {
+double aspect_deviation(std::span<const double> row, double sum, double aspect) {
   double total = 0;
   for (const double area : row) {
     const double ratio = area / sum / sum * aspect;
@@ -31,10 +31,10 @@ double badness(std::span<const double> row, double sum, double aspect) {
 /// Returns the number of leading areas that form the best row.
 std::size_t row_size(std::span<const double> areas, double aspect) {
   double sum = areas[0];
-  double best = badness(areas.first(1), sum, aspect);
+  double best = aspect_deviation(areas.first(1), sum, aspect);
   std::size_t size = 1;
   while (size < areas.size()) {
-    const double next = badness(areas.first(size + 1), sum + areas[size], aspect);
+    const double next = aspect_deviation(areas.first(size + 1), sum + areas[size], aspect);
     if (next > best) break;
     best = next;
     sum += areas[size++];
@@ -53,8 +53,8 @@ double row_height(double sum, std::size_t size, bool is_last, double below, doub
 
 std::vector<Rect> layout_treemap(std::span<const double> shares, double aspect) {
   const std::vector<double> areas = areas_of(shares);
-  std::vector<Rect> strips;
-  strips.reserve(areas.size());
+  std::vector<Rect> rects;
+  rects.reserve(areas.size());
   double y = 0, below = 0;
   for (std::span<const double> left = areas; !left.empty();) {
     const std::size_t size = row_size(left, aspect);
@@ -63,14 +63,14 @@ std::vector<Rect> layout_treemap(std::span<const double> shares, double aspect) 
     double x = 0;
     for (const double area : left.first(size)) {
       const double width = height > 0 ? area / height : 0;
-      strips.push_back({x, y, width, height});
+      rects.push_back({x, y, width, height});
       x += width;
     }
     y += height;
     below = height;
     left = left.subspan(size);
   }
-  return strips;
+  return rects;
 }
 
 }  // namespace report

@@ -82,20 +82,20 @@ void Preferences::find_taints() {
 }
 
 void Preferences::add_soft_taints(const std::shared_ptr<const SoftTaintTable>& soft) {
-  std::vector<std::size_t> minded;
+  std::vector<std::size_t> untolerated;
   for (std::size_t i = 0; i < soft->all.size(); ++i) {
     const SoftTaint& each = soft->all[i];
     const api::Taint taint{each.key, each.value, api::TaintEffect::kPreferNoSchedule};
     const bool is_tolerated = first_untolerated(query_.pod().tolerations, {taint}, {taint.effect}) == nullptr;
-    if (!is_tolerated) minded.push_back(i);
+    if (!is_tolerated) untolerated.push_back(i);
     tolerates_some_ = tolerates_some_ || (is_tolerated && !each.nodes.empty());
   }
-  if (minded.size() == soft->all.size() && untolerated_.empty()) {  // the usual case
-    only_soft_ = soft;
+  if (untolerated.size() == soft->all.size() && untolerated_.empty()) {  // the usual case
+    soft_table_ = soft;
     most_untolerated_ = soft->most;
     return;
   }
-  for (const std::size_t i : minded) {
+  for (const std::size_t i : untolerated) {
     for (const NodeIndex node : soft->where[i]) untolerated_.emplace_back(node, 1);
   }
   add_up_untolerated();
@@ -115,7 +115,7 @@ void Preferences::add_up_untolerated() {
 }
 
 bool Preferences::avoids(NodeIndex node) const {
-  return query_.cluster().bears_soft_taint(node) && (!tolerates_some_ || untolerated_taints(node) > 0);
+  return query_.cluster().has_soft_taint(node) && (!tolerates_some_ || untolerated_taints(node) > 0);
 }
 
 // --- Pod affinity
@@ -235,7 +235,7 @@ void Preferences::spread_over(std::string_view key, std::int64_t max_skew, std::
 // --- Single nodes
 
 std::int64_t Preferences::untolerated_taints(NodeIndex node) const {
-  if (only_soft_ != nullptr) return only_soft_->count[node];
+  if (soft_table_ != nullptr) return soft_table_->count[node];
   const auto at = std::ranges::lower_bound(untolerated_, node, {}, &std::pair<NodeIndex, std::int64_t>::first);
   return at != untolerated_.end() && at->first == node ? at->second : 0;
 }
@@ -319,7 +319,7 @@ std::int64_t Preferences::spread_loss(NodeIndex node) const {
   return static_cast<std::int64_t>(std::max(0.0, 100 * more / most));
 }
 
-int Preferences::least_loss(NodeIndex node) const {
+int Preferences::min_loss(NodeIndex node) const {
   const ScoreWeights& weights = rules_.weights;
   std::int64_t loss = weights.pod_affinity * affinity_loss(node) + weights.spread * spread_loss(node);
   if (most_untolerated_ > 0) loss += weights.taints * (100 * untolerated_taints(node) / most_untolerated_);

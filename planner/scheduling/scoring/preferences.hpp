@@ -60,7 +60,7 @@ class Preferences {
   bool tolerates_some_soft_taint() const { return tolerates_some_; }
   /// Returns a lower bound of the points that the node loses against a candidate for which is_best() holds. Above
   /// kExactLossNodes nodes this is an estimate that assumes most nodes to be candidates.
-  int least_loss(NodeIndex node) const;
+  int min_loss(NodeIndex node) const;
   static constexpr std::size_t kExactLossNodes = 16;
 
   /// Maximum number of nodes up to which kube-scheduler scores all of them.
@@ -110,7 +110,8 @@ class Preferences {
   NodeIndex hinted_ = kNoNode;
   /// Number of untolerated taints per node, sorted by node.
   std::vector<std::pair<NodeIndex, std::int64_t>> untolerated_;
-  std::shared_ptr<const SoftTaintTable> only_soft_;  ///< if not null, replaces untolerated_: no soft taint is tolerated
+  std::shared_ptr<const SoftTaintTable>
+      soft_table_;  ///< if not null, replaces untolerated_: no soft taint is tolerated
   std::int64_t most_untolerated_ = 0;
   bool tolerates_some_ = false;            ///< the pod tolerates some soft taint that nodes have
   std::int64_t most_node_preference_ = 0;  ///< sum of the weights of the pod's preferred node terms

@@ -26,15 +26,15 @@ bool is_in_use(const StrategyContext& context, NodeIndex node) {
 
 void read_least_gain(api::StrictObject& args, RoundRules& rules) {
   args.with("minGain", [&](api::StrictObject& gain) {
-    rules.least_freed.reset();
-    gain.read("nodesFreed", rules.least_freed);
-    gain.read("imbalance", rules.least_imbalance);
-    if (rules.least_freed && *rules.least_freed < 1)
-      gain.complain("nodesFreed", fmt::format("{} is below 1", *rules.least_freed));
-    if (rules.least_imbalance && !(*rules.least_imbalance > 0 && *rules.least_imbalance <= 100))
-      gain.complain("imbalance", fmt::format("{} is not above 0 and at most 100", *rules.least_imbalance));
+    rules.min_freed.reset();
+    gain.read("nodesFreed", rules.min_freed);
+    gain.read("imbalance", rules.min_imbalance_gain);
+    if (rules.min_freed && *rules.min_freed < 1)
+      gain.complain("nodesFreed", fmt::format("{} is below 1", *rules.min_freed));
+    if (rules.min_imbalance_gain && !(*rules.min_imbalance_gain > 0 && *rules.min_imbalance_gain <= 100))
+      gain.complain("imbalance", fmt::format("{} is not above 0 and at most 100", *rules.min_imbalance_gain));
   });
-  if (!rules.least_freed && !rules.least_imbalance) args.complain("minGain", "must set nodesFreed, imbalance or both");
+  if (!rules.min_freed && !rules.min_imbalance_gain) args.complain("minGain", "must set nodesFreed, imbalance or both");
 }
 
 RoundRules read_rounds(api::StrictObject& args) {

@@ -24,7 +24,7 @@ std::function<bool()> stop_rule(const StrategyContext& context, base::Duration t
 }
 
 SearchLimits limits_of(const DefragmentationRules& rules, const LowerBound& bound, const NominationSink& sink) {
-  SearchLimits limits{.most_freed = bound.most_freed()};
+  SearchLimits limits{.max_freed = bound.max_freed()};
   if (rules.max_moves) limits.most_moves = static_cast<std::size_t>(*rules.max_moves);
   if (const auto left = sink.moves_left())
     limits.most_moves = std::min(limits.most_moves, static_cast<std::size_t>(*left));
@@ -107,12 +107,12 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   const LowerBound bound = lower_bound_of(problem, should_stop);
   EmptyingReport report;
   report.busy = static_cast<std::int32_t>(bound.busy);
-  report.bound = static_cast<std::int32_t>(bound.most_freed());
+  report.bound = static_cast<std::int32_t>(bound.max_freed());
   report.bound_reason = bound.reason;
   SearchBudget budget(kMaxSteps, should_stop);
   SearchLimits limits = limits_of(args_, bound, sink);
   if (limits.most_moves == 0) {
-    limits.most_freed = 0;
+    limits.max_freed = 0;
   } else {
     limits.fewest_moves = fewest_moves(problem, should_stop);
   }

@@ -74,7 +74,7 @@ std::vector<WavePlanner::PodClass> WavePlanner::pod_classes() {
 }
 
 /// Predicts the node that the scheduler would choose now, and how much of the capacity there would be wasted.
-std::optional<std::pair<NodeIndex, double>> WavePlanner::foresee(PodIndex pod, const Wave& wave) {
+std::optional<std::pair<NodeIndex, double>> WavePlanner::predict(PodIndex pod, const Wave& wave) {
   budget_.spend(kStepsOfNode * problem_.base().node_count());
   if (!fits_somewhere(pod)) return std::nullopt;
   const auto to = placement_->relocate(pod, goal_of(pod));
@@ -85,8 +85,8 @@ std::optional<std::pair<NodeIndex, double>> WavePlanner::foresee(PodIndex pod, c
   return std::pair(*to, waste_of(share));
 }
 
-void WavePlanner::foresee(PodClass& pod_class, const Wave& wave) {
-  const auto found = foresee(pod_class.pods.back(), wave);
+void WavePlanner::predict(PodClass& pod_class, const Wave& wave) {
+  const auto found = predict(pod_class.pods.back(), wave);
   pod_class.to.reset();
   if (!found) return;
   pod_class.to = found->first;
@@ -96,7 +96,7 @@ void WavePlanner::foresee(PodClass& pod_class, const Wave& wave) {
 /// Moves pods with the least waste first; among equal ones the largest.
 void WavePlanner::fill_gaps(Wave& wave, std::vector<PodClass>& pod_classes, double most_waste) {
   for (PodClass& each : pod_classes) {
-    if (!each.to && !budget_.is_over()) foresee(each, wave);
+    if (!each.to && !budget_.is_over()) predict(each, wave);
   }
   const auto rank = [](const PodClass& each) { return std::pair(each.waste, -each.size); };
   while (!budget_.is_over()) {
@@ -106,7 +106,7 @@ void WavePlanner::fill_gaps(Wave& wave, std::vector<PodClass>& pod_classes, doub
     }
     if (best == nullptr) return;
     const double before = best->waste;
-    foresee(*best, wave);
+    predict(*best, wave);
     if (!best->to || best->waste > before + kExact) continue;
     const PodIndex pod = best->pods.back();
     if (!counts_.allows(pod) || !relocate(pod, {pod, cluster().node_of(pod), *best->to, false}, wave)) {
@@ -129,15 +129,15 @@ class WavePlanner::TargetForecast {
     double memory;
     std::uint32_t kind;
   };
-  static constexpr double kNowhere = std::numeric_limits<double>::max();
+  static constexpr double kDoesNotFit = std::numeric_limits<double>::max();
 
   TargetForecast(WavePlanner& realization, const Wave& wave)
-      : realization_(realization), wave_(wave), leavers_(realization.problem_.base().node_count()) {}
+      : realization_(realization), wave_(wave), displaceables_(realization.problem_.base().node_count()) {}
 
   /// Returns the pods that could leave the node, largest first.
   const std::vector<Displaceable>& displaceables(NodeIndex node) {
-    if (!leavers_[node]) leavers_[node] = find_leavers(node);
-    return *leavers_[node];
+    if (!displaceables_[node]) displaceables_[node] = find_displaceables(node);
+    return *displaceables_[node];
   }
   /// Waste caused elsewhere if the pod leaves the node.
   double waste(const Displaceable& displaceable, NodeIndex on) {
@@ -154,18 +154,19 @@ class WavePlanner::TargetForecast {
  private:
   struct Found {
     NodeIndex to = scheduling::kNoNode;
-    double waste = kNowhere;
+    double waste = kDoesNotFit;
   };
 
   Found look(PodIndex pod) const {
-    const auto found = realization_.foresee(pod, wave_);
+    const auto found = realization_.predict(pod, wave_);
     return found ? Found{found->first, found->second} : Found{};
   }
   double waste_elsewhere(const Found& found, NodeIndex on) const {
-    return found.to == scheduling::kNoNode || found.to == on || wave_.reserved[found.to] > 0 ? kNowhere : found.waste;
+    return found.to == scheduling::kNoNode || found.to == on || wave_.reserved[found.to] > 0 ? kDoesNotFit
+                                                                                             : found.waste;
   }
 
-  std::vector<Displaceable> find_leavers(NodeIndex node) {
+  std::vector<Displaceable> find_displaceables(NodeIndex node) {
     const DefragmentationProblem& problem = realization_.problem_;
     const auto& base = problem.base();
     const auto share = [&](PodIndex pod, scheduling::ResourceIndex resource) {
@@ -193,7 +194,7 @@ class WavePlanner::TargetForecast {
 
   WavePlanner& realization_;
   const Wave& wave_;
-  std::vector<std::optional<std::vector<Displaceable>>> leavers_;  ///< indexed by node
+  std::vector<std::optional<std::vector<Displaceable>>> displaceables_;  ///< indexed by node
   std::map<PodKind, std::uint32_t> numbers_;
   std::vector<std::optional<Found>> found_;  ///< indexed by kind
 };
@@ -202,15 +203,15 @@ class WavePlanner::TargetForecast {
 struct WavePlanner::Gap {
   NodeIndex node = scheduling::kNoNode;
   std::vector<TargetForecast::Displaceable> by{};
-  double waste = TargetForecast::kNowhere;
+  double waste = TargetForecast::kDoesNotFit;
 };
 
 /// Searches for pods of one node that free the capacity that a pod needs and cause little waste elsewhere.
 class WavePlanner::GapSearch {
  public:
-  GapSearch(WavePlanner& realization, PodIndex pod, TargetForecast& foresight)
+  GapSearch(WavePlanner& realization, PodIndex pod, TargetForecast& forecast)
       : realization_(realization),
-        foresight_(foresight),
+        foresight_(forecast),
         pod_(pod),
         size_(realization.problem_.size(pod)),
         price_(realization.style_.price * realization.problem_.small_size()) {}
@@ -221,7 +222,7 @@ class WavePlanner::GapSearch {
     const FreeShare room = realization_.free_beside(node, pod_);
     if (room.least() > -kExact) return;  // other nodes attract the pod more
     node_ = node;
-    leavers_ = &foresight_.displaceables(node);
+    displaceables_ = &foresight_.displaceables(node);
     looks_ = kLooksOfNode;
     choose(0, 0, room);
     realization_.budget_.spend(1 + (kLooksOfNode - looks_) / kLooksOfStep);
@@ -230,9 +231,9 @@ class WavePlanner::GapSearch {
  private:
   /// Recursively adds one more pod, from position `next` on, to those already chosen, which waste `waste` in total.
   void choose(std::size_t next, double waste, const FreeShare& room) {
-    for (; next < leavers_->size() && looks_ > 0; ++next) {
+    for (; next < displaceables_->size() && looks_ > 0; ++next) {
       --looks_;
-      const TargetForecast::Displaceable& displaceable = (*leavers_)[next];
+      const TargetForecast::Displaceable& displaceable = (*displaceables_)[next];
       if (realization_.problem_.size(displaceable.pod) >= size_) continue;
       const FreeShare more{room.cpu + displaceable.cpu, room.memory + displaceable.memory};
       const bool is_enough = more.least() > -kExact;
@@ -257,32 +258,33 @@ class WavePlanner::GapSearch {
   double size_;
   double price_;  ///< cost of a move, expressed as waste
   NodeIndex node_ = scheduling::kNoNode;
-  const std::vector<TargetForecast::Displaceable>* leavers_ = nullptr;
+  const std::vector<TargetForecast::Displaceable>* displaceables_ = nullptr;
   std::vector<TargetForecast::Displaceable> by_;  ///< pods chosen to leave
   std::size_t looks_ = 0;
   Gap best_{};
 };
 
-WavePlanner::Gap WavePlanner::find_gap(PodIndex pod, const Wave& wave, TargetForecast& foresight) {
-  GapSearch search(*this, pod, foresight);
+WavePlanner::Gap WavePlanner::find_gap(PodIndex pod, const Wave& wave, TargetForecast& forecast) {
+  GapSearch search(*this, pod, forecast);
   const FitQuery query(cluster(), pod, FitLevel::kScheduler);
   budget_.spend(problem_.base().node_count());
   for (const NodeIndex node : problem_.taking()) {
     if (budget_.is_over()) break;
-    if (takes_[node] && wave.is_left[node] == 0 && wave.reserved[node] == 0 && !query.refusal_beside_room(node))
+    if (may_take_pods_[node] && wave.is_left[node] == 0 && wave.reserved[node] == 0 &&
+        !query.refusal_ignoring_capacity(node))
       search.look_at(node);
   }
   return search.best();
 }
 
 /// Makes some pods leave a node so that its free capacity fits the pod. Returns false if no gap was found.
-bool WavePlanner::make_gap(PodIndex pod, Wave& wave, TargetForecast& foresight) {
+bool WavePlanner::make_gap(PodIndex pod, Wave& wave, TargetForecast& forecast) {
   for (int tries = 0; tries < kMaxTries; ++tries) {
-    const Gap gap = find_gap(pod, wave, foresight);
+    const Gap gap = find_gap(pod, wave, forecast);
     if (gap.by.empty()) return false;
     const auto goes_as_foreseen = [&](const TargetForecast::Displaceable& displaceable) {
-      const double before = foresight.waste(displaceable, gap.node);
-      return foresight.waste_now(displaceable, gap.node) <= before + kExact;
+      const double before = forecast.waste(displaceable, gap.node);
+      return forecast.waste_now(displaceable, gap.node) <= before + kExact;
     };
     if (!std::ranges::all_of(gap.by, goes_as_foreseen)) continue;
     ++wave.reserved[gap.node];
@@ -301,12 +303,12 @@ void WavePlanner::make_gaps(Wave& wave, const std::vector<PodClass>& pod_classes
     if (!each.pods.empty() && !each.to) waiting.emplace_back(-each.size, &each);
   }
   std::ranges::stable_sort(waiting, {}, [](const auto& each) { return each.first; });
-  TargetForecast foresight(*this, wave);
+  TargetForecast forecast(*this, wave);
   std::size_t failures = 0;
   for (const auto& [size, pod_class] : waiting) {
     for (const PodIndex pod : pod_class->pods) {
       if (failures == kMaxGaps || budget_.is_over()) return;
-      if (make_gap(pod, wave, foresight)) continue;
+      if (make_gap(pod, wave, forecast)) continue;
       ++failures;
       break;
     }

@@ -59,7 +59,7 @@ class HeldNodes {
     for (const NodeIndex node : problem_.taking()) {
       if (node == here || std::ranges::binary_search(avoided_, node)) continue;
       ++nodes;
-      auto refusal = query.refusal_beside_room(node);
+      auto refusal = query.refusal_ignoring_capacity(node);
       if (!refusal) refusal = query.refusal(node);
       if (!refusal) return std::nullopt;
       ++refusals.try_emplace(refusal->reason, 0, *refusal).first->second.first;

@@ -16,13 +16,14 @@ constexpr double kNoise = 0.3;  // maximum noise of sizes, so that equal attempt
 constexpr double kMaxCapacityPrice = 100;
 constexpr std::size_t kExchanged = 2;  // maximum number of exchanged nodes
 constexpr std::size_t kExchangedOfUnlike = 4;
-constexpr std::size_t kAnew = 3;   // one in kAnew exchanges starts from no nodes while the plan is far from the bound
+constexpr std::size_t kOneInFromScratch =
+    3;  // one in kOneInFromScratch exchanges starts from no nodes while the plan is far from the bound
 constexpr int kMaxNeighbours = 8;  // maximum neighbors generated to find one with sufficient capacity
 constexpr double kMinGap = 1;
 constexpr double kMaxGap = 3.5;
-constexpr std::array kHoles = {2.0, 1.5, 3.0};  // PackingStyle::gap
-constexpr double kMaxPrice = 0.2;               // maximum of PackingStyle::price
-constexpr double kFillsFar = 0.75;              // share of attempts that start with PackingStyle::fills
+constexpr std::array kGaps = {2.0, 1.5, 3.0};  // PackingStyle::gap
+constexpr double kMaxPrice = 0.2;              // maximum of PackingStyle::price
+constexpr double kFillsFar = 0.75;             // share of attempts that start with PackingStyle::fills
 constexpr double kFillsNear = 0.25;
 constexpr double kMinTryMore = 0.15;  // minimum of try_more_ after many failures
 constexpr double kLessHope = 0.97;    // factor of try_more_ after each failure
@@ -39,7 +40,7 @@ constexpr int kPatienceOfPerfect = 20;  // replaces kPatience if only disturbanc
 /// moves, or fewer if moves have a price.
 std::size_t DefragmentationSearch::wanted_now() {
   const std::size_t best = state_.best.emptied.size();
-  if (best < limits_.most_freed && rng_.fraction() < try_more_) return best + 1;
+  if (best < limits_.max_freed && rng_.fraction() < try_more_) return best + 1;
   return problem_.rules().weight_of_move > 0 && best > 1 && rng_.fraction() < 0.5 ? best - 1 : best;
 }
 
@@ -61,7 +62,8 @@ std::vector<double> DefragmentationSearch::random_keys() {
 /// Returns the nodes of the best plan with a few exchanged, then adds or removes nodes until there are `wanted`. If the
 /// plan is far from the bound, it sometimes starts from no nodes instead.
 DefragmentationSearch::Nodes DefragmentationSearch::any_neighbour(std::size_t wanted) {
-  Nodes nodes = capacities_.differ() && is_far() && rng_.below(kAnew) == 0 ? empty_nodes() : state_.best_nodes;
+  Nodes nodes =
+      capacities_.differ() && is_far() && rng_.below(kOneInFromScratch) == 0 ? empty_nodes() : state_.best_nodes;
   std::vector<std::tuple<std::uint32_t, double, NodeIndex>> in, out;
   const std::vector<double> keys = random_keys();
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -108,8 +110,8 @@ PackingStyle DefragmentationSearch::random_style() {
 }
 
 /// Replans the same nodes with larger gaps that several pods share.
-void DefragmentationSearch::improve_by_holes() {
-  for (const double gap : kHoles) {
+void DefragmentationSearch::improve_by_gaps() {
+  for (const double gap : kGaps) {
     if (budget_.is_over() || is_perfect()) return;
     attempt(state_.best_nodes, {.gap = gap}, state_.best.moves.size() - 1, budget_);
   }
@@ -124,9 +126,9 @@ std::vector<WaveMove> DefragmentationSearch::most_of_best(const Nodes& emptying)
   for (auto&& is_shaken : shaken) is_shaken = rng_.fraction() < dropped;
   std::vector<WaveMove> kept;
   for (const WaveMove& move : state_.best.moves) {
-    const bool makes_room = !emptying[move.from];
-    if (makes_room && state_.best_nodes[move.from]) continue;
-    const bool is_dropped = by_node ? shaken[move.from] || shaken[move.to] : makes_room && rng_.fraction() < dropped;
+    const bool frees_enough = !emptying[move.from];
+    if (frees_enough && state_.best_nodes[move.from]) continue;
+    const bool is_dropped = by_node ? shaken[move.from] || shaken[move.to] : frees_enough && rng_.fraction() < dropped;
     if (!is_dropped) kept.push_back(move);
   }
   return kept;
@@ -141,9 +143,10 @@ void DefragmentationSearch::improve_once(std::int64_t most_steps) {
   const Nodes nodes = is_same ? state_.best_nodes : neighbour(wanted);
   const std::vector<WaveMove> kept = rng_.below(is_far() ? 2 : 8) == 0 ? std::vector<WaveMove>{} : most_of_best(nodes);
   const std::int64_t given = std::min(kept.empty() || is_far() ? most_steps : most_steps / 4, budget_.left());
-  SearchBudget leash(given, [this] { return budget_.is_over(); });
-  attempt(nodes, random_style(), most, leash, kept);
-  budget_.spend(static_cast<std::size_t>(given - leash.left()) + kStepsOfAttempt + problem_.base().node_count());
+  SearchBudget attempt_budget(given, [this] { return budget_.is_over(); });
+  attempt(nodes, random_style(), most, attempt_budget, kept);
+  budget_.spend(static_cast<std::size_t>(given - attempt_budget.left()) + kStepsOfAttempt +
+                problem_.base().node_count());
 }
 
 /// Returns true after too many failures. A perfect plan can only improve in disturbance and waves, so its limit is

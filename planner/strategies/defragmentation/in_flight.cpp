@@ -49,7 +49,7 @@ bool WavePlanner::depends_on_others(PodIndex pod) const {
 
 /// Returns true if so many pods counted by a spread constraint of the pod already leave the same domain in this wave
 /// that moving the pod would fail.
-bool WavePlanner::meets_its_own(PodIndex pod, const Wave& wave) const {
+bool WavePlanner::is_blocked_by_own_workload(PodIndex pod, const Wave& wave) const {
   const auto& base = problem_.base();
   const NodeIndex from = cluster().node_of(pod);
   return std::ranges::any_of(base.pod(pod).topology_spread, [&](const api::TopologySpreadConstraint& constraint) {
@@ -112,7 +112,7 @@ bool WavePlanner::follows_in_flight(PodIndex pod, const Wave& wave) const {
   if (needed.empty()) return true;
   WhatIf flight = cluster();
   for (const PodIndex other : needed) flight.move(other, scheduling::kNoNode);
-  return !FitQuery(flight, pod, FitLevel::kScheduler).refusal_beside_room(cluster().node_of(pod));
+  return !FitQuery(flight, pod, FitLevel::kScheduler).refusal_ignoring_capacity(cluster().node_of(pod));
 }
 
 /// Returns true if the node can attach the pod's volumes. Volumes of pods that leave it stay attached until they are
@@ -144,8 +144,8 @@ bool WavePlanner::looks_beyond_node(PodIndex pod) const {
 bool WavePlanner::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave) const {
   // Otherwise the what-if placement has already checked it.
   const bool may_mind = wave.is_left[node] != 0 || looks_beyond_node(pod);
-  if (may_mind && FitQuery(wave.before, pod, FitLevel::kScheduler).refusal_beside_room(node)) return false;
-  const auto has_room = [&](scheduling::ResourceIndex resource) {
+  if (may_mind && FitQuery(wave.before, pod, FitLevel::kScheduler).refusal_ignoring_capacity(node)) return false;
+  const auto has_free_capacity = [&](scheduling::ResourceIndex resource) {
     std::int64_t free =
         scheduling::saturating_subtract(cluster().free(node, resource), problem_.headroom(node, resource));
     if (wave.is_left[node] == 0) return free >= 0;
@@ -156,9 +156,10 @@ bool WavePlanner::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave)
     }
     return free >= 0;
   };
-  return has_room(scheduling::kPodsIndex) &&
-         std::ranges::all_of(problem_.base().requests(pod),
-                             [&](const auto& request) { return request.second == 0 || has_room(request.first); });
+  return has_free_capacity(scheduling::kPodsIndex) &&
+         std::ranges::all_of(problem_.base().requests(pod), [&](const auto& request) {
+           return request.second == 0 || has_free_capacity(request.first);
+         });
 }
 
 }  // namespace strategies

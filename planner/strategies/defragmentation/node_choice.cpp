@@ -164,7 +164,7 @@ Capacities::Capacities(const DefragmentationProblem& problem)
     for (std::size_t i = 0; i < amounts.size(); ++i) amounts[i] *= sum[i] > 0 ? count / sum[i] : 0;
     return amounts;
   };
-  for (const NodeIndex node : problem.taking()) add(room_, in_shares(free_on(problem, node)), 1);
+  for (const NodeIndex node : problem.taking()) add(free_, in_shares(free_on(problem, node)), 1);
   for (const FreeableNode& each : problem.freeable()) {
     offered_[each.node] = in_shares(offered_by(problem, each.node));
     taken_[each.node] = in_shares(taken_by_emptying(problem, each.node));
@@ -180,7 +180,7 @@ double Capacities::worth_of(NodeIndex node, const CapacityWorth& worth) const {
 }
 
 bool Capacities::suffices_without(const std::vector<bool>& emptying) const {
-  CapacityAmounts room = room_;
+  CapacityAmounts room = free_;
   for (NodeIndex node = 0; node < emptying.size(); ++node) {
     if (emptying[node]) add(room, taken_[node], -1);
   }
@@ -188,7 +188,7 @@ bool Capacities::suffices_without(const std::vector<bool>& emptying) const {
 }
 
 std::size_t Capacities::most_of(std::span<const NodeIndex> nodes) const {
-  CapacityAmounts room = room_;
+  CapacityAmounts room = free_;
   for (const NodeIndex node : nodes) add(room, taken_[node], -1);
   std::size_t kept = nodes.size();
   while (kept > 0 && is_short(room)) add(room, taken_[nodes[--kept]], 1);

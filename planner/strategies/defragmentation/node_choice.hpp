@@ -34,7 +34,7 @@ class Capacities {
   std::size_t most_of(std::span<const NodeIndex> nodes) const;
 
  private:
-  CapacityAmounts room_{};  ///< free on all nodes that take pods
+  CapacityAmounts free_{};  ///< free on all nodes that take pods
   bool differ_ = false;
   std::vector<CapacityAmounts> offered_;  ///< indexed by node
   std::vector<CapacityAmounts> taken_;    ///< indexed by node

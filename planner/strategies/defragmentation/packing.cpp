@@ -30,15 +30,15 @@ Packing::Packing(const DefragmentationProblem& problem, const WhatIf& cluster, s
                  WorkloadCounts moved, PackingStyle style, SearchBudget& budget, Rng& rng)
     : problem_(problem),
       cluster_(cluster),
-      takes_(std::move(takes)),
+      may_take_pods_(std::move(takes)),
       gone_(cluster.base().node_count()),
-      room_(cluster.base().node_count()),
+      free_(cluster.base().node_count()),
       counts_(std::move(moved)),
       style_(style),
       budget_(budget),
       rng_(rng) {
   for (const NodeIndex node : cluster.base().nodes()) {
-    if (takes_[node]) order_.push_back(node);
+    if (may_take_pods_[node]) order_.push_back(node);
     measure(node);
   }
 }
@@ -47,7 +47,7 @@ void Packing::measure(NodeIndex node) {
   const auto room = [&](scheduling::ResourceIndex resource) {
     return scheduling::saturating_subtract(cluster_.free(node, resource), problem_.headroom(node, resource));
   };
-  room_[node] = {room(kCpuIndex), room(kMemoryIndex), cluster_.free(node, kPodsIndex)};
+  free_[node] = {room(kCpuIndex), room(kMemoryIndex), cluster_.free(node, kPodsIndex)};
 }
 
 void Packing::move(PodIndex pod, NodeIndex to) {
@@ -78,7 +78,7 @@ Packing::Need Packing::need_of(PodIndex pod) const {
 }
 
 void Packing::open(NodeIndex node) {
-  takes_[node] = true;
+  may_take_pods_[node] = true;
   order_.push_back(node);
 }
 
@@ -104,8 +104,8 @@ double Packing::imbalance_by(const Need& need, NodeIndex node) const {
   const auto difference = [this](double cpu, double memory) {
     return std::abs(problem_.cpu_share(cpu) - problem_.memory_share(memory));
   };
-  const auto cpu = static_cast<double>(room_[node].cpu);
-  const auto memory = static_cast<double>(room_[node].memory);
+  const auto cpu = static_cast<double>(free_[node].cpu);
+  const auto memory = static_cast<double>(free_[node].memory);
   const double taken_cpu = need.cpu == INT64_MIN ? 0 : static_cast<double>(need.cpu);
   const double taken_memory = need.memory == INT64_MIN ? 0 : static_cast<double>(need.memory);
   return difference(cpu - taken_cpu, memory - taken_memory) - difference(cpu, memory);
@@ -163,7 +163,7 @@ bool Packing::is_free_to_leave(PodIndex pod) const {
 }
 
 /// Returns true if the node has free capacity for the pod's requests once `leaving` have left.
-bool Packing::has_room(PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) const {
+bool Packing::has_free_capacity(PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) const {
   const auto capacity = static_cast<std::int64_t>(leaving.size()) * 1000 + cluster_.free(node, kPodsIndex);
   if (capacity < 1000) return false;
   for (const auto& [resource, milli] : cluster_.base().requests(pod)) {
@@ -185,10 +185,10 @@ std::optional<NodeIndex> Packing::best_fit(PodIndex pod, const FitQuery& query) 
   const NodeIndex home = problem_.cluster().node_of(pod);
   budget_.spend(order_.size());
   for (const NodeIndex node : order_) {
-    if (!need.is_met(room_[node]) || node == here || node == home) continue;
-    if (!need.is_all && !has_room(pod, node, {})) continue;
+    if (!need.is_met(free_[node]) || node == here || node == home) continue;
+    if (!need.is_all && !has_free_capacity(pod, node, {})) continue;
     const double share = style_.by_shape ? imbalance_by(need, node) + kTightness * free_share(node) : free_share(node);
-    if ((best && share >= least) || query.refusal_beside_room(node)) continue;
+    if ((best && share >= least) || query.refusal_ignoring_capacity(node)) continue;
     best = node;
     least = share;
   }
@@ -211,7 +211,7 @@ Packing::Ejection Packing::without_needless(Ejection ejection, PodIndex pod) con
     const PodIndex spared = ejection.pods[i];
     const auto at = ejection.pods.begin() + static_cast<std::ptrdiff_t>(i);
     ejection.pods.erase(at);
-    if (has_room(pod, ejection.node, ejection.pods)) {
+    if (has_free_capacity(pod, ejection.node, ejection.pods)) {
       ejection.cost -= problem_.size(spared);
     } else {
       ejection.pods.insert(ejection.pods.begin() + static_cast<std::ptrdiff_t>(i++), spared);
@@ -234,7 +234,7 @@ std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex po
       continue;
     found.pods.push_back(other);
     found.cost += problem_.size(other);
-    if (has_room(pod, node, found.pods)) return without_needless(std::move(found), pod);
+    if (has_free_capacity(pod, node, found.pods)) return without_needless(std::move(found), pod);
     if (found.pods.size() == most) break;
   }
   return std::nullopt;
@@ -245,47 +245,47 @@ double Packing::shortage(const Need& need, NodeIndex node) const {
   const auto missing = [](std::int64_t wanted, std::int64_t free) {
     return wanted == INT64_MIN ? 0 : std::max<std::int64_t>(scheduling::saturating_subtract(wanted, free), 0);
   };
-  return problem_.size_of(missing(need.cpu, room_[node].cpu), missing(need.memory, room_[node].memory));
+  return problem_.size_of(missing(need.cpu, free_[node].cpu), missing(need.memory, free_[node].memory));
 }
 
 /// Returns true if `other` frees enough capacity by itself.
-bool Packing::makes_room(PodIndex other, const Need& need, PodIndex pod, NodeIndex node) const {
+bool Packing::frees_enough(PodIndex other, const Need& need, PodIndex pod, NodeIndex node) const {
   const scheduling::RequestSet& held = cluster_.requests_on(other, node);
-  FreeResources room = room_[node];
+  FreeResources room = free_[node];
   room.cpu = scheduling::saturating_add(room.cpu, scheduling::amount_of(held, kCpuIndex));
   room.memory = scheduling::saturating_add(room.memory, scheduling::amount_of(held, kMemoryIndex));
   room.pods += 1000;
-  return need.is_met(room) && (need.is_all || has_room(pod, node, std::span(&other, 1)));
+  return need.is_met(room) && (need.is_all || has_free_capacity(pod, node, std::span(&other, 1)));
 }
 
-void Packing::add_ejections_on(NodeIndex node, PodIndex pod, std::size_t most_ejected, std::vector<Ejection>& found) {
+void Packing::add_ejections_on(NodeIndex node, PodIndex pod, std::size_t max_ejected, std::vector<Ejection>& found) {
   const std::vector<PodIndex>& pods = problem_.pods_on(node);  // largest first
   const Need need = need_of(pod);
   const double missing = shortage(need, node) * (1 - kRounding);
-  if (pods.empty() || problem_.size(pods.front()) * static_cast<double>(most_ejected) < missing) return;
+  if (pods.empty() || problem_.size(pods.front()) * static_cast<double>(max_ejected) < missing) return;
   const std::size_t before = found.size();
   for (const PodIndex other : pods) {
     if (problem_.size(other) < missing) break;
-    if (cluster_.node_of(other) != node || !makes_room(other, need, pod, node) || !is_free_to_leave(other)) continue;
+    if (cluster_.node_of(other) != node || !frees_enough(other, need, pod, node) || !is_free_to_leave(other)) continue;
     found.push_back({node, {other}, misfit(other, pod) * rng_.about_one(style_.noise)});
   }
   if (found.size() > before) return;
-  if (auto several = several_on(node, pod, most_ejected)) {
+  if (auto several = several_on(node, pod, max_ejected)) {
     several->cost += style_.gap * problem_.size(pod);
     several->cost *= 1.5 * rng_.about_one(style_.noise);  // more moves for one gap
     found.push_back(*std::move(several));
   }
 }
 
-void Packing::add_ejections(PodIndex pod, const FitQuery& query, std::size_t most_ejected,
+void Packing::add_ejections(PodIndex pod, const FitQuery& query, std::size_t max_ejected,
                             std::vector<Ejection>& found) {
   const NodeIndex here = cluster_.node_of(pod);
   const NodeIndex home = problem_.cluster().node_of(pod);
   std::size_t looked_at = 0;
   for (; looked_at < order_.size() && found.size() < 4 * style_.tries; ++looked_at) {
     const NodeIndex node = order_[(hint_ + looked_at) % order_.size()];
-    if (node != here && node != home && !query.refusal_beside_room(node))
-      add_ejections_on(node, pod, most_ejected, found);
+    if (node != here && node != home && !query.refusal_ignoring_capacity(node))
+      add_ejections_on(node, pod, max_ejected, found);
   }
   budget_.spend(looked_at);
   if (looked_at < order_.size()) hint_ = (hint_ + looked_at) % order_.size();

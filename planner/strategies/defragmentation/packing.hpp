@@ -42,7 +42,7 @@ class Packing {
   Packing(const DefragmentationProblem& problem, const scheduling::WhatIf& cluster, std::vector<bool> takes,
           WorkloadCounts moved, PackingStyle style, SearchBudget& budget, Rng& rng);
 
-  /// Places all pods or none. If it returns false, stuck() is the pod without a place.
+  /// FreeSlots all pods or none. If it returns false, stuck() is the pod without a place.
   bool place_all(const std::vector<PodIndex>& pods);
   PodIndex stuck() const { return stuck_; }
   /// Lets the node take pods from now on.
@@ -87,9 +87,9 @@ class Packing {
   bool place_by_ejection(PodIndex pod, const scheduling::FitQuery& query, int depth);
   bool eject(PodIndex pod, const Ejection& ejection, int depth);
   std::vector<Ejection> ejections_for(PodIndex pod, const scheduling::FitQuery& query);
-  void add_ejections_on(NodeIndex node, PodIndex pod, std::size_t most_ejected, std::vector<Ejection>& found);
+  void add_ejections_on(NodeIndex node, PodIndex pod, std::size_t max_ejected, std::vector<Ejection>& found);
   Ejection without_needless(Ejection ejection, PodIndex pod) const;
-  void add_ejections(PodIndex pod, const scheduling::FitQuery& query, std::size_t most_ejected,
+  void add_ejections(PodIndex pod, const scheduling::FitQuery& query, std::size_t max_ejected,
                      std::vector<Ejection>& found);
   std::optional<Ejection> several_on(NodeIndex node, PodIndex pod, std::size_t most) const;
   std::optional<NodeIndex> best_fit(PodIndex pod, const scheduling::FitQuery& query);
@@ -106,17 +106,17 @@ class Packing {
   void measure(NodeIndex node);
   Need need_of(PodIndex pod) const;
   double shortage(const Need& need, NodeIndex node) const;
-  bool makes_room(PodIndex other, const Need& need, PodIndex pod, NodeIndex node) const;
+  bool frees_enough(PodIndex other, const Need& need, PodIndex pod, NodeIndex node) const;
   bool is_free_to_leave(PodIndex pod) const;
-  bool has_room(PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) const;
+  bool has_free_capacity(PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) const;
 
   const DefragmentationProblem& problem_;
   scheduling::WhatIf cluster_;
-  std::vector<bool> takes_;
+  std::vector<bool> may_take_pods_;
   std::vector<NodeIndex> order_;  ///< nodes that take pods
   std::vector<PackedMove> moves_;
   std::vector<FreedSums> gone_;      ///< indexed by node: sums of moves_
-  std::vector<FreeResources> room_;  ///< indexed by node
+  std::vector<FreeResources> free_;  ///< indexed by node
   WorkloadCounts counts_;
   PackingStyle style_;
   SearchBudget& budget_;

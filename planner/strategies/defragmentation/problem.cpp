@@ -38,7 +38,7 @@ DefragmentationProblem::DefragmentationProblem(const StrategyContext& context, N
       is_in_scope_(base().node_count(), false),
       is_held_(base().node_count(), false),
       pods_(base().node_count()),
-      takes_(base().node_count(), false),
+      may_take_pods_(base().node_count(), false),
       known_(base().pod_table_size(), 0) {
   objections_.emplace_back();  // shared by all pods that may move
   find_taking();
@@ -57,7 +57,7 @@ void DefragmentationProblem::find_taking() {
   for (const NodeIndex node : context_.nodes) {
     is_in_scope_[node] = true;
     if (base().node(node).unschedulable) continue;
-    takes_[node] = true;
+    may_take_pods_[node] = true;
     taking_.push_back(node);
   }
 }
@@ -118,17 +118,17 @@ void DefragmentationProblem::judge_all() const {
   }
 }
 
-bool DefragmentationProblem::goes_with_node(PodIndex pod) const {
+bool DefragmentationProblem::is_node_bound(PodIndex pod) const {
   return base().is_daemon_set(pod) || base().is_mirror(pod) || !base().is_staying(pod) ||
          api::is_hotplug_pod(base().pod(pod));
 }
 
 bool DefragmentationProblem::has_to_stay_somewhere(PodIndex pod) const {
   const NodeIndex node = cluster().node_of(pod);
-  return node != scheduling::kNoNode && is_in_scope_[node] && !goes_with_node(pod);
+  return node != scheduling::kNoNode && is_in_scope_[node] && !is_node_bound(pod);
 }
 
-std::size_t DefragmentationProblem::most_of_workload(PodIndex pod) const {
+std::size_t DefragmentationProblem::max_of_workload(PodIndex pod) const {
   if (!rules_.per_workload) return SIZE_MAX;
   const auto [value, is_percent] = *rules_.per_workload;
   if (!is_percent) return static_cast<std::size_t>(value);
@@ -150,7 +150,7 @@ void DefragmentationProblem::add_node(NodeIndex node) {
   const auto of_no_use = may_be_emptied ? context_.evictability.refusal_to_empty(node) : std::nullopt;
   std::vector<PodIndex>& pods = pods_[node];
   cluster().for_each_on(node, [&](PodIndex pod) {
-    if (goes_with_node(pod)) return;
+    if (is_node_bound(pod)) return;
     pods.push_back(pod);
     found.load += size(pod);
     found.disturbance += disturbance(pod);
@@ -186,7 +186,7 @@ const std::optional<Refusal>& DefragmentationProblem::objection_to(PodIndex pod)
 }
 
 std::optional<Refusal> DefragmentationProblem::find_objection(PodIndex pod) const {
-  if (goes_with_node(pod)) return Refusal{"GoesWithNode", "it goes with its node"};
+  if (is_node_bound(pod)) return Refusal{"GoesWithNode", "it goes with its node"};
   if (auto refusal = context_.evictability.refusal(pod)) return refusal;
   if (auto refusal = context_.evictability.refusal_by_namespace(pod)) return refusal;
   if (!base().owner_of(pod)) return Refusal{"NoReplacement", "nobody would start it again on another node"};
@@ -198,7 +198,7 @@ WorkloadCounts::WorkloadCounts(const DefragmentationProblem& problem)
 
 bool WorkloadCounts::allows(PodIndex pod) const {
   const auto owner = problem_.base().owner_of(pod);
-  return moved_.empty() || !owner || moved_[*owner] < problem_.most_of_workload(pod);
+  return moved_.empty() || !owner || moved_[*owner] < problem_.max_of_workload(pod);
 }
 
 void WorkloadCounts::add(PodIndex pod, int by) {

@@ -87,7 +87,7 @@ class DefragmentationProblem {
   double small_size() const { return small_size_; }
   bool has_pods_without_node() const { return !base().unscheduled_pods().empty(); }
   /// Maximum number of pods of its owner that may move in one plan.
-  std::size_t most_of_workload(PodIndex pod) const;
+  std::size_t max_of_workload(PodIndex pod) const;
 
   // --- Nodes
   /// Nodes in scope.
@@ -101,13 +101,13 @@ class DefragmentationProblem {
   /// Sorted by node. Includes nodes that are already empty.
   const std::vector<FreeableNode>& freeable() const { return freeable_; }
   /// Returns true if the node is in scope and accepts pods.
-  bool takes(NodeIndex node) const { return takes_[node]; }
+  bool takes(NodeIndex node) const { return may_take_pods_[node]; }
   const std::vector<NodeIndex>& taking() const { return taking_; }
   /// Amount of the resource, in thousandths, that arriving pods must leave free.
   std::int64_t headroom(NodeIndex node, scheduling::ResourceIndex resource) const;
 
  private:
-  bool goes_with_node(PodIndex pod) const;
+  bool is_node_bound(PodIndex pod) const;
   DefragmentationProblem(const DefragmentationProblem&) = default;
   void find_taking();
   void find_disturbances();
@@ -134,7 +134,7 @@ class DefragmentationProblem {
   std::vector<std::vector<PodIndex>> pods_;  ///< indexed by node
   std::vector<FreeableNode> freeable_;
   std::vector<HeldNode> held_;
-  std::vector<bool> takes_;
+  std::vector<bool> may_take_pods_;
   std::vector<NodeIndex> taking_;
   std::vector<std::pair<scheduling::ResourceIndex, double>> headroom_;  ///< shares of a node
   mutable std::vector<std::uint32_t> known_;  ///< indexed by pod: 0 if unknown, otherwise 1 + position in objections_

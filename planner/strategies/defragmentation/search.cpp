@@ -143,7 +143,7 @@ void DefragmentationSearch::extend(WavePlanner& realization, PackingStyle style,
   int failures = 0;
   bool is_longer = false;
   for (const auto& [effort, node] : others) {
-    if (freed >= limits_.most_freed || failures == kMaxFailures || budget.is_over()) break;
+    if (freed >= limits_.max_freed || failures == kMaxFailures || budget.is_over()) break;
     const bool works = realization.extend(node, style, most_moves);
     failures = works ? 0 : failures + 1;
     freed += works ? 1 : 0;
@@ -196,7 +196,7 @@ void DefragmentationSearch::bisect(Nodes emptying, std::vector<NodeIndex> left) 
   std::size_t works = left.size() + 1;
   std::size_t next =
       std::clamp<std::size_t>(static_cast<std::size_t>(left_size_) + 1, 1, std::max<std::size_t>(left.size(), 1));
-  const std::size_t close = std::max<std::size_t>(limits_.most_freed / kCloseEnough, 1);
+  const std::size_t close = std::max<std::size_t>(limits_.max_freed / kCloseEnough, 1);
   while (works - fails > close && !left.empty() && !budget_.is_over()) {
     Nodes fewer = emptying;
     for (std::size_t i = 0; i < next; ++i) fewer[left[i]] = false;
@@ -212,13 +212,13 @@ void DefragmentationSearch::bisect(Nodes emptying, std::vector<NodeIndex> left) 
 
 /// Returns true if the best plan is far below the bound of freed nodes.
 bool DefragmentationSearch::is_far() const {
-  return state_.best.emptied.size() * 100 < limits_.most_freed * kNearPercent;
+  return state_.best.emptied.size() * 100 < limits_.max_freed * kNearPercent;
 }
 
 bool DefragmentationSearch::is_perfect() const {
   const std::size_t freed = state_.best.emptied.size();
   const std::vector<std::size_t>& fewest = limits_.fewest_moves;
-  if (freed < limits_.most_freed || freed >= fewest.size() || state_.best.moves.size() > fewest[freed]) return false;
+  if (freed < limits_.max_freed || freed >= fewest.size() || state_.best.moves.size() > fewest[freed]) return false;
   const double value = value_of(freed, state_.best.moves.size());
   if (problem_.rules().weight_of_move == 0) return true;
   for (std::size_t fewer = 0; fewer < freed; ++fewer) {
@@ -277,16 +277,16 @@ void DefragmentationSearch::search() {
   const std::int64_t steps = std::clamp(before - budget_.left(), kMinImproving, kMaxImproving);
   const std::int64_t granted = std::min(budget_.left(), is_far() ? kFarImproving : steps);
   budget_.grant(granted);
-  improve_by_holes();
+  improve_by_gaps();
   improve_in_streams(budget_.left(), std::max(is_far() ? kFarSteps : kMinSteps, kMaxStepFactor * state_.steps_of_best));
   budget_.grant(granted);
   cheapen();
 }
 
 DefragmentationPlan DefragmentationSearch::run() {
-  if (limits_.most_freed > 0) search();
+  if (limits_.max_freed > 0) search();
   DefragmentationPlan plan = std::move(state_.cheapest);
-  plan.is_cut_short = budget_.is_stopped() && plan.emptied.size() < limits_.most_freed;
+  plan.is_cut_short = budget_.is_stopped() && plan.emptied.size() < limits_.max_freed;
   return plan;
 }
 

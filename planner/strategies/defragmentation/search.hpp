@@ -30,7 +30,7 @@ struct SearchState {
 };
 
 struct SearchLimits {
-  std::size_t most_freed = 0;               ///< upper bound of freed nodes: LowerBound::most_freed()
+  std::size_t max_freed = 0;                ///< upper bound of freed nodes: LowerBound::max_freed()
   std::vector<std::size_t> fewest_moves{};  ///< see fewest_moves()
   std::size_t most_moves = SIZE_MAX;        ///< maximum moves in a plan
   std::function<bool()> is_cancelled{};     ///< returns true if the plan is no longer needed; may be empty
@@ -102,7 +102,7 @@ class DefragmentationSearch {
   void consider(const Nodes& emptied, const Nodes& avoided, const std::vector<WaveMove>& moves);
   bool is_cheapest(const DefragmentationPlan& plan) const;
   std::vector<WaveMove> with_cheaper_pods(const DefragmentationPlan& plan, bool alike_only) const;
-  void improve_by_holes();
+  void improve_by_gaps();
   void extend(WavePlanner& realization, PackingStyle style, std::size_t most_moves, SearchBudget& budget);
   bool can_be_repeated(const WavePlanner& realization) const;
 

@@ -44,7 +44,7 @@ WavePlanner::WavePlanner(const DefragmentationProblem& problem, std::unique_ptr<
       placement_(std::move(placement)),
       emptying_(std::move(emptying)),
       avoided_(emptying_),
-      takes_(emptying_.size(), false),
+      may_take_pods_(emptying_.size(), false),
       chooses_targets_(chooses_targets),
       style_(style),
       budget_(budget),
@@ -52,7 +52,7 @@ WavePlanner::WavePlanner(const DefragmentationProblem& problem, std::unique_ptr<
       counts_(problem) {
   std::vector<NodeIndex> avoided;
   for (NodeIndex node = 0; node < emptying_.size(); ++node) {
-    takes_[node] = problem.takes(node) && !emptying_[node];
+    may_take_pods_[node] = problem.takes(node) && !emptying_[node];
     if (emptying_[node]) avoided.push_back(node);
   }
   placement_->avoid(api::well_known::kEmptyingTaint, avoided);
@@ -86,7 +86,7 @@ double WavePlanner::left_size() const {
 }
 
 std::vector<PackedMove> WavePlanner::pack() {
-  Packing packing(problem_, cluster(), takes_, counts_, style_, budget_, rng_);
+  Packing packing(problem_, cluster(), may_take_pods_, counts_, style_, budget_, rng_);
   std::vector<std::pair<double, PodIndex>> pods;  // largest first
   for (const FreeableNode& each : problem_.freeable()) {
     if (!emptying_[each.node]) continue;
@@ -129,11 +129,12 @@ bool WavePlanner::run(std::size_t most_moves) {
   if (style_.fills) fill(most_moves);
   std::size_t before = left().size();
   while (before > 0) {
-    waits_for_budget_ = false;
+    may_continue_in_next_wave_ = false;
     const std::size_t made = run_waves(most_moves);
     const std::size_t now = left().size();
     if (now > 0 && made == 0) return false;
-    if (!waits_for_budget_ && now > kFewLeft && now * 10 > before * 9) return false;  // each round costs about the same
+    if (!may_continue_in_next_wave_ && now > kFewLeft && now * 10 > before * 9)
+      return false;  // each round costs about the same
     before = now;
   }
   return moves_.size() <= most_moves;
@@ -154,19 +155,19 @@ void WavePlanner::take_back(std::size_t moves) {
 bool WavePlanner::extend(NodeIndex node, PackingStyle style, std::size_t most_moves) {
   const std::vector<NodeIndex> left_before = left();
   if (!left_before.empty() || avoided_[node] || !is_untouched(node)) return false;
-  const bool took = takes_[node];
+  const bool took = may_take_pods_[node];
   const std::size_t before = moves_.size();
   style_ = style;
-  takes_[node] = false;
+  may_take_pods_[node] = false;
   emptying_[node] = true;
-  Packing packing(problem_, cluster(), takes_, counts_, style_, budget_, rng_);
+  Packing packing(problem_, cluster(), may_take_pods_, counts_, style_, budget_, rng_);
   if (packing.place_all(problem_.pods_on(node)) && before + packing.moves().size() <= most_moves) {
     avoided_[node] = true;
     placement_->avoid(api::well_known::kEmptyingTaint, std::span(&node, 1));
     if (run(most_moves)) return true;
     take_back(before);
   } else {
-    takes_[node] = took;
+    may_take_pods_[node] = took;
   }
   emptying_[node] = false;
   return false;
@@ -180,7 +181,7 @@ std::size_t WavePlanner::run_waves(std::size_t most_moves) {
     const std::size_t now = run_wave(pending);
     if (now == 0) break;
     made += now;
-    if (!waits_for_budget_ && now * 20 < pending.size()) break;
+    if (!may_continue_in_next_wave_ && now * 20 < pending.size()) break;
   }
   return budget_.is_over() || moves_.size() > most_moves ? 0 : made;
 }
@@ -234,7 +235,7 @@ bool WavePlanner::fits_somewhere(PodIndex pod) const {
   const NodeIndex here = cluster().node_of(pod);
   const auto query = cluster().fit_query(pod, FitLevel::kScheduler);  // the what-if placement uses the same query next
   return std::ranges::any_of(problem_.taking(), [&](NodeIndex node) {
-    return takes_[node] && node != here &&
+    return may_take_pods_[node] && node != here &&
            (cpu == 0 || cpu <= scheduling::saturating_subtract(offered[node], used[node])) && query->fits(node);
   });
 }
@@ -242,7 +243,7 @@ bool WavePlanner::fits_somewhere(PodIndex pod) const {
 /// Excludes the pod's current node, which the scheduler may prefer once others have left, but which would not make
 /// capacity.
 Goal WavePlanner::goal_of(PodIndex pod) const {
-  return [this, here = cluster().node_of(pod)](NodeIndex node) { return takes_[node] && node != here; };
+  return [this, here = cluster().node_of(pod)](NodeIndex node) { return may_take_pods_[node] && node != here; };
 }
 
 /// Relocates the pod to the node that the scheduler chooses. Returns nullopt and leaves the pod on its node if there is
@@ -262,7 +263,8 @@ std::optional<NodeIndex> WavePlanner::find_target(PodIndex pod, const PackedMove
 std::optional<NodeIndex> WavePlanner::find_chosen(PodIndex pod, const PackedMove& instead_of, const Wave& wave) {
   if (!chooses_targets_) return std::nullopt;
   budget_.spend(kStepsOfMove);
-  const auto to = placement_->relocate(pod, [&](NodeIndex node) { return takes_[node] && node == instead_of.to; });
+  const auto to =
+      placement_->relocate(pod, [&](NodeIndex node) { return may_take_pods_[node] && node == instead_of.to; });
   return keep_if_fitting(pod, to, wave);
 }
 
@@ -273,8 +275,8 @@ std::optional<NodeIndex> WavePlanner::keep_if_fitting(PodIndex pod, std::optiona
 }
 
 bool WavePlanner::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wave) {
-  if (wave.budgets.refusal(pod) || meets_its_own(pod, wave) || is_counted_on(pod, wave)) {
-    waits_for_budget_ = true;
+  if (wave.budgets.refusal(pod) || is_blocked_by_own_workload(pod, wave) || is_counted_on(pod, wave)) {
+    may_continue_in_next_wave_ = true;
     return false;
   }
   const NodeIndex from = instead_of.from;
@@ -290,7 +292,7 @@ bool WavePlanner::relocate(PodIndex pod, const PackedMove& instead_of, Wave& wav
   if (!to) return false;
   if (!keeps_skew(pod, wave) || !follows_in_flight(pod, wave)) {
     placement_->restore(pod);
-    waits_for_budget_ = true;
+    may_continue_in_next_wave_ = true;
     return false;
   }
   wave.budgets.spend(pod);

@@ -101,10 +101,10 @@ class WavePlanner {
   std::size_t fill_wave(std::vector<PodClass>& pod_classes, double most_waste);
   void fill_gaps(Wave& wave, std::vector<PodClass>& pod_classes, double most_waste);
   void make_gaps(Wave& wave, const std::vector<PodClass>& pod_classes);
-  bool make_gap(PodIndex pod, Wave& wave, TargetForecast& foresight);
-  Gap find_gap(PodIndex pod, const Wave& wave, TargetForecast& foresight);
-  void foresee(PodClass& pod_class, const Wave& wave);
-  std::optional<std::pair<NodeIndex, double>> foresee(PodIndex pod, const Wave& wave);
+  bool make_gap(PodIndex pod, Wave& wave, TargetForecast& forecast);
+  Gap find_gap(PodIndex pod, const Wave& wave, TargetForecast& forecast);
+  void predict(PodClass& pod_class, const Wave& wave);
+  std::optional<std::pair<NodeIndex, double>> predict(PodIndex pod, const Wave& wave);
   std::vector<PodClass> pod_classes();
   double waste_of(double free_share) const;
   FreeShare free_beside(NodeIndex node, PodIndex pod) const;
@@ -117,7 +117,7 @@ class WavePlanner {
   std::optional<NodeIndex> keep_if_fitting(PodIndex pod, std::optional<NodeIndex> to, const Wave& wave);
   bool fits_somewhere(PodIndex pod) const;
   Goal goal_of(PodIndex pod) const;
-  bool meets_its_own(PodIndex pod, const Wave& wave) const;
+  bool is_blocked_by_own_workload(PodIndex pod, const Wave& wave) const;
   bool depends_on_others(PodIndex pod) const;
   bool keeps_skew(PodIndex pod, const Wave& wave) const;
   bool is_spread_in_flight(PodIndex owner, PodIndex latest, const Wave& wave) const;
@@ -131,7 +131,7 @@ class WavePlanner {
   std::unique_ptr<WhatIfPlacement> placement_;
   std::vector<bool> emptying_;
   std::vector<bool> avoided_;
-  std::vector<bool> takes_;
+  std::vector<bool> may_take_pods_;
   bool chooses_targets_;  ///< the plan hints nodes where the scheduler follows; otherwise the scheduler chooses
   PackingStyle style_;
   SearchBudget& budget_;
@@ -139,7 +139,7 @@ class WavePlanner {
   std::vector<WaveMove> moves_;
   WorkloadCounts counts_;
   std::int32_t wave_ = 0;
-  bool waits_for_budget_ = false;  ///< some pods could move in another wave
+  bool may_continue_in_next_wave_ = false;  ///< some pods could move in another wave
 };
 
 }  // namespace strategies

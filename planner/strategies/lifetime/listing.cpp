@@ -24,19 +24,19 @@ bool LifeTimeListing::is_wanted(PodIndex pod) {
 std::vector<PodIndex> LifeTimeListing::movable_pods_on(NodeIndex node) {
   std::vector<PodIndex> pods;
   context_.cluster.for_each_on(node, [&](PodIndex pod) {
-    if (is_wanted(pod) && !is_kept(pod) && !goes_nowhere(pod)) pods.push_back(pod);
+    if (is_wanted(pod) && !is_kept(pod) && !fits_nowhere(pod)) pods.push_back(pod);
   });
   return pods;
 }
 
 bool LifeTimeListing::is_kept(PodIndex pod) {
   auto refusal = terminal_.refusal(pod);
-  if (!refusal) refusal = protection_of(context_, sink_, pod);
+  if (!refusal) refusal = protection_refusal(context_, sink_, pod);
   if (refusal) sink_.refused(pod, *refusal);
   return refusal.has_value();
 }
 
-bool LifeTimeListing::goes_nowhere(PodIndex pod) {
+bool LifeTimeListing::fits_nowhere(PodIndex pod) {
   const auto refusal = last_protection_of(context_, sink_, pod);
   if (refusal) sink_.refused(pod, *refusal);
   return refusal.has_value();
@@ -91,14 +91,14 @@ void LifeTimeListing::offer_oldest_first() {
   sort_oldest_first(pods);
   for (std::size_t i = 0; i < pods.size(); ++i) {
     prefetch_ahead(pods, i);
-    if (goes_nowhere(pods[i].pod)) continue;
+    if (fits_nowhere(pods[i].pod)) continue;
     if (offer(pods[i].pod) == NominationResult::kTotalLimit) return;
   }
 }
 
 void LifeTimeListing::offer_oldest_first_upstream() {
   std::vector<AgedPod> pods = pods_on_all_nodes();
-  std::erase_if(pods, [&](const AgedPod& each) { return goes_nowhere(each.pod); });
+  std::erase_if(pods, [&](const AgedPod& each) { return fits_nowhere(each.pod); });
   sort_oldest_first(pods);
   for (std::size_t i = 0; i < pods.size(); ++i) {
     prefetch_ahead(pods, i);

@@ -39,7 +39,7 @@ class LifeTimeListing {
 
   bool is_wanted(PodIndex pod);
   bool is_kept(PodIndex pod);
-  bool goes_nowhere(PodIndex pod);
+  bool fits_nowhere(PodIndex pod);
   /// Includes pods that fit nowhere else.
   std::vector<AgedPod> pods_on_all_nodes();
   static void sort_oldest_first(std::vector<AgedPod>& pods);

@@ -53,7 +53,7 @@ Criteria RemoveFailedPods::Args::criteria_with(Criterion age) const {
 }
 
 /// Offers the oldest first.
-void RemoveFailedPods::clear_pods(const StrategyContext& context, NominationSink& sink) const {
+void RemoveFailedPods::offer_failed_pods(const StrategyContext& context, NominationSink& sink) const {
   const Criteria criteria = args_.criteria();
   LifeTimeListing(context, sink, args_.scope, criteria, args_.terminal_pods).offer_oldest_first();
 }
@@ -72,7 +72,7 @@ base::Status RemoveFailedPods::nominate(const StrategyContext& context, Nominati
   if (context.is_upstream()) {
     clear_pods_upstream(context, sink);
   } else {
-    clear_pods(context, sink);
+    offer_failed_pods(context, sink);
   }
   return base::Done{};
 }

@@ -41,7 +41,7 @@ class RemoveFailedPods final : public Strategy {
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
 
  private:
-  void clear_pods(const StrategyContext& context, NominationSink& sink) const;
+  void offer_failed_pods(const StrategyContext& context, NominationSink& sink) const;
   void clear_pods_upstream(const StrategyContext& context, NominationSink& sink) const;
 
   Args args_;

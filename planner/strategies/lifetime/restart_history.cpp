@@ -56,7 +56,7 @@ std::vector<api::RestartRecord> RestartHistory::records(base::Duration window, b
 
 void RestartHistory::restore(const std::vector<api::RestartRecord>& records, base::TimePoint now) {
   for (const auto& [uid, container, looks] : records) {
-    for (const api::RestartLook& look : looks) {
+    for (const api::RestartObservation& look : looks) {
       if (look.time > now) continue;
       std::vector<Look>& known = pods_[uid][container].looks;
       if (std::ranges::find(known, look.total, &Look::total) != known.end()) continue;

@@ -49,7 +49,7 @@ class Leveller {
     classes.add_rest(giving_);
     classes.note(pool_.name, why_idle(rules, args.number_of_nodes, classes));
     if (!has_enough_low_nodes(args.number_of_nodes)) return;
-    LoadedNodes loaded(context_, sink, taking_, {band_.low, band_.welcome});
+    LoadedNodes loaded(context_, sink, taking_, {band_.low, band_.no_taint_below});
     if (args.soft_taint && is_uneven()) loaded.avoid(giving_, rules.sources);
     if (rules.sources.empty()) return;
     rules.high = band_.high;
@@ -151,7 +151,7 @@ LoadBand load_band_of(const Thresholds& thresholds, const LoadTable& load) {
     band.high.push_back(held(mean + thresholds.high[r].second));
     const double width = band.high[r] - band.low[r];
     band.level.push_back(band.high[r] - width * kPartKept);
-    band.welcome.push_back(band.low[r] + width * kPartWelcome);
+    band.no_taint_below.push_back(band.low[r] + width * kPartWelcome);
   }
   return band;
 }

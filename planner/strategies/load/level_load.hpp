@@ -20,7 +20,7 @@ struct LoadBand {
   std::vector<double> level;
   /// Load above which soft taints start: a quarter of the band above `low`, so that replacements go to the nodes with
   /// the least load and each move has more effect.
-  std::vector<double> welcome;
+  std::vector<double> no_taint_below;
 };
 /// Returns the pool's thresholds, or the deviations from the mean of the nodes in `load`.
 LoadBand load_band_of(const Thresholds& thresholds, const LoadTable& load);

@@ -79,7 +79,7 @@ class LoadTable {
 };
 
 /// Weight of the current load in the benefit of a move. The rest is the weight of the usual load, which lasts.
-inline constexpr double kPartOfNow = 0.25;
+inline constexpr double kWeightOfCurrentLoad = 0.25;
 
 /// Usual load of nodes and pods.
 struct UsualLoad {

@@ -27,7 +27,7 @@ LoadedNodes::LoadedNodes(const StrategyContext& context, NominationSink& sink, c
                          LoadLimits limits)
     : context_(context), sink_(sink), taking_(taking), limits_(std::move(limits)) {}
 
-double LoadedNodes::room_on(NodeIndex node) const {
+double LoadedNodes::free_load_on(NodeIndex node) const {
   double room = std::numeric_limits<double>::infinity();
   for (std::size_t r = 0; r < limits_.level.size(); ++r)
     room = std::min(room, limits_.level[r] - taking_.percent(node, r));
@@ -91,8 +91,8 @@ std::vector<LoadedNodes::Node> LoadedNodes::open_to_pods() const {
   std::vector<Node> nodes;
   for (const NodeIndex node : taking_.known()) {
     if (context_.cluster.base().node(node).unschedulable) continue;
-    nodes.push_back({node, room_on(node), fullness_of(node), is_low(node), sink_.plan().bears(kLoadedTaint, node),
-                     sink_.plan().is_pledged(kLoadedTaint, node)});
+    nodes.push_back({node, free_load_on(node), fullness_of(node), is_low(node), sink_.plan().bears(kLoadedTaint, node),
+                     sink_.plan().is_taint_promised(kLoadedTaint, node)});
   }
   return nodes;
 }
@@ -107,7 +107,7 @@ double LoadedNodes::water_level(std::span<const Node> nodes, const Demand& deman
     double met = 0;
     for (const Node& node : nodes) {
       const double load = std::max(level - node.fullness, 0.0) * demand.per_fullness;
-      if (load <= node.room && !node.is_pledged) met += load;
+      if (load <= node.room && !node.is_taint_promised) met += load;
     }
     if (met <= most) continue;
     most = met;
@@ -116,17 +116,17 @@ double LoadedNodes::water_level(std::span<const Node> nodes, const Demand& deman
   return best;
 }
 
-std::size_t LoadedNodes::least_open(std::size_t nodes) const {
+std::size_t LoadedNodes::min_open_nodes(std::size_t nodes) const {
   return static_cast<std::size_t>(std::ceil(kMinOpen * static_cast<double>(nodes)));
 }
 
 /// Reopens first the nodes that the scheduler does not reach anyway, then those with the most free capacity.
 void LoadedNodes::keep_some_open(std::vector<Node>& nodes, double water) const {
   const auto open = static_cast<std::size_t>(std::ranges::count_if(nodes, &Node::is_open));
-  std::size_t missing = least_open(nodes.size()) - std::min(open, least_open(nodes.size()));
+  std::size_t missing = min_open_nodes(nodes.size()) - std::min(open, min_open_nodes(nodes.size()));
   std::vector<Node*> closed;
   for (Node& node : nodes) {
-    if (node.is_avoided && !node.is_pledged) closed.push_back(&node);
+    if (node.is_avoided && !node.is_taint_promised) closed.push_back(&node);
   }
   std::ranges::stable_sort(closed, {},
                            [&](const Node* node) { return std::pair(node->fullness < water, -node->room); });
@@ -158,9 +158,9 @@ void LoadedNodes::avoid(const LoadTable& giving, std::span<const NodeIndex> sour
   // Counts on each call, because a node that was avoided for a refused offer is open again.
   sink_.plan().avoid_competitors(kLoadedTaint, [this, pool = std::move(pool)](NodeIndex node) {
     const auto open =
-        std::ranges::count_if(pool, [&](NodeIndex each) { return !context_.cluster.bears_soft_taint(each); });
-    return static_cast<std::size_t>(open) > least_open(pool.size()) && taking_.knows(node) && !is_low(node) &&
-           !sink_.plan().is_pledged(kLoadedTaint, node);
+        std::ranges::count_if(pool, [&](NodeIndex each) { return !context_.cluster.has_soft_taint(each); });
+    return static_cast<std::size_t>(open) > min_open_nodes(pool.size()) && taking_.knows(node) && !is_low(node) &&
+           !sink_.plan().is_taint_promised(kLoadedTaint, node);
   });
 }
 

@@ -40,8 +40,8 @@ class LoadedNodes {
     double fullness;  ///< Requested percentage; the scheduler starts with the lowest
     bool is_low;
     bool is_avoided;
-    bool is_pledged;  ///< Has the taint regardless of the decision here
-    bool is_open() const { return !is_avoided && !is_pledged; }
+    bool is_taint_promised;  ///< Has the taint regardless of the decision here
+    bool is_open() const { return !is_avoided && !is_taint_promised; }
   };
   /// Load that leaves the sources: total percentage, and percentage per percent of fullness.
   struct Demand {
@@ -49,7 +49,7 @@ class LoadedNodes {
     double per_fullness = 1;
   };
 
-  double room_on(NodeIndex node) const;
+  double free_load_on(NodeIndex node) const;
   double worst_excess(const LoadTable& giving, NodeIndex node) const;
   bool is_low(NodeIndex node) const;
   double fullness_of(NodeIndex node) const;
@@ -57,7 +57,7 @@ class LoadedNodes {
   std::vector<Node> open_to_pods() const;
   static double water_level(std::span<const Node> nodes, const Demand& demand);
   void keep_some_open(std::vector<Node>& nodes, double water) const;
-  std::size_t least_open(std::size_t nodes) const;
+  std::size_t min_open_nodes(std::size_t nodes) const;
 
   const StrategyContext& context_;
   NominationSink& sink_;

@@ -23,7 +23,7 @@ MeasuredLoad::MeasuredLoad(const StrategyContext& context, const MeasuredUsage& 
       lower_(measured, context.cluster, {.figure = MeasuredView::Figure::kLower, .forecast = args.forecast},
              context.measured_entries),
       higher_(lower_.by(MeasuredView::Figure::kHigher)),
-      staying_(lower_, context.cluster, is_on_its_way_out) {}
+      staying_(lower_, context.cluster, is_leaving) {}
 
 void MeasuredLoad::take_means(const StrategyContext& context) {
   if (measured_.pod_means.empty()) return;

@@ -55,14 +55,14 @@ double move_cost(const scheduling::ClusterSnapshot& cluster, scheduling::PodInde
          cost_of_budgets(cluster, pod);
 }
 
-bool goes_with_node(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
+bool is_node_bound(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
   return cluster.is_daemon_set(pod) || cluster.is_mirror(pod) || !cluster.is_staying(pod);
 }
 
 double emptying_cost(const scheduling::ClusterSnapshot& cluster, scheduling::NodeIndex node) {
   double cost = 0;
   for (const scheduling::PodIndex pod : cluster.pods_on(node)) {
-    if (!goes_with_node(cluster, pod)) cost += move_cost(cluster, pod);
+    if (!is_node_bound(cluster, pod)) cost += move_cost(cluster, pod);
   }
   return cost;
 }

@@ -11,7 +11,7 @@ namespace strategies {
 double move_cost(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
 /// Returns whether the pod ends with its node or is leaving it: DaemonSet pods, mirror pods and leaving pods.
-bool goes_with_node(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
+bool is_node_bound(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
 /// Disruption cost of emptying the node: the sum over the pods that do not end with it.
 double emptying_cost(const scheduling::ClusterSnapshot& cluster, scheduling::NodeIndex node);

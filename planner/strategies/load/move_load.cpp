@@ -41,11 +41,11 @@ class LoadMover {
         taking_(taking),
         rules_(rules),
         usual_(std::move(usual)),
-        trial_(context),
-        takes_(context.cluster.base().node_count(), false),
+        what_if_(context),
+        may_take_pods_(context.cluster.base().node_count(), false),
         wanted_(giving.resources().size()),
         after_(giving.resources().size()) {
-    for (const NodeIndex node : rules_.destinations) takes_[node] = true;
+    for (const NodeIndex node : rules_.destinations) may_take_pods_[node] = true;
   }
 
   void run() {
@@ -90,7 +90,7 @@ class LoadMover {
   }
 
   std::optional<scheduling::Refusal> objection_to(PodIndex pod) const {
-    if (auto refusal = protection_of(context_, sink_, pod)) return refusal;
+    if (auto refusal = protection_refusal(context_, sink_, pod)) return refusal;
     const std::string& ns = context_.cluster.base().pod(pod).meta.ns;
     if (std::ranges::find(rules_.excluded_namespaces, ns) == rules_.excluded_namespaces.end()) return std::nullopt;
     return scheduling::Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
@@ -125,8 +125,8 @@ class LoadMover {
   double gain_for(std::size_t candidate, std::size_t resource, NodeIndex node, double excess) const {
     const auto gain = [](double share, double above) { return share * (2 * above - share); };
     const double usually = usual_->load.percent(node, resource) - usual_->level[resource];
-    return kPartOfNow * gain(share_of(candidate, resource), excess) +
-           (1 - kPartOfNow) * gain(usual_shares_[candidate * resource_count() + resource], usually);
+    return kWeightOfCurrentLoad * gain(share_of(candidate, resource), excess) +
+           (1 - kWeightOfCurrentLoad) * gain(usual_shares_[candidate * resource_count() + resource], usually);
   }
 
   /// Allows going below the level only while the node is above the limit that made it a source.
@@ -198,7 +198,7 @@ class LoadMover {
                             [&] { return why_no_place(departure); });
       return NominationResult::kRefused;
     }
-    const Goal goal = [this, &departure](NodeIndex to) { return takes_[to] && may_take(to, departure); };
+    const Goal goal = [this, &departure](NodeIndex to) { return may_take_pods_[to] && may_take(to, departure); };
     const NominationResult result = sink_.offer_towards(departure.pod, rules_.reason(departure.from), goal);
     if (result == NominationResult::kAccepted) account(departure, *place);
     return result;
@@ -226,7 +226,7 @@ class LoadMover {
       const NodeIndex to = rules_.destinations[at];
       if (!may_take(to, departure)) continue;
       has_place_for_load = true;
-      if (!query) query = trial_.cluster().fit_query(departure.pod, context_.evictability.fit_level());
+      if (!query) query = what_if_.cluster().fit_query(departure.pod, context_.evictability.fit_level());
       if (!query->fits(to)) continue;
       hint_ = at + 1;
       return to;
@@ -239,11 +239,11 @@ class LoadMover {
   /// Lists the scheduler's rules before the load.
   std::string why_no_place(const Departure& departure) {
     if (rules_.destinations.empty()) return why_no_destination(departure);
-    const auto query = trial_.cluster().fit_query(departure.pod, context_.evictability.fit_level());
+    const auto query = what_if_.cluster().fit_query(departure.pod, context_.evictability.fit_level());
     scheduling::Misfits misfits(context_.cluster.base());
     for (const NodeIndex node : rules_.destinations) {
-      if (misfits.nodes() == scheduling::kMaxAsked) break;
-      auto refusal = query->refusal_beside_room(node);
+      if (misfits.nodes() == scheduling::kMaxCheckedNodes) break;
+      auto refusal = query->refusal_ignoring_capacity(node);
       if (!refusal) refusal = query->refusal(node);
       if (!refusal && may_take(node, departure)) return {};
       misfits.add(node, refusal ? *refusal : scheduling::Refusal{"AboveTarget", "its load would be too high"});
@@ -255,7 +255,7 @@ class LoadMover {
   std::string why_no_destination(const Departure& departure) const {
     scheduling::Misfits misfits(context_.cluster.base());
     for (const NodeIndex node : context_.cluster.base().nodes()) {
-      if (misfits.nodes() == scheduling::kMaxAsked) break;
+      if (misfits.nodes() == scheduling::kMaxCheckedNodes) break;
       const auto refusal = node == departure.from ? std::nullopt : why_no_destination(node);
       if (refusal) misfits.add(node, *refusal);
     }
@@ -264,7 +264,7 @@ class LoadMover {
 
   std::optional<scheduling::Refusal> why_no_destination(NodeIndex node) const {
     using scheduling::Refusal;
-    if (auto refusal = why_not_looked_at(context_, node)) return refusal;
+    if (auto refusal = why_out_of_scope(context_, node)) return refusal;
     if (std::ranges::find(taking_.unknown(), node) != taking_.unknown().end())
       return Refusal{"AboveTarget", "its {subject} is not known", "load"};
     if (!taking_.knows(node)) return std::nullopt;
@@ -273,7 +273,7 @@ class LoadMover {
   }
 
   void account(const Departure& departure, NodeIndex expected) {
-    const NodeIndex to = trial_.place(departure.pod, expected);
+    const NodeIndex to = what_if_.place(departure.pod, expected);
     giving_.move(departure.pod, departure.from, to);
     taking_.move(departure.pod, departure.from, to);
     if (usual_) usual_->load.move(departure.pod, departure.from, to);
@@ -285,8 +285,8 @@ class LoadMover {
   LoadTable& taking_;
   const LoadRules& rules_;
   std::optional<UsualLoad> usual_;
-  StrategyWhatIf trial_;
-  std::vector<bool> takes_;  ///< By node: whether it is a destination
+  StrategyWhatIf what_if_;
+  std::vector<bool> may_take_pods_;  ///< By node: whether it is a destination
   std::size_t hint_ = 0;
   std::vector<Candidate> candidates_;    ///< Candidates on the node being relieved
   std::vector<double> shares_;           ///< Percentages of the node, by candidate and resource

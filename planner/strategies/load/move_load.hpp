@@ -29,10 +29,10 @@ struct LoadRules {
 /// Moves pods from the sources until the sources are at the level.
 /// Picks the pod that reduces the source's worst excess most relative to its cost (move_cost()), without exceeding it.
 /// If none of those can leave, picks the pod that exceeds it least, if the result is still better than no move. With
-/// `usual`, the reduction is that of the squared excess, weighted kPartOfNow for the current load and the rest for the
-/// usual load. Ties break by namespace, name and UID. A pod whose usage is unknown stays.
-/// `giving` is the load of sources and `taking` that of destinations. Both and `usual` are updated by the moves.
-/// REQUIRES: all have the same resources and know all nodes of `rules`.
+/// `usual`, the reduction is that of the squared excess, weighted kWeightOfCurrentLoad for the current load and the
+/// rest for the usual load. Ties break by namespace, name and UID. A pod whose usage is unknown stays. `giving` is the
+/// load of sources and `taking` that of destinations. Both and `usual` are updated by the moves. REQUIRES: all have the
+/// same resources and know all nodes of `rules`.
 void move_load(const StrategyContext& context, NominationSink& sink, LoadTable& giving, LoadTable& taking,
                const LoadRules& rules, std::optional<UsualLoad> usual = std::nullopt);
 

@@ -19,8 +19,8 @@ constexpr double kDefaultTarget = 40;  ///< Percent of cpu, Trimaran's default
 
 using Percents = std::vector<double>;
 
-constexpr double kAlwaysWelcome = 0.75;  ///< Fraction of the target; a node below gets no soft taint
-constexpr double kEmptied = 0.5;         ///< Fraction of the target; two nodes at or below fit on one
+constexpr double kNoTaintBelow = 0.75;  ///< Fraction of the target; a node below gets no soft taint
+constexpr double kEmptyBelow = 0.5;     ///< Fraction of the target; two nodes at or below fit on one
 
 Percents targets_of(const Thresholds& thresholds) {
   Percents targets;
@@ -52,13 +52,13 @@ bool has_any_over(const LoadTable& load, const Percents& targets) {
 
 /// Class of a node that is not above its target. Only packing empties nodes.
 api::NodeClass class_below(std::span<const double> percent, const Percents& targets, bool packs) {
-  const bool is_low = packs && !is_over(percent, part_of(targets, kEmptied));
+  const bool is_low = packs && !is_over(percent, part_of(targets, kEmptyBelow));
   return is_low ? api::NodeClass::kUnderutilized : api::NodeClass::kAppropriate;
 }
 
 std::string describe_class(const LoadTable& load, NodeIndex node, const Percents& targets, api::NodeClass node_class) {
   if (node_class != api::NodeClass::kUnderutilized) return describe_load(load, node, targets, "target");
-  return describe_load(load, node, part_of(targets, kEmptied), "half of target");
+  return describe_load(load, node, part_of(targets, kEmptyBelow), "half of target");
 }
 
 /// Picks sources, the fullest first, and destinations, the best score first.
@@ -165,7 +165,8 @@ std::optional<BalanceSubject> TargetLoadPacking::balances(const StrategyContext&
     const Percents targets = targets_of(*pools[i].thresholds);
     const LoadTable load(context.cluster.base(), *subject->usage, resources_of(args_.pools, args_.target), pool.nodes);
     const bool is_to_be_emptied = args_.pack && !has_any_over(load, targets);
-    (is_to_be_emptied ? pool.emptied_up_to : pool.packed_to) = is_to_be_emptied ? part_of(targets, kEmptied) : targets;
+    (is_to_be_emptied ? pool.emptied_up_to : pool.packed_to) =
+        is_to_be_emptied ? part_of(targets, kEmptyBelow) : targets;
     relieves = relieves || !is_to_be_emptied;
   }
   subject->by_load = relieves;
@@ -195,7 +196,7 @@ base::Status TargetLoadPacking::nominate(const StrategyContext& context, Nominat
 /// A node that needs more moves than the limit per node cannot be emptied.
 bool TargetLoadPacking::may_be_emptied(const StrategyContext& context, NodeIndex node) const {
   std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
-  std::erase_if(pods, [&](PodIndex pod) { return is_no_work(context.cluster.base(), pod); });
+  std::erase_if(pods, [&](PodIndex pod) { return is_leaving_or_node_bound(context.cluster.base(), pod); });
   return !pods.empty() && (!args_.evictions_per_node || pods.size() <= *args_.evictions_per_node);
 }
 
@@ -204,10 +205,10 @@ void TargetLoadPacking::empty(const StrategyContext& context, NominationSink& si
                               const PoolNodes& pool, NodeClassification& classes) const {
   LoadTable taking = load.taking(pool.nodes);
   const Percents targets = targets_of(*pool.thresholds);
-  const Percents low = part_of(targets, kEmptied);
+  const Percents low = part_of(targets, kEmptyBelow);
   const auto is_low = [&](std::span<const double> percent) { return !is_over(percent, low); };
   ConsolidationRules rules{{}, {}, args_.excluded_namespaces, {}, &taking};
-  rules.most_percent = targets;
+  rules.max_percent = targets;
   bool has_unconfirmed = false;
   for (const NodeIndex node : taking.known()) {
     const bool may_leave = is_low(taking.percents(node)) && may_be_emptied(context, node);
@@ -239,7 +240,7 @@ void TargetLoadPacking::relieve(const StrategyContext& context, NominationSink& 
   pick(context, load, giving, taking, targets, rules, args_.pack, classes);
   classes.add_rest(giving);
   classes.note(pool.name, why_not_relieved(giving, targets, rules));
-  LoadedNodes loaded(context, sink, taking, {part_of(targets, kAlwaysWelcome), targets});
+  LoadedNodes loaded(context, sink, taking, {part_of(targets, kNoTaintBelow), targets});
   if (args_.usage.soft_taint && has_any_over(taking, targets)) loaded.avoid(giving, rules.sources);
   rules.high = targets;
   rules.level = targets;

@@ -90,7 +90,7 @@ RemovePodsViolatingNodeAffinity::Args RemovePodsViolatingNodeAffinity::Args::rea
 /// Reports the refusal if the pod may not move.
 bool RemovePodsViolatingNodeAffinity::may_move(const Type& type, PodIndex pod, NodeIndex node,
                                                const StrategyContext& context, NominationSink& sink) const {
-  auto refusal = protection_of(context, sink, pod);
+  auto refusal = protection_refusal(context, sink, pod);
   if (!refusal) {
     const Goal is_better = type.goal(context, pod, node);
     const bool fits =

@@ -143,9 +143,9 @@ class TargetNodes {
 };
 
 /// Number of pods of one set per node.
-class Holdings {
+class PodCounts {
  public:
-  explicit Holdings(std::size_t nodes) : pods_(nodes, 0) {}
+  explicit PodCounts(std::size_t nodes) : pods_(nodes, 0) {}
 
   void clear() {
     for (const NodeIndex node : touched_) pods_[node] = 0;
@@ -174,7 +174,7 @@ class DuplicateSpreader {
   DuplicateSpreader(const StrategyContext& context, NominationSink& sink)
       : context_(context),
         sink_(sink),
-        trial_(context),
+        what_if_(context),
         targets_(context),
         is_target_(context.cluster.base().node_count(), false),
         held_(context.cluster.base().node_count()) {
@@ -182,7 +182,7 @@ class DuplicateSpreader {
   }
 
   /// Counts only, once a limit has stopped it.
-  void thin_out(DuplicateSpan set) {
+  void offer_surplus(DuplicateSpan set) {
     const Share share = count(set);
     if (share.has_no_choice && !stopped_) refuse_all(set);
     if (share.is_kept) return;
@@ -278,7 +278,7 @@ class DuplicateSpreader {
           each.pod,
           {"NoOtherNodeFits", "{wanted} pods of its owner and images are on its node, and no other node may hold any",
            "", count},
-          [&] { return why_on_none_of(context_, trial_.cluster(), each.pod, [](NodeIndex) { return true; }); });
+          [&] { return why_on_none_of(context_, what_if_.cluster(), each.pod, [](NodeIndex) { return true; }); });
     }
   }
 
@@ -301,7 +301,7 @@ class DuplicateSpreader {
       if (!target) {
         sink_.refused_because(pod, {"NoOtherNodeFits", "it fits on no node that holds less than its share"}, [&] {
           const auto level = context_.evictability.fit_level();
-          return scheduling::misfits_of(trial_.cluster(), pod, level, holds_less).text();
+          return scheduling::misfits_of(what_if_.cluster(), pod, level, holds_less).text();
         });
         continue;
       }
@@ -310,14 +310,14 @@ class DuplicateSpreader {
       if (result == NominationResult::kNodeLimit) return true;
       if (result != NominationResult::kAccepted) continue;
       held_.take(node);
-      held_.add(trial_.place(pod, *target), 1);
+      held_.add(what_if_.place(pod, *target), 1);
     }
     return true;
   }
 
   /// Starts after the last destination, so that full nodes are not checked again for each pod.
   std::optional<NodeIndex> find_target(PodIndex pod, const Goal& goal) {
-    const auto query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
+    const auto query = what_if_.cluster().fit_query(pod, context_.evictability.fit_level());
     for (std::size_t i = 0; i < context_.nodes.size(); ++i) {
       const std::size_t at = (hint_ + i) % context_.nodes.size();
       if (!goal(context_.nodes[at]) || !query->fits(context_.nodes[at])) continue;
@@ -329,10 +329,10 @@ class DuplicateSpreader {
 
   const StrategyContext& context_;
   NominationSink& sink_;
-  StrategyWhatIf trial_;
+  StrategyWhatIf what_if_;
   TargetNodes targets_;
   std::vector<bool> is_target_;
-  Holdings held_;  ///< For the current set
+  PodCounts held_;  ///< For the current set
   std::size_t hint_ = 0;
   bool stopped_ = false;
   UnevenCounts before_{context_.nodes.size()};
@@ -344,7 +344,7 @@ class DuplicateSpreader {
 void spread_duplicates(const StrategyContext& context, NominationSink& sink, const RemoveDuplicates::Args& args) {
   const DuplicateFinder finder(context, args);
   DuplicateSpreader spreader(context, sink);
-  finder.for_each_set([&](DuplicateSpan set) { spreader.thin_out(set); });
+  finder.for_each_set([&](DuplicateSpan set) { spreader.offer_surplus(set); });
   report_counts(kCountsOfDuplicates, spreader.before(), spreader.after(), sink);
 }
 

@@ -141,8 +141,8 @@ std::size_t count_targets(const StrategyContext& context, AllowedNodes& allowed_
 }
 
 /// Offers what a node has above its share, and adds it to `judged`. False: stop.
-bool thin_out(const StrategyContext& context, NominationSink& sink, AllowedNodes& allowed_nodes,
-              const DuplicateSet& set, std::unordered_set<PodIndex>& judged) {
+bool offer_surplus(const StrategyContext& context, NominationSink& sink, AllowedNodes& allowed_nodes,
+                   const DuplicateSet& set, std::unordered_set<PodIndex>& judged) {
   const std::size_t targets = count_targets(context, allowed_nodes, set);
   if (targets < 2) return true;
   const std::size_t share = (static_cast<std::size_t>(set.occurrences) + targets - 1) / targets;
@@ -168,7 +168,7 @@ std::unordered_map<std::string, DuplicateSet> find_duplicates(const StrategyCont
     for (const PodIndex pod : pods_on(context, node, PodStates::kActive)) {
       const api::Pod& object = cluster.pod(pod);
       if (object.meta.owner_references.empty() || has_owner_of_kind(object, args.exclude_owner_kinds)) continue;
-      if (!in_scope(pod) || protection_of(context, sink, pod)) continue;
+      if (!in_scope(pod) || protection_refusal(context, sink, pod)) continue;
       if (context.evictability.refusal_before_eviction(pod, context.cluster)) continue;
       const bool is_duplicate = !seen.insert(signature_of(object)).second;
       for (const std::string& key : owner_keys(object)) {
@@ -195,7 +195,7 @@ std::unordered_set<PodIndex> spread_duplicates_upstream(const StrategyContext& c
   AllowedNodes allowed_nodes(context);
   std::unordered_set<PodIndex> judged;
   for (const auto& [key, set] : in_order) {
-    if (!thin_out(context, sink, allowed_nodes, *set, judged)) break;
+    if (!offer_surplus(context, sink, allowed_nodes, *set, judged)) break;
   }
   return judged;
 }

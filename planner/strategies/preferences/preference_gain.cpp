@@ -71,7 +71,7 @@ PreferenceGain::Gains PreferenceGain::gains(const scheduling::WhatIf& cluster, P
   const auto& [fit, balance, taints, node_affinity, pod_affinity, spread] = rules.weights;
   const double weight = fit + balance + taints + node_affinity + pod_affinity + spread;
   Gains gains;
-  gains.points.assign(cluster.base().node_count(), kNowhere);
+  gains.points.assign(cluster.base().node_count(), kDoesNotFit);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const double points = (scores[i] - scores[at_here]) / weight;
     gains.points[nodes[i]] = points;

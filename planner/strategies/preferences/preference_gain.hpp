@@ -23,11 +23,11 @@ class PreferenceGain {
       : rules_(rules), counted_(counted) {}
 
   /// Value for nodes where the pod does not fit. Gains range from -100 to 100.
-  static constexpr double kNowhere = -1000;
+  static constexpr double kDoesNotFit = -1000;
   struct Gains {
     std::vector<double> points;  ///< By node; empty if no node is better
     double most = 0;
-    double at(scheduling::NodeIndex node) const { return points.empty() ? kNowhere : points[node]; }
+    double at(scheduling::NodeIndex node) const { return points.empty() ? kDoesNotFit : points[node]; }
   };
   /// REQUIRES: the pod is on a node of `cluster`, and states() is true.
   Gains of(const scheduling::WhatIf& cluster, scheduling::PodIndex pod) const;

@@ -3,21 +3,21 @@
 namespace strategies {
 namespace {
 
-constexpr int kMaxTries = 20;                // with more pods that stay each time
-constexpr int kMaxRounds = 8;                // until nothing moves
-constexpr int kMaxPasses = 50;               // over all pods, in one try
-constexpr std::size_t kStepsOfContent = 50;  // to see that a pod is settled; otherwise one per node
+constexpr int kMaxTries = 20;               // with more pods that stay each time
+constexpr int kMaxRounds = 8;               // until nothing moves
+constexpr int kMaxPasses = 50;              // over all pods, in one try
+constexpr std::size_t kStepsToSettle = 50;  // to see that a pod is settled; otherwise one per node
 
 }  // namespace
 
 PreferredMoves::PreferredMoves(const StrategyContext& context, std::unique_ptr<WhatIfPlacement> placement,
-                               const PreferenceGain& gain, double least_gain, std::vector<PodIndex> pods,
+                               const PreferenceGain& gain, double min_gain, std::vector<PodIndex> pods,
                                std::function<bool(PodIndex)> may_go, SearchBudget& budget)
     : placement_(std::move(placement)),
       gain_(gain),
-      least_gain_(least_gain),
+      least_gain_(min_gain),
       pods_(std::move(pods)),
-      asks_(std::move(may_go)),
+      may_go_(std::move(may_go)),
       budget_(budget),
       answers_(context.cluster.base().pod_table_size(), 0),
       is_in_scope_(context.cluster.base().node_count(), false) {
@@ -86,7 +86,7 @@ std::optional<PreferredMove> PreferredMoves::try_to_move(PodIndex pod) {
 
 std::optional<PreferredMove> PreferredMoves::relocate(PodIndex pod) {
   const PreferenceGain::Gains gains = gain_.of(placement_->cluster(), pod);
-  budget_.spend(kStepsOfContent + gains.points.size());
+  budget_.spend(kStepsToSettle + gains.points.size());
   if (gains.most < least_gain_ || !may_go(pod)) return std::nullopt;
   const auto helps = [&](NodeIndex node) { return is_in_scope_[node] && gains.at(node) >= least_gain_; };
   const auto to = placement_->relocate(pod, helps);
@@ -95,7 +95,7 @@ std::optional<PreferredMove> PreferredMoves::relocate(PodIndex pod) {
 }
 
 bool PreferredMoves::may_go(PodIndex pod) {
-  if (answers_[pod] == 0) answers_[pod] = asks_(pod) ? 2 : 1;
+  if (answers_[pod] == 0) answers_[pod] = may_go_(pod) ? 2 : 1;
   return answers_[pod] == 2;
 }
 

@@ -18,7 +18,7 @@ struct PreferredMove {
   NodeIndex to;
 };
 
-/// Searches moves after which every pod is settled: no preference would be met better, by `least_gain` points, on a
+/// Searches moves after which every pod is settled: no preference would be met better, by `min_gain` points, on a
 /// node where the scheduler would place the pod. The same search on the result finds no moves. Each pod moves at most
 /// once. A pod that would have to move again because of other moves stays. If no such sequence is found, the result is
 /// empty.
@@ -26,7 +26,7 @@ class PreferredMoves {
  public:
   /// The order of `pods` must not depend on their nodes. `may_go` is called at most once per pod, when it would move.
   PreferredMoves(const StrategyContext& context, std::unique_ptr<WhatIfPlacement> placement, const PreferenceGain& gain,
-                 double least_gain, std::vector<PodIndex> pods, std::function<bool(PodIndex)> may_go,
+                 double min_gain, std::vector<PodIndex> pods, std::function<bool(PodIndex)> may_go,
                  SearchBudget& budget);
 
   /// Returns the moves in the order in which they must be made, or none if the budget is exhausted. Call once.
@@ -45,7 +45,7 @@ class PreferredMoves {
   const PreferenceGain& gain_;
   double least_gain_;
   std::vector<PodIndex> pods_;
-  std::function<bool(PodIndex)> asks_;
+  std::function<bool(PodIndex)> may_go_;
   SearchBudget& budget_;
   std::vector<char> answers_;      ///< by pod: 0 not asked, 1 no, 2 yes
   std::vector<bool> is_in_scope_;  ///< by node

@@ -51,16 +51,17 @@ class StuckPods {
       : context_(context),
         gain_(gain),
         told_(told),
-        wishes_{Wish{{context.scheduler, {args.counted.node_affinity, false, false}},
-                     {"NoMatchingNodeFits",
-                      "other nodes match its preferred node affinity better, but it fits on none of them"}},
-                Wish{{context.scheduler, {false, args.counted.pod_affinity, false}},
-                     {"NowhereBetter",
-                      "its preferred pod affinity is met better on other nodes, but it fits on none of them"}},
-                Wish{{context.scheduler, {false, false, args.counted.topology_spread}},
-                     {"NowhereBetter",
-                      "its topology spread constraints (ScheduleAnyway) are met better on other nodes, but it fits on "
-                      "none of them"}}},
+        wishes_{WantedFigures{{context.scheduler, {args.counted.node_affinity, false, false}},
+                              {"NoMatchingNodeFits",
+                               "other nodes match its preferred node affinity better, but it fits on none of them"}},
+                WantedFigures{{context.scheduler, {false, args.counted.pod_affinity, false}},
+                              {"NowhereBetter",
+                               "its preferred pod affinity is met better on other nodes, but it fits on none of them"}},
+                WantedFigures{
+                    {context.scheduler, {false, false, args.counted.topology_spread}},
+                    {"NowhereBetter",
+                     "its topology spread constraints (ScheduleAnyway) are met better on other nodes, but it fits on "
+                     "none of them"}}},
         least_gain_(args.min_gain),
         is_in_scope_(looked_at(context)) {}
 
@@ -76,7 +77,7 @@ class StuckPods {
 
  private:
   /// What a pod prefers, looked at by itself.
-  struct Wish {
+  struct WantedFigures {
     PreferenceGain gain;
     Refusal refusal;  ///< where only misfits keep the pod from it
   };
@@ -87,7 +88,7 @@ class StuckPods {
 
   void refuse_misfit(NominationSink& sink, PodIndex pod) const {
     const WhatIf& cluster = context_.cluster;
-    for (const Wish& wish : wishes_) {
+    for (const WantedFigures& wish : wishes_) {
       if (!wish.gain.states(cluster.base().pod(pod))) continue;
       const PreferenceGain::Gains wished = wish.gain.if_it_fit(cluster, pod);
       const auto helps = [&](NodeIndex node) { return is_better(wished, node); };
@@ -124,7 +125,7 @@ class StuckPods {
   const StrategyContext& context_;
   const PreferenceGain& gain_;
   const std::unordered_set<PodIndex>& told_;
-  std::array<Wish, 3> wishes_;
+  std::array<WantedFigures, 3> wishes_;
   double least_gain_;
   std::vector<bool> is_in_scope_;
   std::unique_ptr<WhatIfPlacement> placement_;  ///< of the cluster after all offers
@@ -184,7 +185,7 @@ base::Status PreferredPlacement::nominate(const StrategyContext& context, Nomina
   auto placement = sink.plan().try_placements();
   if (pods.empty() || !placement) return base::Done{};  // without foresight nothing can be said
   std::unordered_set<PodIndex> told;
-  SearchBudget budget(most_steps_, context.is_cancelled);
+  SearchBudget budget(max_steps_, context.is_cancelled);
   PreferredMoves search(
       context, std::move(placement), gain, args_.min_gain, pods,
       [&](PodIndex pod) {

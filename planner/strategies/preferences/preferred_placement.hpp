@@ -34,7 +34,7 @@ class PreferredPlacement final : public Strategy {
   static constexpr std::int64_t kMaxSteps = 100'000'000;
 
   explicit PreferredPlacement(Args args, std::int64_t most_steps = kMaxSteps)
-      : args_(std::move(args)), most_steps_(most_steps) {}
+      : args_(std::move(args)), max_steps_(most_steps) {}
   std::string_view name() const override { return kName; }
   StrategyPhase phase() const override { return StrategyPhase::kBalance; }
   base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
@@ -45,7 +45,7 @@ class PreferredPlacement final : public Strategy {
              const std::vector<PreferredMove>& moves) const;
 
   Args args_;
-  std::int64_t most_steps_;
+  std::int64_t max_steps_;
 };
 
 }  // namespace strategies

@@ -20,7 +20,7 @@ using scheduling::FitLevel;
 using scheduling::FitQuery;
 using scheduling::Topology;
 
-constexpr std::uint32_t kNotLookedAt = 0xffffffff;
+constexpr std::uint32_t kOutOfScope = 0xffffffff;
 
 /// Pods of one domain in upstream's order. Victims are taken from the back.
 using DomainPods = std::vector<PodIndex>;
@@ -100,7 +100,7 @@ class UpstreamSpread {
         args_(args),
         in_scope_(pods_in(args.scope, context)),
         cache_(context.cluster, context.nodes, false),
-        position_(cluster_.node_count(), kNotLookedAt),
+        position_(cluster_.node_count(), kOutOfScope),
         listed_(cluster_.pod_table_size(), Listed::kUnknown),
         chosen_(cluster_.pod_table_size(), false) {
     for (std::uint32_t i = 0; i < context.nodes.size(); ++i) position_[context.nodes[i]] = i;
@@ -131,7 +131,7 @@ class UpstreamSpread {
   }
   bool would_list(PodIndex pod) {
     const NodeIndex node = cluster_.node_of(pod);
-    if (node == scheduling::kNoNode || position_[node] == kNotLookedAt) return false;
+    if (node == scheduling::kNoNode || position_[node] == kOutOfScope) return false;
     return cluster_.is_active(pod) && !context_.cluster.is_moved(pod) && in_scope_(pod) &&
            !context_.evictability.refusal(pod);
   }

@@ -65,7 +65,7 @@ class ComponentMoves {
   }
 
  private:
-  enum class Outcome { kMoved, kKept, kNowhere, kUnneeded };
+  enum class Outcome { kMoved, kKept, kDoesNotFit, kUnneeded };
   /// A pod that the strict pass could not move because the scheduler prefers a node that does not help.
   struct Disagreement {
     Slot* slot;
@@ -133,7 +133,7 @@ class ComponentMoves {
   }
 
   std::vector<NodePods> node_pods(const SpreadMembers& members, std::uint32_t group) const {
-    std::vector<NodePods> nodes = pods_and_room(run_.context, members, run_.args.node_fit);
+    std::vector<NodePods> nodes = pods_and_capacity(run_.context, members, run_.args.node_fit);
     for (const Slot& slot : slots_) {
       const bool is_counted = std::ranges::find(slot.groups, group) != slot.groups.end();
       if (is_counted) nodes[slot.node].movable += static_cast<std::int64_t>(slot.pods.size());
@@ -169,7 +169,7 @@ class ComponentMoves {
       std::ranges::pop_heap(order, comes_later);
       const Outcome outcome = advance(slots_[order.back().second]);
       if (outcome == Outcome::kMoved || is_over()) return true;
-      if (outcome == Outcome::kNowhere) ++tried;
+      if (outcome == Outcome::kDoesNotFit) ++tried;
       some_stay = some_stay || outcome == Outcome::kKept;
     }
     return some_stay;
@@ -216,7 +216,7 @@ class ComponentMoves {
     for (const std::uint32_t group : slot.groups) take(groups_[group], slot.node);
     const auto nodes = cluster_.nodes();
     if (std::ranges::none_of(nodes, [&](NodeIndex node) { return helps(slot, node); })) {
-      return give_back(slot), Outcome::kNowhere;
+      return give_back(slot), Outcome::kDoesNotFit;
     }
     if (!may_leave(run_.context, run_.sink, pod)) return stay(slot);
     const auto target = find_target(slot, pod);
@@ -273,7 +273,7 @@ class ComponentMoves {
 
   void begin_move(const Slot& slot, PodIndex pod) {
     is_filtered_ = has_hard_rules(cluster_.pod(pod));
-    was_open_ = !is_filtered_ || has_way_in(slot);
+    was_open_ = !is_filtered_ || has_open_node(slot);
     before_ = distance_of(slot);
     excess_before_ = excess_of(slot);
     std::ranges::fill(helps_, Answer::kUnknown);
@@ -307,7 +307,7 @@ class ComponentMoves {
   bool stays_open(const Slot& slot, NodeIndex node) {
     for (const std::uint32_t group : slot.groups) groups_[group].put(node);
     const bool is_open =
-        openness_ == Openness::kForFurtherPods ? has_way_in(slot) : hold(slot) || takes_back_each(slot);
+        openness_ == Openness::kForFurtherPods ? has_open_node(slot) : hold(slot) || takes_back_each(slot);
     for (const std::uint32_t group : slot.groups) groups_[group].remove(node);
     return is_open;
   }
@@ -321,12 +321,12 @@ class ComponentMoves {
     return std::ranges::all_of(cluster_.nodes(), [&](NodeIndex node) {
       if (counted.node(node).pods == 0) return true;
       for (const std::uint32_t group : slot.groups) groups_[group].remove(node);
-      const bool is_taken = has_way_in(slot);
+      const bool is_accepted = has_open_node(slot);
       for (const std::uint32_t group : slot.groups) groups_[group].put(node);
-      return is_taken;
+      return is_accepted;
     });
   }
-  bool has_way_in(const Slot& slot) {
+  bool has_open_node(const Slot& slot) {
     const auto nodes = static_cast<NodeIndex>(cluster_.node_count());
     for (NodeIndex i = 0; i < nodes; ++i) {
       const NodeIndex node = (way_in_ + i) % nodes;
@@ -467,7 +467,7 @@ class ComponentMoves {
   // The move in hand.
   std::optional<scheduling::Refusal> disagreement_;  ///< reason of the last offer
   bool is_filtered_ = false;                         ///< the pod has DoNotSchedule rules
-  bool was_open_ = true;                             ///< has_way_in() before it
+  bool was_open_ = true;                             ///< has_open_node() before it
   SpreadDistance before_{};
   std::int64_t excess_before_ = 0;
   Openness openness_ = Openness::kForFurtherPods;

@@ -10,7 +10,7 @@ namespace strategies {
 namespace {
 
 constexpr std::size_t kMaxSizes = 4;  ///< maximum number of request sets for which capacity is computed
-constexpr std::int64_t kAnyRoom = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int32_t>::max();
 
 std::vector<PodIndex> one_of_each_size(const scheduling::ClusterSnapshot& cluster, const std::vector<PodIndex>& pods) {
   std::map<std::uint32_t, PodIndex> by_size;
@@ -23,7 +23,7 @@ std::vector<PodIndex> one_of_each_size(const scheduling::ClusterSnapshot& cluste
 }
 
 /// Number of further pods with these requests that fit the node.
-std::int64_t room_for(const scheduling::WhatIf& cluster, const scheduling::RequestSet& requests, NodeIndex node) {
+std::int64_t block_size_for(const scheduling::WhatIf& cluster, const scheduling::RequestSet& requests, NodeIndex node) {
   std::int64_t room = cluster.free(node, scheduling::kPodsIndex) / 1000;
   for (const auto& [resource, milli] : requests) {
     if (milli > 0) room = std::min(room, cluster.free(node, resource) / milli);
@@ -35,8 +35,8 @@ void add_room(const scheduling::WhatIf& cluster, PodIndex sample, std::vector<No
   const auto query = cluster.fit_query(sample, scheduling::FitLevel::kScheduler);
   const scheduling::RequestSet& requests = cluster.base().requests(sample);
   for (NodeIndex node = 0; node < nodes.size(); ++node) {
-    if (query->fits_beside_room_and_spread(node))
-      nodes[node].room = std::max(nodes[node].room, room_for(cluster, requests, node));
+    if (query->fits_ignoring_capacity_and_spread(node))
+      nodes[node].room = std::max(nodes[node].room, block_size_for(cluster, requests, node));
   }
 }
 
@@ -46,14 +46,14 @@ bool leaves_out(const SpreadState& state, NodeIndex node) {
 
 }  // namespace
 
-std::vector<NodePods> pods_and_room(const StrategyContext& context, const SpreadMembers& members, bool node_fit) {
+std::vector<NodePods> pods_and_capacity(const StrategyContext& context, const SpreadMembers& members, bool node_fit) {
   const scheduling::WhatIf& cluster = context.cluster;
   std::vector<NodePods> nodes(cluster.base().node_count());
   for (const PodIndex pod : members.pods) ++nodes[cluster.node_of(pod)].pods;
   if (node_fit) {
     for (const PodIndex sample : one_of_each_size(cluster.base(), members.pods)) add_room(cluster, sample, nodes);
   } else {
-    for (NodePods& node : nodes) node.room = kAnyRoom;
+    for (NodePods& node : nodes) node.room = kUnlimited;
   }
   for (NodeIndex node = 0; node < nodes.size(); ++node) {
     const auto is_out = [node](const SpreadState* state) { return leaves_out(*state, node); };

@@ -10,6 +10,6 @@ namespace strategies {
 /// Returns, per node, the pods of a group and the capacity for further pods of any of its request sets, by all filters
 /// of the scheduler except topology spread. Nodes excluded by a DoNotSchedule rule have no capacity. No pod is marked
 /// movable. Without `node_fit`, all other nodes have unlimited capacity.
-std::vector<NodePods> pods_and_room(const StrategyContext& context, const SpreadMembers& members, bool node_fit);
+std::vector<NodePods> pods_and_capacity(const StrategyContext& context, const SpreadMembers& members, bool node_fit);
 
 }  // namespace strategies

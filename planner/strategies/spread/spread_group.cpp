@@ -7,9 +7,9 @@ namespace strategies {
 using scheduling::Topology;
 
 SpreadGroup::SpreadGroup(std::vector<SpreadState*> states, std::vector<NodePods> nodes, std::int64_t pending)
-    : states_(std::move(states)), nodes_(std::move(nodes)), takes_(nodes_.size()) {
+    : states_(std::move(states)), nodes_(std::move(nodes)), may_take_pods_(nodes_.size()) {
   std::ranges::stable_sort(states_, {}, [](const SpreadState* state) { return state->domains().open.size(); });
-  for (NodeIndex node = 0; node < nodes_.size(); ++node) takes_[node] = nodes_[node].room > 0;
+  for (NodeIndex node = 0; node < nodes_.size(); ++node) may_take_pods_[node] = nodes_[node].room > 0;
   std::vector<const SpreadState*> rules(states_.begin(), states_.end());
   while (!rules.empty()) trees_.emplace_back(rules, nodes_, pending);
   plan();
@@ -47,7 +47,7 @@ bool SpreadGroup::plan_otherwise() {
 
 NodePods SpreadGroup::with_one_less(NodeIndex node) const {
   const NodePods& now = nodes_[node];
-  return {now.pods - 1, now.movable, now.room + (takes_[node] ? 1 : 0)};
+  return {now.pods - 1, now.movable, now.room + (may_take_pods_[node] ? 1 : 0)};
 }
 
 NodePods SpreadGroup::with_one_more(NodeIndex node) const {

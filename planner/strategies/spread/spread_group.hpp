@@ -74,7 +74,7 @@ class SpreadGroup {
 
   std::vector<SpreadState*> states_;  ///< from coarsest to finest
   std::vector<NodePods> nodes_;
-  std::vector<bool> takes_;  ///< indexed by node: it has capacity, or would have some if a pod left
+  std::vector<bool> may_take_pods_;  ///< indexed by node: it has capacity, or would have some if a pod left
   std::deque<SpreadTree> trees_;
 };
 

@@ -21,24 +21,24 @@ class Consolidation {
       : context_(context),
         sink_(sink),
         rules_(rules),
-        trial_(context.cluster),
-        takes_(context.cluster.base().node_count(), false),
-        took_(context.cluster.base().node_count(), false) {
+        what_if_(context.cluster),
+        may_take_pods_(context.cluster.base().node_count(), false),
+        received_pods_(context.cluster.base().node_count(), false) {
     // The fullest first: others in order, then the sources in reverse.
     const auto node_of = std::mem_fn(&NodeUsage::node);
     std::transform(rules.others.begin(), rules.others.end(), std::back_inserter(order_), node_of);
     std::transform(rules.sources.rbegin(), rules.sources.rend(), std::back_inserter(order_), node_of);
     std::erase_if(order_, [&](NodeIndex node) { return context.cluster.base().node(node).unschedulable; });
-    for (const NodeIndex node : order_) takes_[node] = true;
+    for (const NodeIndex node : order_) may_take_pods_[node] = true;
   }
 
   void run() {
     if (!rules_.taint.empty() && sink_.plan().avoid(rules_.taint, {})) return run_tainted();
     for (const NodeUsage& source : rules_.sources) {
       if (!may_be_emptied(source.node)) continue;
-      takes_[source.node] = false;  // from here on neither this node nor emptier ones take pods
-      if (took_[source.node]) {
-        takes_[source.node] = true;
+      may_take_pods_[source.node] = false;  // from here on neither this node nor emptier ones take pods
+      if (received_pods_[source.node]) {
+        may_take_pods_[source.node] = true;
         continue;
       }
       if (!empty(source.node)) return;
@@ -55,7 +55,7 @@ class Consolidation {
       if (pods_to_move(source.node).empty()) closed.push_back(source.node);
     }
     sink_.plan().avoid(rules_.taint, closed);
-    for (const NodeIndex node : closed) takes_[node] = false;
+    for (const NodeIndex node : closed) may_take_pods_[node] = false;
     for (const NodeIndex node : chosen) {
       if (!empty(node)) return;
     }
@@ -66,18 +66,18 @@ class Consolidation {
     std::vector<NodeIndex> chosen;
     std::vector<std::pair<PodIndex, NodeIndex>> placed;
     for (const NodeUsage& source : rules_.sources) {
-      if (took_[source.node] || !may_be_emptied(source.node)) continue;
-      takes_[source.node] = false;
+      if (received_pods_[source.node] || !may_be_emptied(source.node)) continue;
+      may_take_pods_[source.node] = false;
       const std::vector<PodIndex> pods = pods_to_move(source.node);
       std::vector<NodeIndex> places;
       if (pods.empty() || !place_all(pods, places)) continue;
       chosen.push_back(source.node);
       for (std::size_t i = 0; i < pods.size(); ++i) placed.emplace_back(pods[i], places[i]);
-      for (const NodeIndex to : places) took_[to] = true;
+      for (const NodeIndex to : places) received_pods_[to] = true;
     }
     for (const auto& [pod, place] : placed) take_back(pod, place);
-    took_.assign(took_.size(), false);
-    for (const NodeIndex node : order_) takes_[node] = true;
+    received_pods_.assign(received_pods_.size(), false);
+    for (const NodeIndex node : order_) may_take_pods_[node] = true;
     return chosen;
   }
 
@@ -93,7 +93,7 @@ class Consolidation {
   /// Excludes pods that belong to their node and pods that are leaving.
   std::vector<PodIndex> pods_to_move(NodeIndex source) const {
     std::vector<PodIndex> pods = pods_on(context_, source, PodStates::kActive);
-    std::erase_if(pods, [&](PodIndex pod) { return is_no_work(context_.cluster.base(), pod); });
+    std::erase_if(pods, [&](PodIndex pod) { return is_leaving_or_node_bound(context_.cluster.base(), pod); });
     sort_for_eviction(pods, context_.cluster.base());
     return pods;
   }
@@ -106,7 +106,7 @@ class Consolidation {
     return offer_all_of(source, pods, places);
   }
 
-  /// Places all pods in the WhatIf. If a pod must stay, reports it, undoes all moves and returns false.
+  /// FreeSlots all pods in the WhatIf. If a pod must stay, reports it, undoes all moves and returns false.
   bool place_all(const std::vector<PodIndex>& pods, std::vector<NodeIndex>& places) {
     for (const PodIndex pod : pods) {
       auto refusal = objection_to(pod);
@@ -126,18 +126,18 @@ class Consolidation {
 
   void settle(PodIndex pod, NodeIndex to) {
     if (rules_.load != nullptr) rules_.load->move(pod, context_.cluster.base().node_of(pod), to);
-    trial_.move(pod, to);
+    what_if_.move(pod, to);
   }
   void take_back(PodIndex pod, NodeIndex from) {
     if (rules_.load != nullptr) rules_.load->move(pod, from, context_.cluster.base().node_of(pod));
-    trial_.restore(pod);
+    what_if_.restore(pod);
   }
 
   bool has_capacity_for_load(PodIndex pod, NodeIndex node) const {
     if (rules_.load == nullptr) return true;
-    for (std::size_t r = 0; r < rules_.most_percent.size(); ++r) {
+    for (std::size_t r = 0; r < rules_.max_percent.size(); ++r) {
       const auto share = rules_.load->share(pod, node, r);
-      if (!share || rules_.load->percent(node, r) + *share > rules_.most_percent[r]) return false;
+      if (!share || rules_.load->percent(node, r) + *share > rules_.max_percent[r]) return false;
     }
     return true;
   }
@@ -151,16 +151,16 @@ class Consolidation {
     if (std::ranges::find(rules_.excluded_namespaces, ns) != rules_.excluded_namespaces.end()) {
       return Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
     }
-    if (auto refusal = protection_of(context_, sink_, pod)) return refusal;
+    if (auto refusal = protection_refusal(context_, sink_, pod)) return refusal;
     return context_.evictability.refusal_before_eviction(pod, context_.cluster);
   }
 
   /// Starts at the last destination, because the fuller nodes before it are full or nearly full.
   std::optional<NodeIndex> find_place(PodIndex pod) {
-    const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
+    const scheduling::FitQuery query(what_if_, pod, context_.evictability.fit_level());
     for (std::size_t i = 0; i < order_.size(); ++i) {
       const std::size_t at = (hint_ + i) % order_.size();
-      if (!takes_[order_[at]] || !has_capacity_for_load(pod, order_[at]) || !query.fits(order_[at])) continue;
+      if (!may_take_pods_[order_[at]] || !has_capacity_for_load(pod, order_[at]) || !query.fits(order_[at])) continue;
       hint_ = at;
       return order_[at];
     }
@@ -169,12 +169,12 @@ class Consolidation {
 
   /// REQUIRES: the previous pods of the node are at their planned places.
   std::string why_no_place(PodIndex pod) const {
-    const scheduling::FitQuery query(trial_, pod, context_.evictability.fit_level());
+    const scheduling::FitQuery query(what_if_, pod, context_.evictability.fit_level());
     scheduling::Misfits misfits(context_.cluster.base());
     for (const NodeIndex node : context_.nodes) {
-      if (node == context_.cluster.base().node_of(pod) || misfits.nodes() == scheduling::kMaxAsked) continue;
-      auto refusal = query.refusal_beside_room(node);
-      if (!refusal && !takes_[node]) refusal = Refusal{"NodeTakesNoPods", "the node is to be emptied itself"};
+      if (node == context_.cluster.base().node_of(pod) || misfits.nodes() == scheduling::kMaxCheckedNodes) continue;
+      auto refusal = query.refusal_ignoring_capacity(node);
+      if (!refusal && !may_take_pods_[node]) refusal = Refusal{"NodeTakesNoPods", "the node is to be emptied itself"};
       if (!refusal) refusal = query.refusal(node);
       if (!refusal && !has_capacity_for_load(pod, node)) refusal = Refusal{"AboveTarget", "its load would be too high"};
       if (refusal) misfits.add(node, *refusal);
@@ -183,7 +183,9 @@ class Consolidation {
   }
 
   bool offer_all_of(NodeIndex source, const std::vector<PodIndex>& pods, const std::vector<NodeIndex>& places) {
-    const Goal goal = [&](NodeIndex to) { return to != source && takes_[to]; };  // places[] proves that the load fits
+    const Goal goal = [&](NodeIndex to) {
+      return to != source && may_take_pods_[to];
+    };  // places[] proves that the load fits
     const NominationResult result = sink_.offer_whole(pods, std::string(kEmptiedWhole), goal);
     if (result != NominationResult::kAccepted) {
       for (std::size_t i = 0; i < pods.size(); ++i) take_back(pods[i], places[i]);
@@ -193,7 +195,7 @@ class Consolidation {
       const NodeIndex to = placement_of(context_, pods[i]).value_or(places[i]);
       take_back(pods[i], places[i]);
       settle(pods[i], to);
-      took_[to] = true;
+      received_pods_[to] = true;
     }
     return true;
   }
@@ -201,11 +203,11 @@ class Consolidation {
   const StrategyContext& context_;
   NominationSink& sink_;
   const ConsolidationRules& rules_;
-  WhatIf trial_;                  ///< Cluster with all moves so far
-  std::vector<NodeIndex> order_;  ///< Possible destinations, the fullest first
-  std::size_t hint_ = 0;          ///< Index in order_ of the last destination
-  std::vector<bool> takes_;       ///< By node: may take pods now
-  std::vector<bool> took_;        ///< By node: has received pods
+  WhatIf what_if_;                   ///< Cluster with all moves so far
+  std::vector<NodeIndex> order_;     ///< Possible destinations, the fullest first
+  std::size_t hint_ = 0;             ///< Index in order_ of the last destination
+  std::vector<bool> may_take_pods_;  ///< By node: may take pods now
+  std::vector<bool> received_pods_;  ///< By node: has received pods
 };
 
 }  // namespace

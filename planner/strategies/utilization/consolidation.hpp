@@ -25,7 +25,7 @@ struct ConsolidationRules {
   LoadTable* load = nullptr;
   /// Key of a soft taint that keeps replacements off the emptied nodes, if the sink allows it; "" means none.
   std::string_view taint{};
-  std::vector<double> most_percent{};  ///< Maximum load of nodes, by resource of `load`
+  std::vector<double> max_percent{};  ///< Maximum load of nodes, by resource of `load`
 };
 
 /// Empties nodes completely or not at all. A node is emptied only if every pod on it may leave and fits elsewhere. The

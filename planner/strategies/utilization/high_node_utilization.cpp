@@ -48,8 +48,8 @@ class SampleWithout {
 
 /// Returns text such as " (all pods: cpu 57.0 % of allocatable)" if only ignored pods raise the node above a
 /// threshold, else "".
-std::string beside(const NodeUsage& node, const NodeUsage& seen, const std::vector<double>& low,
-                   const std::vector<std::string>& resources) {
+std::string describe_ignored_usage(const NodeUsage& node, const NodeUsage& seen, const std::vector<double>& low,
+                                   const std::vector<std::string>& resources) {
   const auto above = resource_above(node, low, resources);
   if (!above || resource_above(seen, low, resources)) return {};
   return fmt::format(" (all pods: {})", describe_share(node, *above, resources[*above]));
@@ -115,7 +115,8 @@ std::optional<BalanceSubject> HighNodeUtilization::balances(const StrategyContex
   if (!subject) return subject;
   subject->by_load = false;
   if (args_.ignore_daemon_sets)
-    subject->usage = std::make_shared<const UsageWithoutPods>(subject->usage, context.cluster, is_no_work);
+    subject->usage =
+        std::make_shared<const UsageWithoutPods>(subject->usage, context.cluster, is_leaving_or_node_bound);
   const auto pools = divide_into_pools(context.cluster.base(), context.nodes, args_.pools, args_.thresholds);
   for (std::size_t i = 0; i < subject->pools.size(); ++i)
     subject->pools[i].emptied_up_to = percents_in(pools[i].thresholds->low);
@@ -181,7 +182,7 @@ void HighNodeUtilization::relieve_by_load(const StrategyContext& context, Nomina
     return std::ranges::equal(percent, low, std::ranges::less_equal{});
   };
   ConsolidationRules rules{{}, {}, args_.excluded_namespaces, wanted_pods(), &taking};
-  rules.most_percent = percents_in(pool.thresholds->high);
+  rules.max_percent = percents_in(pool.thresholds->high);
   if (args_.soft_taint) rules.taint = api::well_known::kEmptyingTaint;
   SampleWithout without;
   for (const NodeIndex node : judged.known()) {
@@ -228,8 +229,8 @@ std::size_t HighNodeUtilization::low_without_daemon_sets(const StrategyContext& 
                                                          const std::vector<std::string>& resources) const {
   if (args_.ignore_daemon_sets) return 0;
   const RequestedUsage usage(context.cluster);
-  const auto lean =
-      measure(context.cluster, context.nodes, UsageWithoutPods(usage, context.cluster, is_no_work), resources);
+  const auto lean = measure(context.cluster, context.nodes,
+                            UsageWithoutPods(usage, context.cluster, is_leaving_or_node_bound), resources);
   if (!lean) return 0;
   std::size_t more = 0;
   for (std::size_t i = 0; i < lean->size(); ++i) {
@@ -269,7 +270,8 @@ base::Status HighNodeUtilization::empty_by_requests(const StrategyContext& conte
                             : is_low  ? api::NodeClass::kUnderutilized
                                       : api::NodeClass::kAppropriate;
     classes.add(node.node, node_class, [&] {
-      return in_scope ? describe_against(seen, low, resources, "thresholds") + beside(node, seen, low, resources)
+      return in_scope ? describe_against(seen, low, resources, "thresholds") +
+                            describe_ignored_usage(node, seen, low, resources)
                       : "without " + describe_unpublished(node, resources, low.size());
     });
   }

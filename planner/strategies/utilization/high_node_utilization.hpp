@@ -53,7 +53,9 @@ class HighNodeUtilization final : public Strategy, public Balancer {
   base::Status empty_by_requests(const StrategyContext& context, NominationSink& sink, const PoolNodes& pool,
                                  NodeClassification& classes) const;
   /// Returns the filter of pods that are ignored when judging whether a node is underutilized.
-  UsageWithoutPods::IsLeftOut left_out() const { return args_.ignore_daemon_sets ? is_no_work : is_on_its_way_out; }
+  UsageWithoutPods::IsLeftOut left_out() const {
+    return args_.ignore_daemon_sets ? is_leaving_or_node_bound : is_leaving;
+  }
   std::size_t low_without_daemon_sets(const StrategyContext& context, const std::vector<NodeUsage>& counting,
                                       const std::vector<double>& low, const std::vector<std::string>& resources) const;
   base::Status empty_by_load(const StrategyContext& context, NominationSink& sink) const;

@@ -193,7 +193,7 @@ base::Status LowNodeUtilization::balance(const StrategyContext& context, Nominat
   const std::vector<std::string> resources = tracked(thresholds);
   const auto nodes = measure(context.cluster, context.nodes, usage, resources);
   if (!nodes) return nodes.error();
-  const UsageWithoutPods staying(usage, context.cluster, is_on_its_way_out);
+  const UsageWithoutPods staying(usage, context.cluster, is_leaving);
   const auto left = context.is_upstream() ? nodes : measure(context.cluster, context.nodes, staying, resources);
   if (!left) return left.error();
 

@@ -24,7 +24,7 @@ class MoveLoop {
         resources_(resources),
         thresholds_(thresholds),
         rules_(std::move(rules)),
-        trial_(context),
+        what_if_(context),
         place_of_(context.cluster.base().node_count(), kNoPlace) {
     for (std::size_t i = 0; i < rules_.destinations.size(); ++i) {
       const NodeUsage& node = rules_.destinations[i];
@@ -90,7 +90,7 @@ class MoveLoop {
     std::vector<PodIndex> pods = pods_on(context_, node.node, PodStates::kActive);
     std::erase_if(pods, [&](PodIndex pod) {
       const auto& ns = context_.cluster.base().pod(pod).meta.ns;
-      auto refusal = protection_of(context_, sink_, pod);
+      auto refusal = protection_refusal(context_, sink_, pod);
       if (!refusal && std::ranges::find(rules_.excluded_namespaces, ns) != rules_.excluded_namespaces.end()) {
         refusal = {"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
       }
@@ -137,7 +137,7 @@ class MoveLoop {
   }
 
   void account(NodeUsage& node, PodIndex pod, const Amounts& freed, std::size_t expected) {
-    const NodeIndex to = trial_.place(pod, rules_.destinations[expected].node);
+    const NodeIndex to = what_if_.place(pod, rules_.destinations[expected].node);
     const std::size_t place = place_of_[to] != kNoPlace ? place_of_[to] : expected;
     for (std::size_t r = 0; r < resources_.size(); ++r) {
       node.used[r] = saturating_subtract(node.used[r], freed[r]);
@@ -153,7 +153,7 @@ class MoveLoop {
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t at = (hint_ + i) % count;
       if (!has_capacity(at, wanted)) continue;
-      if (!query) query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
+      if (!query) query = what_if_.cluster().fit_query(pod, context_.evictability.fit_level());
       if (!query->fits(rules_.destinations[at].node)) continue;
       hint_ = at + 1;
       return at;
@@ -163,11 +163,11 @@ class MoveLoop {
 
   /// Lists the scheduler's rules before the target.
   std::string why_no_place(PodIndex pod, const Amounts& wanted) const {
-    const auto query = trial_.cluster().fit_query(pod, context_.evictability.fit_level());
+    const auto query = what_if_.cluster().fit_query(pod, context_.evictability.fit_level());
     scheduling::Misfits misfits(context_.cluster.base());
-    for (std::size_t at = 0; at < std::min(rules_.destinations.size(), scheduling::kMaxAsked); ++at) {
+    for (std::size_t at = 0; at < std::min(rules_.destinations.size(), scheduling::kMaxCheckedNodes); ++at) {
       const NodeIndex node = rules_.destinations[at].node;
-      auto refusal = query->refusal_beside_room(node);
+      auto refusal = query->refusal_ignoring_capacity(node);
       if (!refusal) refusal = query->refusal(node);
       if (!refusal && has_capacity(at, wanted)) return {};
       misfits.add(node, refusal ? *refusal : scheduling::Refusal{"AboveTarget", "it would go above its target"});
@@ -181,7 +181,7 @@ class MoveLoop {
   const std::vector<std::string>& resources_;
   std::size_t thresholds_;
   MoveRules rules_;
-  StrategyWhatIf trial_;
+  StrategyWhatIf what_if_;
   std::vector<std::size_t> place_of_;  ///< By node: index among the destinations
   Amounts allowed_;                    ///< By destination and resource
   std::size_t hint_ = 0;

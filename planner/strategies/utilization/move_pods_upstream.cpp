@@ -61,7 +61,7 @@ class UpstreamMoveLoop {
     std::vector<PodIndex> pods = pods_on(context_, node.node, PodStates::kActive);
     std::erase_if(pods, [&](PodIndex pod) {
       if (rules_.wants && !rules_.wants(context_.cluster.base().pod(pod))) return true;
-      const auto refusal = protection_of(context_, sink_, pod);
+      const auto refusal = protection_refusal(context_, sink_, pod);
       if (refusal) sink_.refused(pod, *refusal);
       return refusal.has_value();
     });

@@ -7,7 +7,7 @@
 namespace strategies {
 namespace {
 
-constexpr std::size_t kNobodyHas = static_cast<std::size_t>(-1);
+constexpr std::size_t kUnknownResource = static_cast<std::size_t>(-1);
 
 std::optional<std::int64_t> published(const api::ResourceList& list, std::string_view resource) {
   const auto at =
@@ -32,11 +32,11 @@ std::optional<std::int64_t> RequestedUsage::of_node(scheduling::NodeIndex node, 
 
 std::size_t RequestedUsage::number_of(std::string_view resource) const {
   const auto index = cluster_->base().resources().find(resource);
-  return index ? *index : kNobodyHas;
+  return index ? *index : kUnknownResource;
 }
 
 std::optional<std::int64_t> RequestedUsage::of_pod_by(std::size_t number, scheduling::PodIndex pod) const {
-  if (number == kNobodyHas) return 0;
+  if (number == kUnknownResource) return 0;
   if (number == scheduling::kPodsIndex) return 1000;
   return scheduling::amount_of(cluster_->base().requests(pod), static_cast<scheduling::ResourceIndex>(number));
 }
@@ -61,12 +61,12 @@ std::optional<std::int64_t> UsageWithoutPods::of_node(scheduling::NodeIndex node
   return std::max<std::int64_t>(*used, 0);
 }
 
-bool is_on_its_way_out(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
+bool is_leaving(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
   return !cluster.is_staying(pod);
 }
 
-bool is_no_work(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
-  return !cluster.is_staying(pod) || goes_with_node(cluster, pod);
+bool is_leaving_or_node_bound(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
+  return !cluster.is_staying(pod) || is_node_bound(cluster, pod);
 }
 
 }  // namespace strategies

@@ -82,9 +82,9 @@ class UsageWithoutPods final : public UsageView {
 };
 
 /// Returns whether the pod is leaving. Leaving pods count in the usage of destinations, not of sources.
-bool is_on_its_way_out(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
+bool is_leaving(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 /// Returns whether the pod is leaving, or belongs to its node: DaemonSet and mirror pods.
-bool is_no_work(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
+bool is_leaving_or_node_bound(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
 
 /// Returns the node's capacity of the resource in thousandths: 100 % if usage is in percent, else its allocatable, or
 /// its capacity if it publishes no allocatable. Returns nullopt if the node does not publish the resource.

@@ -113,7 +113,7 @@ void BM_Advise_Values(benchmark::State& state) {
   run(state, values(), [&](std::string& text) {
     usage::GridSeries series;
     if (!usage::read_matrix(text, by_series(), grid, series)) return state.SkipWithError("not read");
-    advisor::SampleFold fold(all, {grid.start, grid.start + std::chrono::hours(24), {}});
+    advisor::SampleAggregator fold(all, {grid.start, grid.start + std::chrono::hours(24), {}});
     for (const auto& [joined, points] : series) {
       const std::string_view name = std::string_view(joined).substr(5);
       for (std::size_t i = 0; i < points.size(); ++i)

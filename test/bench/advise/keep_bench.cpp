@@ -42,7 +42,7 @@ class World {
     cluster_.is_selected = [](const std::string&) { return true; };
   }
 
-  void follow() { book_.follow(controllers::advice::advised_workloads(cluster_, 5'000), now_); }
+  void follow() { store_.follow(controllers::advice::advised_workloads(cluster_, 5'000), now_); }
 
   /// A daily wave, and a place of its own in it for every pod. Of one pod in `share`; no workload is left out.
   void sample(std::size_t share = 1) {
@@ -51,17 +51,17 @@ class World {
       const auto unusual =
           static_cast<double>((i * 7919 + static_cast<std::size_t>(rounds_) * 104'729) % 1'000) / 1'000;
       const api::Pod& pod = *cluster_.pods[i];
-      book_.sample({pod.meta.ns, pod.meta.name, "main", now_, wave * (1 + unusual), 5e8 + 1e8 * unusual}, now_);
+      store_.sample({pod.meta.ns, pod.meta.name, "main", now_, wave * (1 + unusual), 5e8 + 1e8 * unusual}, now_);
     }
   }
   void pass(base::Duration time) { now_ += time; }
-  std::size_t workloads() const { return book_.size(); }
+  std::size_t workloads() const { return store_.size(); }
 
  private:
   Cluster cluster_;
   base::TimePoint now_ = kStart;
   int rounds_ = 0;
-  AdviceStore book_{{.interval = base::minutes(30), .startup = base::minutes(5), .max_age = base::minutes(10)}};
+  AdviceStore store_{{.interval = base::minutes(30), .startup = base::minutes(5), .max_age = base::minutes(10)}};
 };
 
 double megabytes() { return static_cast<double>(mallinfo2().uordblks + mallinfo2().hblkhd) / kMega; }

@@ -192,11 +192,11 @@ void BM_AdmissionWebhook(benchmark::State& state) {
     policies.push_back(std::make_shared<const controllers::ObservedPolicy>(*std::move(decoded)));
   }
   controllers::validation::Webhook webhook({.registry = registry,
-                                            .keys = controllers::keys_in_memory(),
+                                            .keys = controllers::process_keys(),
                                             .clock = clock,
                                             .look =
                                                 [&] {
-                                                  controllers::validation::Surroundings around;
+                                                  controllers::validation::InputIndex around;
                                                   around.policies = policies;
                                                   return around;
                                                 },

@@ -216,7 +216,7 @@ TEST_F(RealAdvise, NodesGetTheirReservations) {
   const NodeAdvice advice = advise_nodes({node}, days, 288);
   ASSERT_EQ(advice.reservations.size(), 1U);
   const Reservation& large = advice.reservations[0];
-  EXPECT_EQ(large.why_not, "");
+  EXPECT_EQ(large.no_advice_reason, "");
   EXPECT_TRUE(large.is_split);
   EXPECT_NEAR(large.kube_cpu, 0.15, 0.011);
   EXPECT_NEAR(large.system_cpu, 0.35, 0.011);
@@ -235,7 +235,7 @@ TEST_F(RealAdvise, AWorkloadOfFourDaysIsAdvised) {
   ContainerSpec spec;
   spec.resources = {1, {}, 1024 * kMiB, 1024 * kMiB};
   const Advice advice = advise_container(spec, all.containers.at({kWeb, "app"}), rules);
-  EXPECT_EQ(advice.why_not, "");
+  EXPECT_EQ(advice.no_advice_reason, "");
   EXPECT_EQ(advice.days, kDays);
   EXPECT_EQ(advice.risk, Level::kHigh) << "throttled, and killed once";
   EXPECT_EQ(*advice.recommended.cpu_request, 1) << "throttled: not lowered";

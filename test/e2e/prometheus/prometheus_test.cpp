@@ -20,7 +20,7 @@ using e2e::await;
 using usage_test::joined;
 using usage_test::text_of;
 
-constexpr base::seconds kSoon{20};
+constexpr base::seconds kRetryDelay{20};
 
 api::UsageQuery query_of(const std::string& resource, const std::string& text) {
   api::UsageQuery query;
@@ -97,7 +97,7 @@ TEST_F(RealPrometheus, EveryPresetMeasures) {
           const std::string text = ask(*asked, seen);
           return text.find(whose) != std::string::npos && text.find('?') == std::string::npos && seen.empty();
         },
-        kSoon);
+        kRetryDelay);
   }
 }
 
@@ -108,7 +108,7 @@ TEST_F(RealPrometheus, SamplesComeWithTheirTimeAndVanishWithTheExporter) {
                                                             preset_query(*usage::find_preset("CAdvisorPodMemory"))});
   await(
       "both nodes and the pod", [&](std::string& seen) { return ask(*memory, seen) == "n1=3072 n2=0 shop/web=768"; },
-      kSoon);
+      kRetryDelay);
   const auto samples = memory->sample();
   ASSERT_TRUE(samples);
   EXPECT_LT(base::SystemClock().now() - samples->nodes[0].time, base::seconds(10));
@@ -118,7 +118,7 @@ TEST_F(RealPrometheus, SamplesComeWithTheirTimeAndVanishWithTheExporter) {
       [&](std::string& seen) {
         return ask(*memory, seen).empty() && seen == "query memory: no data; query memory of pods: no data";
       },
-      kSoon);
+      kRetryDelay);
 }
 
 TEST_F(RealPrometheus, LiesAreTold) {
@@ -136,7 +136,7 @@ TEST_F(RealPrometheus, LiesAreTold) {
                    "query load: 2 values are NaN or infinite; query load: 1 value is negative; "
                    "query load: more than one value for two";
       },
-      kSoon);
+      kRetryDelay);
 }
 
 TEST_F(RealPrometheus, WrongQueriesAreTold) {

@@ -194,14 +194,14 @@ class SchedulingWatch {
         continue;
       }
       const auto since = waiting_.emplace(uid, now).first->second;
-      longest_ = std::max(longest_, std::chrono::duration_cast<std::chrono::milliseconds>(now - since));
+      max_item_bytes_ = std::max(max_item_bytes_, std::chrono::duration_cast<std::chrono::milliseconds>(now - since));
     }
   }
-  std::chrono::milliseconds longest() const { return longest_; }
+  std::chrono::milliseconds longest() const { return max_item_bytes_; }
 
  private:
   std::map<std::string, std::chrono::steady_clock::time_point> waiting_;
-  std::chrono::milliseconds longest_{0};
+  std::chrono::milliseconds max_item_bytes_{0};
 };
 
 constexpr const char* kWantsTwelve = "wants 12 nodes: hack/e2e.sh fragmentation";

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   advisor::Owners owners;
   owners.add_workload(web, 1);
   constexpr base::Duration kEver = std::chrono::hours(24 * 365 * 200);
-  advisor::SampleFold fold(owners, {base::TimePoint(-kEver), base::TimePoint(kEver), base::minutes(5)});
+  advisor::SampleAggregator fold(owners, {base::TimePoint(-kEver), base::TimePoint(kEver), base::minutes(5)});
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::size_t count = 0;
   const auto notes = advisor::read_top_log(text, size % 2 == 0 ? "" : "shop", [&](const advisor::Sample& sample) {

@@ -12,7 +12,7 @@
 namespace {
 
 /// Long enough to be no part of the message by chance.
-constexpr std::size_t kTelling = 24;
+constexpr std::size_t kMinProgress = 24;
 
 void require(bool holds) {
   if (!holds) std::abort();
@@ -20,7 +20,7 @@ void require(bool holds) {
 
 bool tells(const std::string& message, const api::Json& secret, std::string_view name) {
   const std::string text = api::text_at(secret, {"data", name});
-  return text.size() >= kTelling && message.find(text) != std::string::npos;
+  return text.size() >= kMinProgress && message.find(text) != std::string::npos;
 }
 
 }  // namespace

@@ -48,9 +48,9 @@ void check_signature(const api::Evacuation& evacuation, const crypto::Key& key) 
 }
 
 void check_settled(api::Evacuation evacuation, const crypto::KeyRing& keys) {
-  controllers::settle_origin(evacuation, &keys);
+  controllers::update_origin_condition(evacuation, &keys);
   const auto once = evacuation.status.conditions;
-  controllers::settle_origin(evacuation, &keys);
+  controllers::update_origin_condition(evacuation, &keys);
   require(evacuation.status.conditions == once);
 }
 

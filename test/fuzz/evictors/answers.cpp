@@ -90,11 +90,11 @@ void check_eviction(int code, std::string_view body) {
 
 void check_memory(std::string_view text) {
   using namespace evictors::handoff;
-  const auto hooks = recalled_hooks(text);
+  const auto hooks = parse_hooks_summary(text);
   if (!hooks) return;
   const std::string again = remembered_hooks(*hooks);
   require(again.size() <= kMaxRef);
-  require(recalled_hooks(again) == hooks);
+  require(parse_hooks_summary(again) == hooks);
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ void serve(std::string_view first, std::string_view second) {
   asio::io_context io;
   asio::thread_pool handlers(1);
   std::atomic<std::size_t> handled = 0;
-  auto shared = std::make_shared<http_server::SharedByConnections>();
+  auto shared = std::make_shared<http_server::ServerState>();
   shared->options.max_header_bytes = 1024;
   shared->options.max_body_bytes = kMaxBody;
   shared->options.max_all_body_bytes = kMaxBody;

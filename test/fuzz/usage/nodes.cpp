@@ -15,7 +15,7 @@ namespace {
 void check(usage::Rows rows) {
   std::vector<std::string> problems;
   rows.oddities.tell("", problems);
-  usage::bring_into_order(rows, "", problems);
+  usage::sort_and_merge(rows, "", problems);
   if (rows.values.size() != rows.rows.size() * rows.width) std::abort();
   for (const double value : rows.values) {
     if (std::isinf(value) || value < 0) std::abort();

@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)usage::read_vector(answer, query, rows);
     check(rows);
     std::vector<std::string> problems;
-    usage::bring_into_order(rows, "", problems);
+    usage::sort_and_merge(rows, "", problems);
     check(rows);
   }
   usage::GridSeries series;
@@ -61,6 +61,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   answer = text;
   if (const auto count = usage::read_count(answer); count && !(*count >= 0)) std::abort();
   answer = text;
-  (void)usage::told_error(answer);
+  (void)usage::api_error(answer);
   return 0;
 }

@@ -93,7 +93,7 @@ TEST_F(Admission, RecordsWhoMakesAnEvacuationAndKeepsTheRecord) {
   EXPECT_EQ(Json::parse(record)["user"], "mallory");
   const auto decoded = api::decode_evacuation(stored(name));
   ASSERT_TRUE(decoded);
-  const auto keys = controllers::keys_in_memory().keys();
+  const auto keys = controllers::process_keys().keys();
   const auto subject = controllers::proven_creator(*decoded, *keys);
   ASSERT_TRUE(subject);
   EXPECT_EQ((*subject)["user"], "mallory");

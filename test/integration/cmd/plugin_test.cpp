@@ -221,9 +221,9 @@ TEST_F(Plugin, PodRefusesAGroupThatCannotBeWholeAndGoesOnWithTheRest) {
   stage(2);
   const auto names = pods();
   annotate(names[0], "evacuator.dev/group", "trainer");
-  Json nowhere = objects::pod("shop", "nowhere", "900", "1Mi");
-  nowhere["metadata"]["annotations"]["evacuator.dev/group"] = "trainer";
-  add(nowhere);
+  Json null_recorder = objects::pod("shop", "nowhere", "900", "1Mi");
+  null_recorder["metadata"]["annotations"]["evacuator.dev/group"] = "trainer";
+  add(null_recorder);
   settle();
   const Ran ran = in_shop({"pod", names[0], names[1], "--whole-group"});
   EXPECT_EQ(ran.code, 1);

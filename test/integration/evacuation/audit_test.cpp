@@ -302,10 +302,10 @@ TEST_P(LostAnswer, OfAStatusWriteLeavesNoGapInTheLog) {
     EXPECT_GE(intended, 1) << "by the log somebody else has evicted the pod";
     --intended;
   }
-  bool is_told = false;
+  bool is_final = false;
   for (const auto& event : cluster->store().list(kube::kEvents, "shop"))
-    is_told |= (*event).value("reason", "") == "Evicted";
-  EXPECT_TRUE(is_told);
+    is_final |= (*event).value("reason", "") == "Evicted";
+  EXPECT_TRUE(is_final);
 }
 
 std::vector<LostCase> lost_cases() {

@@ -79,8 +79,8 @@ class Extender : public ::testing::Test {
   }
 
   void measure(scheduling::MeasuredUsage measured) {
-    keeper_.replace(extender::make_load_model(std::make_shared<const scheduling::MeasuredUsage>(std::move(measured)),
-                                              keeper_.resources(), nodes_.list(), pods_.list()),
+    poller_.replace(extender::make_load_model(std::make_shared<const scheduling::MeasuredUsage>(std::move(measured)),
+                                              poller_.resources(), nodes_.list(), pods_.list()),
                     kNow);
   }
 
@@ -147,9 +147,9 @@ class Extender : public ::testing::Test {
   kube::Store<api::Node> nodes_;
   kube::Store<api::Pod> pods_;
   kube::Store<api::Evacuation> evacuations_;
-  cmd::HintGiver hints_{evacuations_, pods_, nodes_, clock_, clock_};
-  extender::LoadPoller keeper_{config_.resources()};
-  cmd::ExtenderService service_{config_, keeper_,  [this](const api::Pod& pod) { return hints_.hint_for(pod); },
+  cmd::HintAssigner hints_{evacuations_, pods_, nodes_, clock_, clock_};
+  extender::LoadPoller poller_{config_.resources()};
+  cmd::ExtenderService service_{config_, poller_,  [this](const api::Pod& pod) { return hints_.hint_for(pod); },
                                 clock_,  metrics_, {}};
   std::unique_ptr<http_server::Server> server_;
   std::unique_ptr<kube::HttpTransport> transport_;
@@ -256,10 +256,10 @@ TEST_F(Extender, PodsThatWereJustPlacedCount) {
     const Json list = ask("/prioritize", asked);
     EXPECT_EQ(list.size(), 3U);
   }
-  const auto expected = keeper_.loads({"a", "b"}, api::Pod(), false, kNow);
+  const auto expected = poller_.loads({"a", "b"}, api::Pod(), false, kNow);
   EXPECT_NEAR(expected[0]->mean.front(), expected[1]->mean.front(), 11) << "not all of them to the emptiest";
   clock_.advance(extender::LoadPoller::kExpectedFor);
-  EXPECT_DOUBLE_EQ(keeper_.loads({"a"}, api::Pod(), false, clock_.now())[0]->mean.front(), 20);
+  EXPECT_DOUBLE_EQ(poller_.loads({"a"}, api::Pod(), false, clock_.now())[0]->mean.front(), 20);
 }
 
 TEST_F(Extender, ARequiredHintKeepsThePodForItsNode) {

@@ -119,7 +119,7 @@ class Callers {
     api::UsageEndpoint endpoint;
     endpoint.url = url;
     const auto client =
-        controllers::http_gate_clients(dependencies(url))(endpoint, controllers::most_answer_bytes(gate.type));
+        controllers::http_gate_clients(dependencies(url))(endpoint, controllers::max_answer_bytes(gate.type));
     return told(controllers::ask_gate(*client, "balance", gate, endpoint));
   }
   std::string notify(const std::string& url, controllers::NotificationFormat format) {

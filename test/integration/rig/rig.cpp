@@ -236,7 +236,7 @@ std::string Rig::evacuate_as_operator(const std::string& pod, const std::functio
 Json Rig::signed_now(Json body) const {
   const auto decoded = api::decode_evacuation(body);
   EXPECT_TRUE(decoded) << decoded.error().message;
-  const auto keys = controllers::keys_in_memory().keys();
+  const auto keys = controllers::process_keys().keys();
   const api::Evacuation made = controllers::with_origin(*decoded, keys->current, clock.now());
   const std::string origin(api::well_known::kOriginAnnotation);
   body["metadata"]["annotations"][origin] = made.meta.annotations.value(origin);

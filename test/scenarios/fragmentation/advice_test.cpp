@@ -23,7 +23,7 @@ constexpr int kNodes = 20;
 constexpr int kChecked = 2;  ///< promises of each kind
 
 /// A plan of some kinds takes seconds: there the first changes have to do.
-std::size_t most_plans(std::string_view kind) {
+std::size_t max_plans(std::string_view kind) {
   for (const std::string_view slow : {"groups", "uneven", "tainted", "agents", "medley"}) {
     if (kind == slow) return 2;
   }
@@ -101,7 +101,7 @@ class Advice : public testing::TestWithParam<std::string_view> {};
 TEST_P(Advice, NamesTheTrueCauseAndKeepsItsPromise) {
   const SnapshotInput cluster = fragmentation::make_cluster(GetParam(), kNodes, 1);
   const auto report =
-      advisor::advise_placement({.cluster = cluster, .now = builders::kNoon, .most_plans = most_plans(GetParam())});
+      advisor::advise_placement({.cluster = cluster, .now = builders::kNoon, .max_plans = max_plans(GetParam())});
   const auto first = std::ranges::find_if(report.findings, [](const auto& each) { return has_effect(each.cause); });
   if (const auto cause = true_cause(GetParam())) {
     ASSERT_NE(first, report.findings.end());

@@ -27,7 +27,7 @@ struct Optimum {
 
 /// In percent.
 struct Marks {
-  int least_freed = 95;  ///< of what can be freed
+  int min_freed = 95;    ///< of what can be freed
   int most_moves = 120;  ///< of the fewest moves known
 };
 

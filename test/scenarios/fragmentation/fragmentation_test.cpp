@@ -166,7 +166,7 @@ TEST(Aims, AskLessOnlyWhereThatIsStated) {
   EXPECT_THAT(fragmentation::missed_aims(slow), ElementsAre("100 moves, an exact solver needs 30"));
   for (const auto& [kind, nodes, with_hints] :
        {std::tuple("huge", 60, true), {"huge", 200, false}, {"sizes", 60, false}})
-    EXPECT_EQ(fragmentation::marks_of(kind, nodes, with_hints).least_freed, 95);
+    EXPECT_EQ(fragmentation::marks_of(kind, nodes, with_hints).min_freed, 95);
 }
 
 TEST(Aims, AreMeasuredByTheOptimumWhereItIsBelowTheBound) {

@@ -250,12 +250,12 @@ class Replay {
 
   // --- the bound
 
-  using Places = std::set<std::string>;  ///< names of nodes
+  using FreeSlots = std::set<std::string>;  ///< names of nodes
 
   /// Nodes that are needed whatever moves: for what is requested, for pods that cannot share, for pods that stay; and
   /// together for pods that may only be in one or the other of some places.
   int needed() const {
-    Places all;
+    FreeSlots all;
     for (const auto& [name, node] : nodes_) all.insert(name);
     std::set<std::string> staying;
     for (const auto& [name, state] : pods_) {
@@ -265,7 +265,7 @@ class Replay {
     return std::max({needed_in(all, by_places), needed_apart(by_places), static_cast<int>(staying.size())});
   }
 
-  using ByPlaces = std::map<Places, std::vector<const PodState*>>;
+  using ByPlaces = std::map<FreeSlots, std::vector<const PodState*>>;
 
   /// Pods that may be where those with the same text may be, but for where they are.
   std::string rules_of(const PodState& state) const {
@@ -286,14 +286,14 @@ class Replay {
     }
     ByPlaces by_places;
     for (const auto& [rules, pods] : by_rules) {
-      const Places places = places_of(*pods.front());
+      const FreeSlots places = places_of(*pods.front());
       std::vector<const PodState*>& inside = by_places[places];
       for (const PodState* state : pods) {
         if (places.contains(state->pod->node_name.value)) {
           inside.push_back(state);
           continue;
         }
-        Places own = places;
+        FreeSlots own = places;
         own.insert(state->pod->node_name.value);
         by_places[own].push_back(state);
       }
@@ -302,9 +302,9 @@ class Replay {
     return by_places;
   }
 
-  Places places_of(const PodState& state) const {
+  FreeSlots places_of(const PodState& state) const {
     if (stays(*state.pod)) return {state.pod->node_name.value};
-    Places places;
+    FreeSlots places;
     for (const auto& [name, node] : nodes_) {
       bool has_all = true;
       for (std::size_t r = 0; r < resources_.size(); ++r)
@@ -316,12 +316,12 @@ class Replay {
 
   /// The sum over places that have no node in common, the smallest first.
   int needed_apart(const ByPlaces& by_places) const {
-    std::vector<const Places*> sets;
+    std::vector<const FreeSlots*> sets;
     for (const auto& [places, pods] : by_places) sets.push_back(&places);
-    std::ranges::stable_sort(sets, {}, [](const Places* each) { return each->size(); });
-    Places taken;
+    std::ranges::stable_sort(sets, {}, [](const FreeSlots* each) { return each->size(); });
+    FreeSlots taken;
     int sum = 0;
-    for (const Places* places : sets) {
+    for (const FreeSlots* places : sets) {
       if (std::ranges::any_of(*places, [&](const std::string& node) { return taken.contains(node); })) continue;
       taken.insert(places->begin(), places->end());
       sum += needed_in(*places, by_places);
@@ -330,7 +330,7 @@ class Replay {
   }
 
   /// By pods that may be nowhere else.
-  int needed_in(const Places& places, const ByPlaces& by_places) const {
+  int needed_in(const FreeSlots& places, const ByPlaces& by_places) const {
     std::vector<const PodState*> pods;
     for (const auto& [each, those] : by_places) {
       if (std::ranges::includes(places, each)) pods.insert(pods.end(), those.begin(), those.end());
@@ -349,7 +349,7 @@ class Replay {
     return most;
   }
 
-  int needed_for(std::size_t r, const std::vector<const PodState*>& pods, const Places& places) const {
+  int needed_for(std::size_t r, const std::vector<const PodState*>& pods, const FreeSlots& places) const {
     std::int64_t left = 0;
     std::int64_t divisor = 0;
     for (const PodState* state : pods) {

@@ -105,11 +105,11 @@ struct Solver {
     unanswered += nodes && moves ? 0 : 1;
     if (!nodes || !moves) return std::nullopt;
     unproven += nodes->is_proven && moves->is_proven ? 0 : 1;
-    const int most_freed = ours.busy_before - nodes->value;
-    fmt::print("  exact: {} nodes{}; {} moves{} for {} nodes, {:.2f} times as many here\n", most_freed,
+    const int max_freed = ours.busy_before - nodes->value;
+    fmt::print("  exact: {} nodes{}; {} moves{} for {} nodes, {:.2f} times as many here\n", max_freed,
                nodes->is_proven ? "" : " at most", moves->value, moves->is_proven ? "" : " at least", ours.freed(),
                static_cast<double>(ours.moves) / std::max(moves->value, 1));
-    return fragmentation::Optimum{most_freed, nodes->is_proven, moves->value};
+    return fragmentation::Optimum{max_freed, nodes->is_proven, moves->value};
   }
 
   /// Of larger clusters: how few moves it takes is beyond it.
@@ -118,9 +118,9 @@ struct Solver {
     unanswered += nodes ? 0 : 1;
     if (!nodes) return std::nullopt;
     unproven += nodes->is_proven ? 0 : 1;
-    const int most_freed = ours.busy_before - nodes->value;
-    fmt::print("  exact: {} nodes{}\n", most_freed, nodes->is_proven ? "" : " at most");
-    return fragmentation::Optimum{most_freed, nodes->is_proven, std::nullopt};
+    const int max_freed = ours.busy_before - nodes->value;
+    fmt::print("  exact: {} nodes{}\n", max_freed, nodes->is_proven ? "" : " at most");
+    return fragmentation::Optimum{max_freed, nodes->is_proven, std::nullopt};
   }
 };
 

@@ -11,7 +11,7 @@
 
 namespace load {
 
-/// What a generated cluster is like. Shares are of the whole, times in hours unless they say otherwise.
+/// What a generated cluster is like. FailureShares are of the whole, times in hours unless they say otherwise.
 struct Parameters {
   int nodes = 100;
   int pods_per_node = 30;

@@ -250,7 +250,7 @@ void World::cycle() {
   judge();
   if (!spec_) return;
   keep_means();
-  const scheduling::ClusterSnapshot& cluster = keeper_.at(input_);
+  const scheduling::ClusterSnapshot& cluster = poller_.at(input_);
   controllers::CycleOutcome outcome = planned(cluster);
   note(outcome);
   apply(outcome, cluster);

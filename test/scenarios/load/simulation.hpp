@@ -137,7 +137,7 @@ class World {
   api::DeschedulerPolicy policy_;  ///< with what its status remembers
   std::optional<planner::PlanSpec> spec_;
   scheduling::SnapshotInput input_;
-  scheduling::SnapshotCache keeper_;
+  scheduling::SnapshotCache poller_;
   std::optional<usage::History> history_;
   Chance chance_;                  ///< of the scheduler
   Chance measuring_;               ///< of the source: the same errors for every rule

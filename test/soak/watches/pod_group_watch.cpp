@@ -56,13 +56,13 @@ std::vector<PodGroupWatch::Member> PodGroupWatch::others_of(const api::Evacuatio
   std::vector<Member> others;
   for (const auto& object : store_.list(kube::kPods, own.meta.ns)) {
     const auto& pod = pods_.of(object);
-    if (!pod || pod->meta.uid == own.spec.pod_ref.uid.value || !api::counts_in_pod_group(*pod)) continue;
+    if (!pod || pod->meta.uid == own.spec.pod_ref.uid.value || !api::is_active_member(*pod)) continue;
     const auto pod_group = api::pod_group_of(*pod);
     Member member{nullptr, &*pod, pod_group ? pod_group->order : 0};
     for (const auto& [uid, each] : all) {
       if (each.spec.pod_ref.uid.value != pod->meta.uid || each.spec.dry_run) continue;
       if (!controllers::evacuation::counts_for_pod_group(own, each)) continue;
-      if (!member.evacuation || controllers::evacuation::tells_more(each, *member.evacuation))
+      if (!member.evacuation || controllers::evacuation::takes_precedence(each, *member.evacuation))
         member.evacuation = &each;
     }
     const bool asked_as_one = member.evacuation && member.evacuation->status.group == own.status.group;
@@ -93,10 +93,10 @@ namespace {
 /// By a clock that was not ahead then, nor corrected since: else it began when it was made, at the earliest.
 base::TimePoint begun_at(const api::Evacuation& own) {
   const auto& started = own.status.started_at;
-  const bool is_told = started && std::ranges::any_of(own.status.history, [&](const api::HistoryEntry& each) {
-                         return each.time == *started;
-                       });
-  const bool is_plausible = is_told && *started - own.meta.creation_timestamp < std::chrono::hours(1);
+  const bool is_final = started && std::ranges::any_of(own.status.history, [&](const api::HistoryEntry& each) {
+                          return each.time == *started;
+                        });
+  const bool is_plausible = is_final && *started - own.meta.creation_timestamp < std::chrono::hours(1);
   return is_plausible ? *started : own.meta.creation_timestamp;
 }
 

@@ -86,7 +86,7 @@ void World::change_a_pod() {
   }
 }
 
-/// Words of an attempt that is over, or of somebody else's, appear on the pod again.
+/// QueryBuilder of an attempt that is over, or of somebody else's, appear on the pod again.
 void World::replay_old_words(const api::ObjectKey& pod) {
   const auto evacuation = any(kube::kEvacuations);
   const auto object = evacuation ? cluster_->store().get(kube::kEvacuations, *evacuation) : nullptr;

@@ -94,7 +94,7 @@ void PostgresOperators::add(Database database) {
     patroni_.add({.ns = kNamespace,
                   .name = database.name,
                   .switch_takes = std::min<base::Duration>(database.takes, base::seconds(15)),
-                  .obeys = database.obeys});
+                  .performs_switchover = database.obeys});
     return;
   }
   if (const auto type = cluster_type(database.kind)) {

@@ -37,7 +37,7 @@ Json entry_of(const std::string& evictor, Dice& dice) {
 /// As if the operator had made it for the policy that it names.
 void sign(Json& body, base::TimePoint now) {
   const auto made = api::decode_evacuation(body);
-  const auto keys = controllers::keys_in_memory().keys();
+  const auto keys = controllers::process_keys().keys();
   if (!made || !keys) return;
   const std::string origin(api::well_known::kOriginAnnotation);
   body["metadata"]["annotations"][origin] =

@@ -30,7 +30,7 @@ class SampleFoldTest : public testing::Test {
   const DayUsage& day(const Histories& all, Day which = kDay) { return all.containers.at(kApp).days.at(which); }
 
   Owners owners_ = advising_test::web_owners();
-  SampleFold fold_{owners_, {kMonday, kMonday + std::chrono::hours(48), base::minutes(5)}};
+  SampleAggregator fold_{owners_, {kMonday, kMonday + std::chrono::hours(48), base::minutes(5)}};
 };
 
 TEST_F(SampleFoldTest, AddsUpADay) {
@@ -79,7 +79,7 @@ TEST_F(SampleFoldTest, CountsWhatCannotBeTrue) {
   add(base::minutes(4), 0.1);
   add(std::chrono::hours(72), 0.1);
   const Histories all = finish();
-  const Oddities& odd = all.containers.at(kApp).oddities;
+  const DiscardedSamples& odd = all.containers.at(kApp).oddities;
   EXPECT_EQ(odd.negative, 1U);
   EXPECT_EQ(odd.not_finite, 1U);
   EXPECT_EQ(odd.absurd, 1U) << "a sample of which both figures are odd counts once";
@@ -182,7 +182,7 @@ TEST(Histories, ADayThatIsToldCountsWhereItCanBeTrue) {
     DayUsage usage = good;
     usage.*member = value;
     Histories all;
-    add_told_day(all, kApp, kDay, usage);
+    add_reported_day(all, kApp, kDay, usage);
     return all.containers.at(kApp);
   };
   EXPECT_EQ(told(&DayUsage::cpu_mean, kUnknown).days.size(), 1U);
@@ -203,7 +203,7 @@ TEST(Histories, ADayThatIsToldCountsWhereItCanBeTrue) {
 TEST(Histories, OfADayThatIsToldTwiceTheBetterCoveredCounts) {
   Histories all;
   for (const int hours : {23, 24, 1})
-    add_told_day(all, kApp, kDay, {.samples = 1, .covered = std::chrono::hours(hours), .memory_peak = 1.0 * hours});
+    add_reported_day(all, kApp, kDay, {.samples = 1, .covered = std::chrono::hours(hours), .memory_peak = 1.0 * hours});
   EXPECT_EQ(all.containers.at(kApp).days.at(kDay).memory_peak, 24);
 }
 

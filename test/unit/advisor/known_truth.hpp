@@ -108,7 +108,7 @@ inline constexpr const char* kPod = "web-7d4b9c6f5-x2x9z";
 /// The samples as one pod's history.
 inline advisor::ContainerHistory history_of(const std::vector<Point>& points, base::Duration startup = {}) {
   const advisor::Owners owners = web_owners();
-  advisor::SampleFold fold(owners, {kMonday, kMonday + std::chrono::hours(24 * 60), startup});
+  advisor::SampleAggregator fold(owners, {kMonday, kMonday + std::chrono::hours(24 * 60), startup});
   for (const Point& point : points) fold.add({point.time, "shop", kPod, "app", point.cpu, point.memory});
   return std::move(fold).finish().containers[kApp];
 }

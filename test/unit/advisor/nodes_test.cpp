@@ -40,7 +40,7 @@ TEST(NodeAdvice, ReservesWhatIsNotPods) {
   const auto advice = advise_nodes({node_of("n1"), node_of("n2")}, days_of("n1", quiet_day(), 3), kADay);
   ASSERT_EQ(advice.reservations.size(), 1U);
   const Reservation& large = advice.reservations[0];
-  EXPECT_EQ(large.why_not, "");
+  EXPECT_EQ(large.no_advice_reason, "");
   EXPECT_EQ(large.nodes, 2);
   EXPECT_TRUE(large.is_split);
   EXPECT_NEAR(large.kube_cpu, 0.2, 1e-9);
@@ -83,7 +83,7 @@ TEST(NodeAdvice, UsesNoDayThatCannotBeTrue) {
     EXPECT_EQ(advice.reservations[0].system_memory, 960 * kMiB) << value;
     EXPECT_TRUE(advice.findings.empty()) << value;
     days["n1"][2].at(metric) = value;
-    EXPECT_EQ(advise_nodes({node_of("n1")}, days, kADay).reservations[0].why_not.substr(0, 36),
+    EXPECT_EQ(advise_nodes({node_of("n1")}, days, kADay).reservations[0].no_advice_reason.substr(0, 36),
               "2 days of history, 3 are needed (576")
         << value;
   }
@@ -93,12 +93,12 @@ TEST(NodeAdvice, WantsThreeDays) {
   NodeDays days = days_of("n1", quiet_day(), 3);
   days["n1"][0].at(NodeMetric::kSamples) = 100;
   const auto advice = advise_nodes({node_of("n1")}, days, kADay);
-  EXPECT_EQ(advice.reservations[0].why_not, "2 days of history, 3 are needed (676 samples)");
-  EXPECT_EQ(advise_nodes({node_of("n1")}, {}, kADay).reservations[0].why_not,
+  EXPECT_EQ(advice.reservations[0].no_advice_reason, "2 days of history, 3 are needed (676 samples)");
+  EXPECT_EQ(advise_nodes({node_of("n1")}, {}, kADay).reservations[0].no_advice_reason,
             "0 days of history, 3 are needed (0 samples)");
   NodeDay blind = quiet_day();
   blind.at(NodeMetric::kPodsMemory) = kUnknown;
-  EXPECT_THAT(advise_nodes({node_of("n1")}, days_of("n1", blind, 3), kADay).reservations[0].why_not,
+  EXPECT_THAT(advise_nodes({node_of("n1")}, days_of("n1", blind, 3), kADay).reservations[0].no_advice_reason,
               HasSubstr("neither the root cgroup nor that of the pods"));
 }
 

@@ -31,7 +31,7 @@ TEST(Waste, AddsUpByNamespaceAndInMoney) {
   Advice no_request = advice_of({"b", "Deployment", "y"}, "app");
   no_request.current = {};
   Advice none = advice_of({"b", "Deployment", "z"}, "app");
-  none.why_not = "no history (0 samples)";
+  none.no_advice_reason = "no history (0 samples)";
   Advice gone = advice_of({"c", "Deployment", "z"}, "app");
   gone.replicas = 0;
   const auto waste = waste_of({advice_of({"a", "Deployment", "x"}, "app"), no_request, none, gone});
@@ -100,7 +100,7 @@ TEST_F(PatchesTest, LeaveOutWhatTheyMustNotTouch) {
   Advice injected = advice_of(workload("Deployment", "web"), "mesh");
   injected.can_be_patched = false;
   Advice none = advice_of(workload("Deployment", "web"), "none");
-  none.why_not = "no history";
+  none.no_advice_reason = "no history";
   const Advice unseen = advice_of({"shop", "Rollout", "x"}, "app");
   const Advice job = advice_of(workload("Job", "once"), "app");
   const auto patches = patches_of(inventory_, {conflict, injected, none, unseen, job}, false);

@@ -55,7 +55,7 @@ TEST(Profiles, AreTheirFormulas) {
   for (const Advice& advice : {core, standard}) {
     EXPECT_EQ(advice.recommended.memory_request, 1178 * kGiB / 1024) << "1 GiB + 15 %, in full MiB";
     EXPECT_EQ(advice.recommended.memory_limit, advice.recommended.memory_request);
-    EXPECT_EQ(advice.why_not, "");
+    EXPECT_EQ(advice.no_advice_reason, "");
     EXPECT_EQ(advice.days, 3);
   }
 }
@@ -94,7 +94,7 @@ TEST(Profiles, HaveNoStartUpsInThem) {
     with.add_pod("shop", advising_test::kPod, kWeb, kMonday);
     return with;
   }();
-  SampleFold fold(owners, {kMonday, kMonday + std::chrono::hours(240), base::minutes(10)});
+  SampleAggregator fold(owners, {kMonday, kMonday + std::chrono::hours(240), base::minutes(10)});
   for (const auto& point : points) fold.add({point.time, "shop", advising_test::kPod, "app", point.cpu, point.memory});
   const Histories all = std::move(fold).finish();
   const Advice advice = advise_container(spec_of(), all.containers.at(kApp), rules_of(Profile::kCore));
@@ -109,7 +109,7 @@ TEST(NoAdvice, IsBetterThanWrongAdvice) {
     const Advice advice = advise_container(spec_of(), history, rules_of(profile));
     EXPECT_EQ(advice.recommended, Resources());
     EXPECT_EQ(advice.confidence, Level::kNone);
-    return advice.why_not;
+    return advice.no_advice_reason;
   };
   EXPECT_EQ(why({}), "no history (0 samples)");
   EXPECT_EQ(why(days_of({1, 1})), "2 days of history with at least 12h, 3 are needed (576 samples, 2d in all)");
@@ -140,7 +140,7 @@ TEST(NoAdvice, IsGivenOnWhatFewerThanThreeDaysTell) {
   EXPECT_TRUE(advice.recommended.memory_request);
   EXPECT_THAT(advice.reasons, Contains("CPU was told of 2 days, 3 are needed"));
   for (auto& [day, usage] : history.days) usage.memory_peak = day == kDay ? 1e9 : kUnknown;
-  EXPECT_EQ(advise_container(spec_of(), history, rules_of(Profile::kStandard)).why_not,
+  EXPECT_EQ(advise_container(spec_of(), history, rules_of(Profile::kStandard)).no_advice_reason,
             "neither CPU nor memory was told of 3 days (1152 samples)");
 }
 
@@ -213,8 +213,8 @@ TEST(Advice, NamesConflicts) {
   histories.containers[{{"shop", "Deployment", "gone"}, "x"}] = days_of({0.5});
   const auto all = advise_requests(inventory, histories, rules_of(Profile::kCore));
   ASSERT_EQ(all.size(), 3U);
-  EXPECT_EQ(all[0].why_not, "the workload is not there any more: its 1 days (288 samples) are not used");
-  EXPECT_EQ(all[2].why_not,
+  EXPECT_EQ(all[0].no_advice_reason, "the workload is not there any more: its 1 days (288 samples) are not used");
+  EXPECT_EQ(all[2].no_advice_reason,
             "the workload has no such container any more (renamed?): its 2 days (576 samples) are not used");
   std::string conflicts;
   for (const Conflict& conflict : all[1].conflicts) conflicts += conflict.resource + " " + conflict.with + "; ";

@@ -38,7 +38,7 @@ api::ResourceAdviceStatus populated() {
   app.name = "app";
   app.current = {"500m", "1000m", "128Mi", "256Mi"};
   app.recommended = api::AdvisedResources{"250m", "500m", "64Mi", "64Mi"};
-  app.why_not = "not yet";
+  app.no_advice_reason = "not yet";
   app.confidence = "Low";
   app.risk = "Medium";
   app.notes = {"a", "b"};

@@ -38,17 +38,17 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(Jitter, ShortensByUpToHalf) {
-  EXPECT_EQ(base::shortened_by_up_to_half(seconds(10), 0), seconds(5));
-  EXPECT_EQ(base::shortened_by_up_to_half(seconds(10), 0.5), Duration(7'500'000));
-  EXPECT_EQ(base::shortened_by_up_to_half(seconds(10), 1), seconds(10));
+  EXPECT_EQ(base::jitter_down_by_half(seconds(10), 0), seconds(5));
+  EXPECT_EQ(base::jitter_down_by_half(seconds(10), 0.5), Duration(7'500'000));
+  EXPECT_EQ(base::jitter_down_by_half(seconds(10), 1), seconds(10));
 }
 
 TEST(Jitter, ProlongsByUpToAFifth) {
-  EXPECT_EQ(base::prolonged_by_up_to_a_fifth(seconds(10), 0), seconds(10));
-  EXPECT_EQ(base::prolonged_by_up_to_a_fifth(seconds(10), 7), base::prolonged_by_up_to_a_fifth(seconds(10), 7));
+  EXPECT_EQ(base::jitter_up_by_fifth(seconds(10), 0), seconds(10));
+  EXPECT_EQ(base::jitter_up_by_fifth(seconds(10), 7), base::jitter_up_by_fifth(seconds(10), 7));
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
-    EXPECT_GE(base::prolonged_by_up_to_a_fifth(seconds(10), seed), seconds(10));
-    EXPECT_LT(base::prolonged_by_up_to_a_fifth(seconds(10), seed), seconds(12));
+    EXPECT_GE(base::jitter_up_by_fifth(seconds(10), seed), seconds(10));
+    EXPECT_LT(base::jitter_up_by_fifth(seconds(10), seed), seconds(12));
   }
 }
 

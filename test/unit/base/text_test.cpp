@@ -14,7 +14,7 @@ struct Case {
 class ShortText : public testing::TestWithParam<Case> {};
 
 TEST_P(ShortText, IsWhatAServerGivesBack) {
-  EXPECT_EQ(base::short_text(GetParam().text, GetParam().most), GetParam().want);
+  EXPECT_EQ(base::truncate_utf8(GetParam().text, GetParam().most), GetParam().want);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -98,7 +98,7 @@ TEST_F(Output, OfEachCommandFailsWithOneLineOnAFullDisk) {
 
 TEST_F(Output, OfEachCommandEndsWithoutAWordWhenItsReaderHasGone) {
   for (const auto& command : commands_) {
-    EXPECT_EQ(run_into(BrokenOutput::pipe_without_reader(), command), kReaderGone) << command.front();
+    EXPECT_EQ(run_into(BrokenOutput::pipe_without_reader(), command), kBrokenPipeExitCode) << command.front();
     if (command.front() != "convert") {
       EXPECT_THAT(err_, IsEmpty()) << command.front();
     }

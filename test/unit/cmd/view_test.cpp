@@ -66,7 +66,7 @@ TEST(EvacuationCells, NameTheReasonOfABadEnd) {
 }
 
 TEST(Completion, KnowsEveryCommandAndFlag) {
-  const std::vector<CommandWords> commands = {{"run", "Run it", {"--config"}}, {"demo", "Watch it", {"--port"}}};
+  const std::vector<CommandCompletion> commands = {{"run", "Run it", {"--config"}}, {"demo", "Watch it", {"--port"}}};
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const std::string script = completion_script(shell, commands);
     EXPECT_THAT(script, HasSubstr("run")) << shell;
@@ -75,7 +75,7 @@ TEST(Completion, KnowsEveryCommandAndFlag) {
 }
 
 TEST(Completion, KnowsSubcommands) {
-  const std::vector<CommandWords> commands = {{"audit", "Check", {"--pod"}, {"verify", "query"}}};
+  const std::vector<CommandCompletion> commands = {{"audit", "Check", {"--pod"}, {"verify", "query"}}};
   EXPECT_THAT(completion_script("bash", commands), HasSubstr("below=\"verify query\""));
   EXPECT_THAT(completion_script("fish", commands), HasSubstr("'__fish_seen_subcommand_from audit' -f -a query"));
 }

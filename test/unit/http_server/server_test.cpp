@@ -145,7 +145,7 @@ TEST_F(ServerTest, DropsWhoeverDawdlesWithTheHeaderAndTells) {
   Peer peer(start(echo, std::move(options)).port());
   peer.send("GET / HTTP/1.1\r\nHos");
   EXPECT_EQ(peer.read_to_end(), "<closed>");
-  EXPECT_EQ(told.get_future().get(), http_server::kNoAnswer);
+  EXPECT_EQ(told.get_future().get(), http_server::kNoResponse);
 }
 
 /// Load balancers look whether a port is open.
@@ -268,7 +268,7 @@ TEST_F(ServerTest, ClosesWhoeverDoesNotReadItsAnswersForANewOneBeyondItsLimit) {
 }
 
 TEST_F(ServerTest, GivesAnAnswerSoMuchTimeHoweverItIsRead) {
-  Server& server = start(endless, {.answer_timeout = milliseconds(50)});
+  Server& server = start(endless, {.response_timeout = milliseconds(50)});
   Peer peer(server.port());
   peer.send("GET /huge HTTP/1.1\r\nHost: x\r\n\r\n");
   peer.read("200");

@@ -70,7 +70,7 @@ class FakeFeed {
   int reads_ = 0;
 };
 
-class FakeStream final : public WatchStream, public NewsSource {
+class FakeStream final : public WatchStream, public ReadinessSource {
  public:
   explicit FakeStream(std::shared_ptr<FakeFeed> feed) : feed_(std::move(feed)) {}
   ~FakeStream() override { feed_->on_news({}); }

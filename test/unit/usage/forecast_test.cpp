@@ -169,12 +169,12 @@ TEST(ForecastQuality, IsComparedWithEachNaiveOne) {
   const usage::ForecastQuality quality = usage::quality_of(std::vector{one, judged(1, 2), Forecast{}});
   EXPECT_EQ(quality.judged, 2U);
   EXPECT_EQ(quality.trusted, 1U);
-  EXPECT_DOUBLE_EQ(quality.to_now, 2.0 / 6);
+  EXPECT_DOUBLE_EQ(quality.ratio_to_now, 2.0 / 6);
   EXPECT_DOUBLE_EQ(quality.to_yesterday, 0.5) << "of the series that had a yesterday";
 }
 
 TEST(ForecastQuality, IsNoRatioToAForecastThatNeverErred) {
-  EXPECT_TRUE(std::isnan(usage::quality_of(std::vector{judged(0, 0)}).to_now));
+  EXPECT_TRUE(std::isnan(usage::quality_of(std::vector{judged(0, 0)}).ratio_to_now));
   EXPECT_TRUE(std::isnan(usage::quality_of({}).to_yesterday));
 }
 
@@ -183,7 +183,7 @@ TEST(ForecastQuality, CountsColumnsAlikeWhateverTheirUnit) {
   const auto bytes = usage::quality_of(std::vector{judged(3e9, 2e9)});
   const usage::ForecastQuality both = usage::quality_of_columns(std::vector{cores, bytes, usage::ForecastQuality{}});
   EXPECT_EQ(both.judged, 2U);
-  EXPECT_DOUBLE_EQ(both.to_now, 1.0) << "the mean of 0.5 and 1.5";
+  EXPECT_DOUBLE_EQ(both.ratio_to_now, 1.0) << "the mean of 0.5 and 1.5";
   EXPECT_DOUBLE_EQ(both.to_yesterday, 0.5);
 }
 

@@ -31,8 +31,8 @@ class Divisions {
   explicit Divisions(const DefragmentationProblem& problem) : problem_(problem) {}
 
   const Division& of(const std::string& label) {
-    static constexpr Division kNowhere{false, false};
-    if (problem_.cluster().topology(label).domain_names.empty()) return kNowhere;
+    static constexpr Division kDoesNotFit{false, false};
+    if (problem_.cluster().topology(label).domain_names.empty()) return kDoesNotFit;
     const auto [at, is_new] = by_label_.try_emplace(label);
     if (is_new) at->second = look(label);
     return at->second;
@@ -60,7 +60,7 @@ class Repelling {
   explicit Repelling(const DefragmentationProblem& problem, Divisions& divisions)
       : problem_(problem), base_(problem.base()), divisions_(divisions) {
     for (scheduling::NamespaceIndex ns = 0; ns < base_.namespace_count(); ++ns) {
-      for (const auto& group : base_.anti_affine_towards(ns)) add(group);
+      for (const auto& group : base_.anti_affinity_groups_selecting(ns)) add(group);
     }
   }
 

@@ -14,7 +14,7 @@ struct LowerBound {
   std::size_t needed = 0;  ///< nodes that every plan leaves in use
   std::string reason;  ///< what needs the nodes: "requests of cpu", "12 pods of anti-affinity like default/quorum-1", …
 
-  std::size_t most_freed() const { return busy - needed; }
+  std::size_t max_freed() const { return busy - needed; }
 };
 
 /// Returns the maximum of several bounds: nodes that cannot be emptied; the minimum number of nodes that can hold all

@@ -21,9 +21,9 @@ constexpr std::array kResources = {scheduling::kCpuIndex, scheduling::kMemoryInd
 /// Number of pods that must leave a node before another one fits.
 class Departures {
  public:
-  explicit Departures(const DefragmentationProblem& problem) : problem_(problem), room_(problem.base().node_count()) {
+  explicit Departures(const DefragmentationProblem& problem) : problem_(problem), free_(problem.base().node_count()) {
     for (const NodeIndex node : problem.nodes()) {
-      for (std::size_t i = 0; i < kResources.size(); ++i) room_[node][i] = rooms(node, kResources[i]);
+      for (std::size_t i = 0; i < kResources.size(); ++i) free_[node][i] = rooms(node, kResources[i]);
     }
   }
 
@@ -33,7 +33,7 @@ class Departures {
     std::int64_t most = 0;
     for (std::size_t i = 0; i < kResources.size() && most < kMaxDepartures; ++i) {
       const std::int64_t wanted = scheduling::taken_of(problem_.base().requests(pod), kResources[i]);
-      const std::vector<std::int64_t>& rooms = room_[node][i];
+      const std::vector<std::int64_t>& rooms = free_[node][i];
       while (wanted > 0 && most < kMaxDepartures &&
              rooms[std::min(static_cast<std::size_t>(most), rooms.size() - 1)] < wanted)
         ++most;
@@ -55,7 +55,7 @@ class Departures {
   }
 
   const DefragmentationProblem& problem_;
-  std::vector<std::array<std::vector<std::int64_t>, kResources.size()>> room_;  ///< indexed by node
+  std::vector<std::array<std::vector<std::int64_t>, kResources.size()>> free_;  ///< indexed by node
 };
 
 class FewestMoves {

@@ -196,7 +196,7 @@ TEST(Requests, AreOversizedWhereLessThanHalfIsUsed) {
   const auto causes = find_causes(cluster.input(), &measured);
   const auto idle =
       std::ranges::find(causes, Cause::kOversizedRequests, [](const FoundCause& each) { return each.finding.cause; });
-  const auto changed = with_changes(cluster.input(), {&*idle}, Grade::kPreferred);
+  const auto changed = apply_changes(cluster.input(), {&*idle}, Grade::kPreferred);
   const auto pod = std::ranges::find(changed.pods, "idle", [](const auto& each) { return each->meta.name; });
   EXPECT_EQ(api::amount_of((*pod)->containers[0].requests, "cpu").milli(), 130);
 }
@@ -234,7 +234,7 @@ TEST(Advice, WhatGainsNothingIsLeftOutAndWhatIsNotTriedIsCounted) {
   const auto tried = advise_placement({.cluster = input, .now = builders::kNoon});
   EXPECT_TRUE(std::ranges::none_of(tried.findings, [](const Finding& each) { return has_effect(each.cause); }));
   cluster.add(NodeBuilder("n2"));
-  const auto none = advise_placement({.cluster = cluster.input(), .now = builders::kNoon, .most_plans = 0});
+  const auto none = advise_placement({.cluster = cluster.input(), .now = builders::kNoon, .max_plans = 0});
   EXPECT_EQ(none.unplanned, 1);
 }
 

@@ -54,9 +54,10 @@ TEST(RollingHistory, GivesAdviceAfterThreeDaysAsSamplesWouldAtOnce) {
     const auto time = std::chrono::hours(24 * days);
     return advisor::advise_container(spec, fed(time).history(), rules_until(kStart + time));
   };
-  EXPECT_THAT(advice_after(2).why_not, HasSubstr("2 days of history with at least 12h, 3 are needed (576 samples"));
+  EXPECT_THAT(advice_after(2).no_advice_reason,
+              HasSubstr("2 days of history with at least 12h, 3 are needed (576 samples"));
   const auto advice = advice_after(3);
-  ASSERT_EQ(advice.why_not, "");
+  ASSERT_EQ(advice.no_advice_reason, "");
   EXPECT_EQ(advice.samples, 3U * 288);
   EXPECT_NEAR(*advice.recommended.cpu_limit, 0.5, 0.002) << "the mean of the daily peaks";
   EXPECT_NEAR(*advice.recommended.memory_limit / kMiB, 345, 1) << "the maximum and 15 %";
@@ -67,7 +68,7 @@ TEST(RollingHistory, IsWhatSampleFoldMakesOfTheSameSamples) {
   advisor::Owners owners;
   owners.add_workload(web, 1);
   const base::TimePoint end = kStart + std::chrono::hours(24 * 5);
-  advisor::SampleFold fold(owners, {kStart, end, {}});
+  advisor::SampleAggregator fold(owners, {kStart, end, {}});
   RollingHistory running;
   advising_test::Numbers numbers;
   for (base::TimePoint time = kStart; time < end; time += minutes(7)) {

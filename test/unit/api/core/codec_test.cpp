@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "api/core/claim_risk.hpp"
+#include "api/core/pvc_risk.hpp"
 
 namespace core_codec_test {
 
@@ -532,18 +532,18 @@ TEST(DecodeOtherKindsTest, ReadsWhatKeepsAClaimFromBeingUsedAgain) {
 
 TEST(ClaimRiskTest, IsAboutTheLastUseOfAVolume) {
   const auto pod = api::decode_pod(R"({"metadata":{"name":"p","uid":"u1"}})");
-  const auto risk_of = [&](const char* text) { return api::claim_risk(*api::decode_pvc(text), *pod); };
-  EXPECT_EQ(risk_of(R"({"spec":{"volumeName":"pv1"},"status":{"phase":"Bound"}})"), api::ClaimRisk::kNone);
-  EXPECT_EQ(risk_of(R"({"status":{"phase":"Pending"}})"), api::ClaimRisk::kNone);
-  EXPECT_EQ(risk_of(R"({"status":{"phase":"Lost"}})"), api::ClaimRisk::kLost);
+  const auto risk_of = [&](const char* text) { return api::pvc_risk(*api::decode_pvc(text), *pod); };
+  EXPECT_EQ(risk_of(R"({"spec":{"volumeName":"pv1"},"status":{"phase":"Bound"}})"), api::PvcRisk::kNone);
+  EXPECT_EQ(risk_of(R"({"status":{"phase":"Pending"}})"), api::PvcRisk::kNone);
+  EXPECT_EQ(risk_of(R"({"status":{"phase":"Lost"}})"), api::PvcRisk::kLost);
   EXPECT_EQ(risk_of(R"({"metadata":{"deletionTimestamp":"2026-11-21T12:00:00Z"},"status":{"phase":"Lost"}})"),
-            api::ClaimRisk::kBeingDeleted);
+            api::PvcRisk::kBeingDeleted);
   const char* owned = R"({"metadata":{"deletionTimestamp":"2026-11-21T12:00:00Z","ownerReferences":
     [{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u1","controller":true}]}})";
-  EXPECT_EQ(risk_of(owned), api::ClaimRisk::kNone) << "made for its own ephemeral volume: it goes with the pod anyway";
+  EXPECT_EQ(risk_of(owned), api::PvcRisk::kNone) << "made for its own ephemeral volume: it goes with the pod anyway";
   const char* owned_by_another = R"({"metadata":{"deletionTimestamp":"2026-11-21T12:00:00Z","ownerReferences":
     [{"apiVersion":"v1","kind":"Pod","name":"p","uid":"u2","controller":true}]}})";
-  EXPECT_EQ(risk_of(owned_by_another), api::ClaimRisk::kBeingDeleted);
+  EXPECT_EQ(risk_of(owned_by_another), api::PvcRisk::kBeingDeleted);
 }
 
 TEST(DecodeOtherKindsTest, ReadsWhatVolumesNeed) {

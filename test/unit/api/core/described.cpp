@@ -68,7 +68,7 @@ class Text {
   void put(const PodResponder& r) { add("responder", r.name, r.priority); }
   void put(const UnreadField& u) { add("unread", u.path, u.text); }
   void put(const IntOrPercent& v) { text_ += fmt::format(" {}{}", v.value, v.percent ? "%" : ""); }
-  void put(const CsiNode::Driver& d) { add("driver", d.name, d.most_volumes); }
+  void put(const CsiNode::Driver& d) { add("driver", d.name, d.max_volumes); }
   void put(const PersistentVolumeClaim& claim) { text_ += " {" + described(claim) + "}"; }
   template <typename A, typename B>
   void put(const std::pair<A, B>& both) {

@@ -21,7 +21,7 @@ class CarryMemberTest : public testing::TestWithParam<CarryCase> {};
 
 TEST_P(CarryMemberTest, MakesTheMemberTheOthers) {
   Json to = Json::parse(GetParam().to);
-  api::carry_member(Json::parse(GetParam().from), to, "a");
+  api::copy_member(Json::parse(GetParam().from), to, "a");
   EXPECT_EQ(to, Json::parse(GetParam().after));
 }
 
@@ -38,7 +38,7 @@ class KeepAllButStatusTest : public testing::TestWithParam<CarryCase> {};
 
 TEST_P(KeepAllButStatusTest, LetsStatusAndItsManagersThrough) {
   Json edited = Json::parse(GetParam().to);
-  api::keep_all_but_status(Json::parse(GetParam().from), edited);
+  api::revert_all_but_status(Json::parse(GetParam().from), edited);
   EXPECT_EQ(edited, Json::parse(GetParam().after));
 }
 

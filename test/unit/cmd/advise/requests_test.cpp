@@ -298,7 +298,7 @@ TEST_F(AdvisePrometheus, IsAskedOnceADayAndFigure) {
   EXPECT_EQ(past->queries, state_.queries.size());
   const auto advice = advisor::advise_requests(inventory_, past->histories, past->rules);
   ASSERT_EQ(advice.size(), 1U);
-  EXPECT_EQ(advice[0].why_not, "");
+  EXPECT_EQ(advice[0].no_advice_reason, "");
   EXPECT_EQ(advice[0].samples, 864U);
   EXPECT_EQ(advice[0].recommended.cpu_limit, 0.5);
   EXPECT_EQ(advice[0].recommended.memory_limit, 230.0 * 1024 * 1024);

@@ -19,7 +19,7 @@ struct JudgeCase {
   const char* name;
   api::Pod pod;
   DrainRules rules;
-  DrainFate want;
+  DrainAction want;
   const char* want_flag = "";
 };
 void PrintTo(const JudgeCase& c, std::ostream* out) { *out << c.name; }
@@ -31,7 +31,7 @@ TEST_P(Judge, DecidesAsKubectlDrain) {
   const DrainVerdict verdict = judge(c.pod, c.rules);
   EXPECT_EQ(verdict.fate, c.want);
   EXPECT_EQ(verdict.flag, c.want_flag);
-  EXPECT_EQ(verdict.reason.empty(), c.want == DrainFate::kEvacuate);
+  EXPECT_EQ(verdict.reason.empty(), c.want == DrainAction::kEvacuate);
 }
 
 const DrainRules kNone;
@@ -56,58 +56,58 @@ PodBuilder hotplug() {
 INSTANTIATE_TEST_SUITE_P(
     Drain, Judge,
     testing::Values(
-        JudgeCase{"MovesAnOrdinaryPod", PodBuilder("p").build(), kNone, DrainFate::kEvacuate},
-        JudgeCase{"SkipsAMirrorPodSilently", kMirror, kNone, DrainFate::kSkip},
-        JudgeCase{"SkipsAMirrorPodEvenWithForce", kMirror, kAll, DrainFate::kSkip},
+        JudgeCase{"MovesAnOrdinaryPod", PodBuilder("p").build(), kNone, DrainAction::kEvacuate},
+        JudgeCase{"SkipsAMirrorPodSilently", kMirror, kNone, DrainAction::kSkip},
+        JudgeCase{"SkipsAMirrorPodEvenWithForce", kMirror, kAll, DrainAction::kSkip},
         JudgeCase{"SkipsAFinishedPod", PodBuilder("p").bare().phase(api::PodPhase::kSucceeded).build(), kNone,
-                  DrainFate::kSkip},
-        JudgeCase{"SkipsATerminatingPod", PodBuilder("p").terminating().build(), kNone, DrainFate::kSkip},
-        JudgeCase{"RefusesDaemonSets", kDaemon, kNone, DrainFate::kRefuse, "--ignore-daemonsets"},
-        JudgeCase{"LeavesDaemonSetsWhenAllowed", kDaemon, {.ignore_daemonsets = true}, DrainFate::kSkip},
-        JudgeCase{"AsksForTheDaemonSetFlagFirst", kDaemonWithData, kNone, DrainFate::kRefuse, "--ignore-daemonsets"},
-        JudgeCase{"NeedsNoDataFlagForDaemonSets", kDaemonWithData, {.ignore_daemonsets = true}, DrainFate::kSkip},
-        JudgeCase{"NeverMovesDaemonSetsByForce", kDaemon, {.force = true}, DrainFate::kRefuse, "--ignore-daemonsets"},
-        JudgeCase{"RefusesLocalData", with_volume(api::VolumeKind::kEmptyDir).build(), kNone, DrainFate::kRefuse,
+                  DrainAction::kSkip},
+        JudgeCase{"SkipsATerminatingPod", PodBuilder("p").terminating().build(), kNone, DrainAction::kSkip},
+        JudgeCase{"RefusesDaemonSets", kDaemon, kNone, DrainAction::kRefuse, "--ignore-daemonsets"},
+        JudgeCase{"LeavesDaemonSetsWhenAllowed", kDaemon, {.ignore_daemonsets = true}, DrainAction::kSkip},
+        JudgeCase{"AsksForTheDaemonSetFlagFirst", kDaemonWithData, kNone, DrainAction::kRefuse, "--ignore-daemonsets"},
+        JudgeCase{"NeedsNoDataFlagForDaemonSets", kDaemonWithData, {.ignore_daemonsets = true}, DrainAction::kSkip},
+        JudgeCase{"NeverMovesDaemonSetsByForce", kDaemon, {.force = true}, DrainAction::kRefuse, "--ignore-daemonsets"},
+        JudgeCase{"RefusesLocalData", with_volume(api::VolumeKind::kEmptyDir).build(), kNone, DrainAction::kRefuse,
                   "--delete-emptydir-data"},
-        JudgeCase{"MovesAMigratingMachine", launcher().build(), kNone, DrainFate::kEvacuate},
+        JudgeCase{"MovesAMigratingMachine", launcher().build(), kNone, DrainAction::kEvacuate},
         JudgeCase{"RefusesAMachineThatIsShutDown",
                   launcher().build(),
-                  {.ending_machines = {"vm"}},
-                  DrainFate::kRefuse,
+                  {.shutdown_launchers = {"vm"}},
+                  DrainAction::kRefuse,
                   "--delete-emptydir-data"},
         JudgeCase{"EndsAMachineWhenAllowed",
                   launcher().build(),
-                  {.delete_emptydir_data = true, .ending_machines = {"vm"}},
-                  DrainFate::kEvacuate},
-        JudgeCase{"LeavesDisksToTheirMachine", hotplug().build(), kNone, DrainFate::kSkip},
-        JudgeCase{"LeavesDisksToTheirMachineWhateverTheFlags", hotplug().build(), kAll, DrainFate::kSkip},
+                  {.delete_emptydir_data = true, .shutdown_launchers = {"vm"}},
+                  DrainAction::kEvacuate},
+        JudgeCase{"LeavesDisksToTheirMachine", hotplug().build(), kNone, DrainAction::kSkip},
+        JudgeCase{"LeavesDisksToTheirMachineWhateverTheFlags", hotplug().build(), kAll, DrainAction::kSkip},
         JudgeCase{"MovesLocalDataWhenAllowed",
                   with_volume(api::VolumeKind::kEmptyDir).build(),
                   {.delete_emptydir_data = true},
-                  DrainFate::kEvacuate},
+                  DrainAction::kEvacuate},
         JudgeCase{"MovesHostPathsAsKubectlDoes", with_volume(api::VolumeKind::kHostPath).build(), kNone,
-                  DrainFate::kEvacuate},
-        JudgeCase{"RefusesBarePods", PodBuilder("p").bare().build(), kNone, DrainFate::kRefuse, "--force"},
-        JudgeCase{"MovesBarePodsByForce", PodBuilder("p").bare().build(), {.force = true}, DrainFate::kEvacuate},
+                  DrainAction::kEvacuate},
+        JudgeCase{"RefusesBarePods", PodBuilder("p").bare().build(), kNone, DrainAction::kRefuse, "--force"},
+        JudgeCase{"MovesBarePodsByForce", PodBuilder("p").bare().build(), {.force = true}, DrainAction::kEvacuate},
         JudgeCase{"RefusesLocalDataOfBarePodsDespiteForce",
                   with_volume(api::VolumeKind::kEmptyDir).bare().build(),
                   {.force = true},
-                  DrainFate::kRefuse,
+                  DrainAction::kRefuse,
                   "--delete-emptydir-data"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(DrainVerdict, KeepsPodsOfGroupsThatLeaveAsAWhole) {
   const auto pod = PodBuilder("p").with([](api::Pod& p) { p.scheduling_group.edit() = "g"; }).build();
   DrainRules rules = kAll;
-  EXPECT_EQ(judge(pod, rules).fate, DrainFate::kEvacuate) << "the server has no such groups";
+  EXPECT_EQ(judge(pod, rules).fate, DrainAction::kEvacuate) << "the server has no such groups";
   rules.pod_groups.emplace();
-  EXPECT_EQ(judge(pod, rules).fate, DrainFate::kRefuse) << "a group that is not known may leave as a whole";
-  EXPECT_EQ(judge(PodBuilder("free").build(), rules).fate, DrainFate::kEvacuate);
+  EXPECT_EQ(judge(pod, rules).fate, DrainAction::kRefuse) << "a group that is not known may leave as a whole";
+  EXPECT_EQ(judge(PodBuilder("free").build(), rules).fate, DrainAction::kEvacuate);
   rules.pod_groups->emplace_back().meta.ns = pod.meta.ns;
   rules.pod_groups->back().meta.name = "g";
-  EXPECT_EQ(judge(pod, rules).fate, DrainFate::kEvacuate);
+  EXPECT_EQ(judge(pod, rules).fate, DrainAction::kEvacuate);
   rules.pod_groups->back().is_disrupted_whole = true;
-  EXPECT_EQ(judge(pod, rules).fate, DrainFate::kRefuse);
+  EXPECT_EQ(judge(pod, rules).fate, DrainAction::kRefuse);
   EXPECT_EQ(
       judge(pod, rules).reason,
       "cannot leave alone: its PodGroup g (scheduling.k8s.io) has disruptionMode All: its pods do not leave one by "
@@ -121,7 +121,7 @@ TEST(DrainVerdict, WarnsOfWhatTheFlagsGiveAway) {
   EXPECT_EQ(judge(PodBuilder("p").build(), kAll).warning, "");
   EXPECT_EQ(judge(launcher().build(), kAll).warning, "");
   DrainRules ending = kAll;
-  ending.ending_machines = {"vm"};
+  ending.shutdown_launchers = {"vm"};
   EXPECT_EQ(judge(launcher().build(), ending).warning, "its virtual machine does not migrate: the guest is shut down");
 }
 

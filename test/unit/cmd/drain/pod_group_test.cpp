@@ -39,7 +39,7 @@ const api::Pod kC = rank("c", "n3").build();
 struct RestCase {
   const char* name;
   std::vector<api::Pod> chosen;
-  PodGroupWorld world;
+  PodGroupNamespaces world;
   std::vector<std::string> want;  ///< missing of the only incomplete group; empty: all groups are complete
 };
 void PrintTo(const RestCase& c, std::ostream* out) { *out << c.name; }
@@ -47,7 +47,7 @@ void PrintTo(const RestCase& c, std::ostream* out) { *out << c.name; }
 class Rest : public testing::TestWithParam<RestCase> {};
 
 TEST_P(Rest, FindsWhomNobodyAsks) {
-  const auto rests = rests_of_pod_groups(GetParam().chosen, GetParam().world);
+  const auto rests = incomplete_pod_groups(GetParam().chosen, GetParam().world);
   EXPECT_EQ(rests.empty() ? std::vector<std::string>{} : names_of(rests.at(0).missing), GetParam().want);
 }
 
@@ -97,13 +97,13 @@ INSTANTIATE_TEST_SUITE_P(
                  {"llm-0-1"}}),
     [](const auto& info) { return info.param.name; });
 
-TEST(PodGroupRest, SaysWhyItCanNeverBeWhole) {
-  const auto rests = rests_of_pod_groups({kA}, {{kA, rank("b", "").build()}, {}});
+TEST(IncompletePodGroup, SaysWhyItCanNeverBeWhole) {
+  const auto rests = incomplete_pod_groups({kA}, {{kA, rank("b", "").build()}, {}});
   ASSERT_EQ(rests.size(), 1U);
-  EXPECT_EQ(objection_to(rests[0]), "b of it cannot leave: it is on no node yet");
+  EXPECT_EQ(why_not_evacuable(rests[0]), "b of it cannot leave: it is on no node yet");
 }
 
-TEST(PodGroupRest, NamesMembersWithTheirNodes) {
+TEST(IncompletePodGroup, NamesMembersWithTheirNodes) {
   EXPECT_EQ(members_text({kA, rank("x", "").build()}), "a (n1), x");
   EXPECT_EQ(members_text({kA, kA, kA, kA, kA, kA, kA}), "a (n1), a (n1), a (n1), a (n1), a (n1) and 2 more");
 }
@@ -136,9 +136,9 @@ TEST(DrainOfPodGroups, BringsTheOthersAlongBehindTheFirst) {
 
 TEST(DrainOfPodGroups, JudgesTheOthersByTheRulesOfTheNode) {
   const api::Pod bare = rank("b", "n2").bare().build();
-  const api::Pod nowhere = rank("c", "").build();
+  const api::Pod null_recorder = rank("c", "").build();
   DrainPlan plan = plan_of({kA});
-  add_pod_groups(plan, {{kA, bare, nowhere}, {}}, {}, true);
+  add_pod_groups(plan, {{kA, bare, null_recorder}, {}}, {}, true);
   ASSERT_EQ(plan.refused.size(), 2U);
   EXPECT_EQ(plan.refused[0].verdict.flag, "--force");
   EXPECT_THAT(plan.refused[0].verdict.reason, HasSubstr("leaves n2 with PodGroup trainer, and has no controller"));

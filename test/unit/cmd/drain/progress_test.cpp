@@ -46,7 +46,7 @@ struct StandingCase {
 void PrintTo(const StandingCase& c, std::ostream* out) { *out << c.name; }
 class StandingTest : public testing::TestWithParam<StandingCase> {};
 
-TEST_P(StandingTest, IsToldInOneWord) { EXPECT_EQ(standing_of(GetParam().evacuation), GetParam().want); }
+TEST_P(StandingTest, IsToldInOneWord) { EXPECT_EQ(progress_state_of(GetParam().evacuation), GetParam().want); }
 
 INSTANTIATE_TEST_SUITE_P(
     Evacuation, StandingTest,
@@ -97,7 +97,7 @@ TEST(SortForPeople, PutsWhatMovesAndFailsFirstAndTheQueueInItsOrder) {
   std::vector<api::Evacuation> all = {
       evacuation("gone", EvacuationPhase::kSucceeded), evacuation("a-late", EvacuationPhase::kPending), early,
       evacuation("failed", EvacuationPhase::kFailed), evacuation("moving", EvacuationPhase::kEvicting)};
-  sort_for_people(all);
+  sort_for_display(all);
   std::vector<std::string> names;
   for (const auto& each : all) names.push_back(each.meta.name);
   EXPECT_THAT(names, ElementsAre("moving", "failed", "z-early", "a-late", "gone"));

@@ -27,21 +27,21 @@ api::Evacuation of_pod(const std::string& name, api::EvacuationPhase phase) {
 }
 
 TEST(Claim, TakesTheUsualName) {
-  const Claim claim = claim_of(kPod, {});
+  const Claim claim = existing_evacuation(kPod, {});
   EXPECT_EQ(claim.free_name, api::evacuation_name("web-1", kPod.uid()));
   EXPECT_FALSE(claim.unfinished);
 }
 
 TEST(Claim, NumbersOnAfterFinishedOnes) {
   const std::string usual = api::evacuation_name("web-1", kPod.uid());
-  const Claim claim = claim_of(
+  const Claim claim = existing_evacuation(
       kPod, {of_pod(usual, api::EvacuationPhase::kFailed), of_pod(usual + "-2", api::EvacuationPhase::kCancelled)});
   EXPECT_EQ(claim.free_name, usual + "-3");
   EXPECT_FALSE(claim.unfinished);
 }
 
 TEST(Claim, FindsTheUnfinishedOneWhateverItsName) {
-  const Claim claim = claim_of(kPod, {of_pod("by-hand", api::EvacuationPhase::kRequesting)});
+  const Claim claim = existing_evacuation(kPod, {of_pod("by-hand", api::EvacuationPhase::kRequesting)});
   ASSERT_TRUE(claim.unfinished);
   EXPECT_EQ(claim.unfinished->meta.name, "by-hand");
 }
@@ -49,7 +49,7 @@ TEST(Claim, FindsTheUnfinishedOneWhateverItsName) {
 TEST(Claim, MeetsOneWithoutUidByItsPodsName) {
   api::Evacuation fresh = of_pod("by-hand", api::EvacuationPhase::kPending);
   fresh.spec.pod_ref.uid = {};
-  EXPECT_TRUE(claim_of(kPod, {fresh}).unfinished);
+  EXPECT_TRUE(existing_evacuation(kPod, {fresh}).unfinished);
 }
 
 TEST(Drain, DoesNotAdoptATenantsDryRunOrSuspendedEvacuation) {
@@ -57,18 +57,18 @@ TEST(Drain, DoesNotAdoptATenantsDryRunOrSuspendedEvacuation) {
   dry.spec.dry_run = true;
   api::Evacuation suspended = of_pod("suspended", api::EvacuationPhase::kPending);
   suspended.spec.suspend = true;
-  EXPECT_FALSE(claim_of(kPod, {dry, suspended}).unfinished);
+  EXPECT_FALSE(existing_evacuation(kPod, {dry, suspended}).unfinished);
   const api::Evacuation real = of_pod("real", api::EvacuationPhase::kPending);
-  ASSERT_TRUE(claim_of(kPod, {dry, suspended, real}).unfinished);
-  EXPECT_EQ(claim_of(kPod, {dry, suspended, real}).unfinished->meta.name, "real");
+  ASSERT_TRUE(existing_evacuation(kPod, {dry, suspended, real}).unfinished);
+  EXPECT_EQ(existing_evacuation(kPod, {dry, suspended, real}).unfinished->meta.name, "real");
   suspended.status.phase = api::EvacuationPhase::kEvicting;
-  EXPECT_TRUE(claim_of(kPod, {suspended}).unfinished) << "it moves the pod all the same";
+  EXPECT_TRUE(existing_evacuation(kPod, {suspended}).unfinished) << "it moves the pod all the same";
 }
 
 TEST(Claim, LeavesAnEarlierPodOfTheSameNameAlone) {
   api::Evacuation earlier = of_pod("web-1-old", api::EvacuationPhase::kRequesting);
   earlier.spec.pod_ref.uid = {"another"};
-  EXPECT_FALSE(claim_of(kPod, {earlier}).unfinished);
+  EXPECT_FALSE(existing_evacuation(kPod, {earlier}).unfinished);
 }
 
 TEST(Request, IsValidAndCarriesTheRequest) {
@@ -95,10 +95,10 @@ TEST(LabelValue, ShortensLongNamesWithoutMixingThemUp) {
 }
 
 TEST(Objection, IsMadeToPodsThatCannotMove) {
-  EXPECT_EQ(objection_to(kPod), "");
-  EXPECT_THAT(objection_to(PodBuilder("p").on("n").owned_by("DaemonSet", "d").build()), HasSubstr("DaemonSet"));
-  EXPECT_THAT(objection_to(PodBuilder("p").on("n").terminating().build()), HasSubstr("terminating"));
-  EXPECT_THAT(objection_to(PodBuilder("p").build()), HasSubstr("no node"));
+  EXPECT_EQ(why_not_evacuable(kPod), "");
+  EXPECT_THAT(why_not_evacuable(PodBuilder("p").on("n").owned_by("DaemonSet", "d").build()), HasSubstr("DaemonSet"));
+  EXPECT_THAT(why_not_evacuable(PodBuilder("p").on("n").terminating().build()), HasSubstr("terminating"));
+  EXPECT_THAT(why_not_evacuable(PodBuilder("p").build()), HasSubstr("no node"));
 }
 
 struct TargetCase {
@@ -127,7 +127,7 @@ TEST(ParseTarget, NamesWhatIsWrong) {
 }
 
 TEST(Completions, OfferCommandsThenTheirFlags) {
-  const std::vector<CommandWords> commands = {{"pod", "One pod", {"--wait"}}, {"node", "A node", {"--force"}}};
+  const std::vector<CommandCompletion> commands = {{"pod", "One pod", {"--wait"}}, {"node", "A node", {"--force"}}};
   EXPECT_EQ(completions(commands, {""}), "pod\tOne pod\nnode\tA node\n:4\n");
   EXPECT_EQ(completions(commands, {"no"}), "node\tA node\n:4\n");
   EXPECT_EQ(completions(commands, {"node", "x", "--f"}), "--force\n:4\n");

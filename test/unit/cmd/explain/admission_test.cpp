@@ -35,7 +35,7 @@ api::DeschedulerPolicy tidy() {
 
 struct AdmissionCase {
   const char* name;
-  std::function<void(AdmissionWorld&)> edit;
+  std::function<void(AdmissionInput&)> edit;
   bool by_policy;
   const char* limit;  ///< "": at once
   const char* says;
@@ -44,7 +44,7 @@ struct AdmissionCase {
 class PluginAdmission : public testing::TestWithParam<AdmissionCase> {};
 
 TEST_P(PluginAdmission, IsWhatTheQueueWouldSay) {
-  AdmissionWorld world;
+  AdmissionInput world;
   world.cluster = default_cluster_limits();
   world.cluster_known = true;
   world.nodes = {NodeBuilder("n1").build(), NodeBuilder("n2").build()};
@@ -52,7 +52,7 @@ TEST_P(PluginAdmission, IsWhatTheQueueWouldSay) {
   GetParam().edit(world);
   const api::Pod pod = PodBuilder("web").on("n1").build();
   const auto fact = admission_of(pod, GetParam().by_policy ? &world.policies[0] : nullptr, "n2", world, kNoon);
-  EXPECT_EQ(fact.at_once, std::string(GetParam().limit).empty());
+  EXPECT_EQ(fact.immediately, std::string(GetParam().limit).empty());
   EXPECT_EQ(fact.limit, GetParam().limit);
   EXPECT_NE(fact.message.find(GetParam().says), std::string::npos) << fact.message;
 }
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(AdmissionNotes, TellWhatOnlyTheOperatorKnows) {
-  AdmissionWorld world;
+  AdmissionInput world;
   world.cluster = default_cluster_limits();
   world.policies = {tidy()};
   world.policies[0].spec.limits.rate = api::RateLimit{};

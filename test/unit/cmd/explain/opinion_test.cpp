@@ -36,9 +36,9 @@ struct OpinionCase {
   const char* want_rule;
 };
 void PrintTo(const OpinionCase& c, std::ostream* out) { *out << c.name; }
-class Opinion : public testing::TestWithParam<OpinionCase> {};
+class Verdict : public testing::TestWithParam<OpinionCase> {};
 
-TEST_P(Opinion, IsWhatThePolicyWouldDoNow) {
+TEST_P(Verdict, IsWhatThePolicyWouldDoNow) {
   const OpinionCase& c = GetParam();
   const auto cluster = builders::ClusterBuilder().add(c.node).add(NodeBuilder("n2")).add(c.pod).build();
   api::DeschedulerPolicy policy = old_pods_policy();
@@ -56,38 +56,37 @@ PodBuilder young_and_asking(std::string_view evict) {
 const auto kAsItIs = [](api::DeschedulerPolicy&) {};
 
 INSTANTIATE_TEST_SUITE_P(
-    Policy, Opinion,
+    Policy, Verdict,
     testing::Values(
         OpinionCase{"NominatesAnOldPod", PodBuilder("web").on("n1"), NodeBuilder("n1"), kAsItIs,
                     PolicyVerdict::kNominates, ""},
         OpinionCase{"IsContentWithAYoungPod", PodBuilder("web").on("n1").older_by(base::seconds(60)), NodeBuilder("n1"),
-                    kAsItIs, PolicyVerdict::kContent, ""},
+                    kAsItIs, PolicyVerdict::kNotNominated, ""},
         OpinionCase{"RefusesByLimit", PodBuilder("web").on("n1"), NodeBuilder("n1"),
                     [](api::DeschedulerPolicy& policy) { policy.spec.limits.per_cycle.total = 0; },
                     PolicyVerdict::kRefused, "TotalLimit"},
         OpinionCase{"DoesNotLookAtANodeThatIsNotReady", PodBuilder("web").on("n1"), NodeBuilder("n1").not_ready(),
-                    kAsItIs, PolicyVerdict::kNotLookedAt, ""},
+                    kAsItIs, PolicyVerdict::kOutOfScope, ""},
         OpinionCase{
             "DoesNotLookAtAnotherNode", PodBuilder("web").on("n1"), NodeBuilder("n1"),
             [](api::DeschedulerPolicy& policy) { policy.spec.node_selector = builders::labels_in("pool", {"spare"}); },
-            PolicyVerdict::kNotLookedAt, ""},
+            PolicyVerdict::kOutOfScope, ""},
         OpinionCase{"IsProtectedByItsAnnotation", young_and_asking("false"), NodeBuilder("n1"), kAsItIs,
                     PolicyVerdict::kProtected, "AsksToStay"},
         OpinionCase{"IsNotProtectedByItForUpstream", young_and_asking("false"), NodeBuilder("n1"),
                     [](api::DeschedulerPolicy& policy) { policy.spec.compatibility = api::Compatibility::kUpstream; },
-                    PolicyVerdict::kContent, ""},
+                    PolicyVerdict::kNotNominated, ""},
         OpinionCase{"IsProtectedByWhatItAsksOfKarpenter",
                     PodBuilder("web").on("n1").annotate("karpenter.sh/do-not-disrupt", "true"), NodeBuilder("n1"),
                     kAsItIs, PolicyVerdict::kRefused, "DoNotDisrupt"},
         OpinionCase{"DoesNotLookAtANodeThatGoes", PodBuilder("web").on("n1"),
-                    NodeBuilder("n1").taint("ToBeDeletedByClusterAutoscaler"), kAsItIs, PolicyVerdict::kNotLookedAt,
-                    ""},
+                    NodeBuilder("n1").taint("ToBeDeletedByClusterAutoscaler"), kAsItIs, PolicyVerdict::kOutOfScope, ""},
         OpinionCase{"CannotSayWithBrokenArgs", PodBuilder("web").on("n1"), NodeBuilder("n1"),
                     [](api::DeschedulerPolicy& policy) { policy.spec.strategies[0].args_json = R"({"nonsense":1})"; },
                     PolicyVerdict::kNotEvaluated, ""}),
     [](const auto& info) { return info.param.name; });
 
-TEST(Opinion, TakesNoOtherPodWithoutAUidForThisOne) {
+TEST(Verdict, TakesNoOtherPodWithoutAUidForThisOne) {
   scheduling::SnapshotInput input;  // a dump manually
   input.nodes.push_back(std::make_shared<const api::Node>(NodeBuilder("n1").build()));
   for (const auto& [name, age] : {std::pair("old", 36000), std::pair("web", 60)}) {
@@ -97,19 +96,19 @@ TEST(Opinion, TakesNoOtherPodWithoutAUidForThisOne) {
   }
   const scheduling::ClusterSnapshot cluster(std::move(input));
   const PolicyOpinion got = opinion_of(old_pods_policy(), cluster, {}, *cluster.find_pod("default", "web"), kNoon);
-  EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kContent));
+  EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kNotNominated));
 }
 
-TEST(Opinion, TellsThatUpstreamDoesNothingOnASingleNode) {
+TEST(Verdict, TellsThatUpstreamDoesNothingOnASingleNode) {
   const auto cluster = builders::ClusterBuilder().add(NodeBuilder("n1")).add(PodBuilder("web").on("n1")).build();
   api::DeschedulerPolicy policy = old_pods_policy();
   policy.spec.compatibility = api::Compatibility::kUpstream;
   const PolicyOpinion got = opinion_of(policy, *cluster, {}, *cluster->find_pod("default", "web"), kNoon);
-  EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kNotLookedAt));
+  EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kOutOfScope));
   EXPECT_THAT(got.message, HasSubstr("fewer than two nodes"));
 }
 
-TEST(Opinion, NamesTheProtectingRule) {
+TEST(Verdict, NamesTheProtectingRule) {
   const auto cluster = builders::ClusterBuilder()
                            .add(NodeBuilder("n1"))
                            .add(PodBuilder("web").on("n1").bare().older_by(base::seconds(60)))
@@ -119,7 +118,7 @@ TEST(Opinion, NamesTheProtectingRule) {
   EXPECT_NE(got.rule, "");
 }
 
-TEST(Opinion, JudgesAPodOnItsWayAsIfItStayed) {
+TEST(Verdict, JudgesAPodOnItsWayAsIfItStayed) {
   const auto cluster =
       builders::ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("web").on("n1")).build();
   api::Evacuation running;
@@ -128,7 +127,7 @@ TEST(Opinion, JudgesAPodOnItsWayAsIfItStayed) {
   EXPECT_EQ(opinion_of(old_pods_policy(), *cluster, {running}, 0, kNoon).verdict, PolicyVerdict::kNominates);
 }
 
-TEST(Opinion, KnowsThatItCoolsDown) {
+TEST(Verdict, KnowsThatItCoolsDown) {
   const auto cluster =
       builders::ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("web").on("n1")).build();
   api::Evacuation failed;
@@ -156,7 +155,7 @@ builders::ClusterBuilder swap_beside_an_empty_node() {
 }
 
 /// Row 16 of the comparison with kube-scheduler: what-if and real cycle plan in one way.
-TEST(Opinion, Row16PlansWithPlacementHintsWhereTheLastCycleDid) {
+TEST(Verdict, Row16PlansWithPlacementHintsWhereTheLastCycleDid) {
   const auto cluster = swap_beside_an_empty_node().build();
   api::DeschedulerPolicy policy;
   policy.meta.name = "defragment";
@@ -190,7 +189,7 @@ TEST_P(KeptNode, IsExplainedByThePodThatKeepsIt) {
   policy.meta.name = "defragment";
   policy.spec.strategies = {{"Defragmentation", "{}"}};
   const PolicyOpinion got = opinion_of(policy, *cluster, {}, *cluster->find_pod("default", "web"), kNoon);
-  EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kContent)) << got.message;
+  EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kNotNominated)) << got.message;
   for (const char* words : GetParam().says) EXPECT_THAT(got.message, HasSubstr(words));
 }
 
@@ -218,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 /// The strategy's report names the first 100 nodes.
-TEST(Opinion, NamesThePodThatKeepsANodeBeyondTheRowsOfTheReport) {
+TEST(Verdict, NamesThePodThatKeepsANodeBeyondTheRowsOfTheReport) {
   builders::ClusterBuilder builder;
   for (int i = 100; i < 250; ++i) {
     const std::string node = "n" + std::to_string(i);
@@ -275,7 +274,7 @@ api::Evacuation moved() {
 TEST(Explanation, TellsOfAPodThatIsGoneWhoMovedIt) {
   Explanation explanation;
   explanation.key = {"default", "web"};
-  sort_out(explanation, {moved()});
+  assign_evacuations(explanation, {moved()});
   EXPECT_EQ(conclusion(explanation), "it was evacuated");
   EXPECT_THAT(render(explanation, kNoon, false),
               AllOf(HasSubstr("by policy tidy (PodLifeTime): too old"), HasSubstr("replaced by web-new on node n2")));
@@ -286,7 +285,7 @@ TEST(Explanation, SaysThatAnEvacuationMadeByHandOnlyNamesThePolicy) {
   explanation.key = {"default", "web"};
   api::Evacuation forged = moved();
   forged.status.conditions.clear();
-  sort_out(explanation, {forged});
+  assign_evacuations(explanation, {forged});
   EXPECT_THAT(render(explanation, kNoon, false),
               HasSubstr("by evacuator, by hand (it names policy tidy, which did not make it): too old"));
 }
@@ -304,7 +303,7 @@ TEST(Explanation, ShowsWhatSteersATerminalAsText) {
   Explanation explanation;
   explanation.key = {"default", "web"};
   explanation.problems = {hostile};
-  sort_out(explanation, {strange});
+  assign_evacuations(explanation, {strange});
   const std::string text = render(explanation, kNoon, false) + evacuation_table({strange}, true, kNoon, false);
   for (const char* steering : {"\033", "\npod/web: it was evacuated", "\u202e"})
     EXPECT_THAT(text, Not(HasSubstr(steering)));
@@ -315,7 +314,7 @@ TEST(Explanation, TellsOfAReplacementWhatItReplaced) {
   Explanation explanation;
   explanation.key = {"default", "web-new"};
   explanation.pod = PodBuilder("web-new").on("n2").build();
-  sort_out(explanation, {moved()});
+  assign_evacuations(explanation, {moved()});
   EXPECT_THAT(render(explanation, kNoon, false), HasSubstr("pod web of node n1, evacuated 90s ago by policy tidy"));
   EXPECT_EQ(as_json(explanation)["replaced"].size(), 1U);
 }
@@ -327,7 +326,7 @@ TEST(Explanation, TellsHowToApprove) {
   Explanation explanation;
   explanation.key = {"default", "web"};
   explanation.pod = PodBuilder("web").on("n1").build();
-  sort_out(explanation, {waiting});
+  assign_evacuations(explanation, {waiting});
   EXPECT_EQ(conclusion(explanation), "it is on its way out");
   EXPECT_THAT(render(explanation, kNoon, false), HasSubstr("kubectl evacuator approve web-12345678 -n default"));
 }
@@ -336,7 +335,7 @@ TEST(Explanation, ConcludesFromWhatThePoliciesSay) {
   Explanation explanation;
   explanation.pod = PodBuilder("web").on("n1").build();
   EXPECT_EQ(conclusion(explanation), "it stays: no policy looks after it");
-  explanation.policies = {{.policy = "a", .verdict = PolicyVerdict::kContent}};
+  explanation.policies = {{.policy = "a", .verdict = PolicyVerdict::kNotNominated}};
   EXPECT_EQ(conclusion(explanation), "it stays: no policy wants to move it");
   explanation.policies.push_back({.policy = "b", .verdict = PolicyVerdict::kRefused, .rule = "TotalLimit"});
   EXPECT_EQ(conclusion(explanation), "policy b would move it, but refuses: TotalLimit");

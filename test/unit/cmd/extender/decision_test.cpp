@@ -141,13 +141,13 @@ TEST(Prioritize, IsNeutralWithoutUsage) {
   const auto decision = prioritize(config(), args({"a", "b"}), nullptr, {std::nullopt, std::nullopt}, {});
   EXPECT_THAT(decision.scores, ElementsAre(5, 5));
   EXPECT_FALSE(decision.best);
-  EXPECT_FALSE(likely_place(decision, {0, 0}));
+  EXPECT_FALSE(predicted_node(decision, {0, 0}));
 }
 
 TEST(LikelyPlace, IsAmongTheHighestScoresThatWithTheFewestPodsOfTheWorkload) {
   const PriorityDecision decision{.scores = {9, 10, 10, 0}, .best = 2};
-  EXPECT_EQ(likely_place(decision, {0, 0, 0, 0}), 2U) << "of equal ones the best";
-  EXPECT_EQ(likely_place(decision, {0, 4, 5, 0}), 1U);
+  EXPECT_EQ(predicted_node(decision, {0, 0, 0, 0}), 2U) << "of equal ones the best";
+  EXPECT_EQ(predicted_node(decision, {0, 4, 5, 0}), 1U);
 }
 
 // --- configuration

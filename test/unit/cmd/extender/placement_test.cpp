@@ -158,7 +158,7 @@ class World {
     measured->resources = {{"cpu", false, length(setting_.told_window < 0 ? setting_.window : setting_.told_window)}};
     for (std::size_t i = 0; i < past_.size(); ++i) sample(i, *measured);
     if (setting_.has_pods) add_pods(*measured);
-    keeper_.replace(make_load_model(measured, {"cpu"}, nodes_, running_pods()), at(now_));
+    poller_.replace(make_load_model(measured, {"cpu"}, nodes_, running_pods()), at(now_));
   }
   void sample(std::size_t node, MeasuredUsage& measured) {
     const double time = scraped(node, now_ - setting_.delay);
@@ -238,17 +238,17 @@ class World {
   void place(bool has_extender) {
     Pod pod;
     pod.object = made("p" + std::to_string(1'000 + pods_.size()));
-    keeper_.on_pod(nullptr, &pod.object, at(now_));
+    poller_.on_pod(nullptr, &pod.object, at(now_));
     std::vector<double> points = own_points();
     if (has_extender) {
-      const auto board = keeper_.board();
+      const auto board = poller_.board();
       ExtenderArgs args;
       args.pod = pod.object;
       args.nodes = names_;
-      const auto loads = keeper_.loads(args.nodes, args.pod, true, at(now_));
+      const auto loads = poller_.loads(args.nodes, args.pod, true, at(now_));
       const auto decision = prioritize(config_, args, board.get(), loads, std::nullopt);
-      if (const auto likely = likely_place(decision, keeper_.siblings(args.nodes, args.pod)))
-        keeper_.expect(args.pod, args.nodes[*likely], at(now_));
+      if (const auto likely = predicted_node(decision, poller_.siblings(args.nodes, args.pod)))
+        poller_.expect(args.pod, args.nodes[*likely], at(now_));
       for (std::size_t i = 0; i < points.size(); ++i) points[i] += 50 * decision.scores[i];
     }
     for (double& each : points) each += any(0.5);  // it takes any of the best
@@ -275,12 +275,12 @@ class World {
       if (!pod.is_seen_bound && now_ >= pod.bound) {
         pod.is_seen_bound = true;
         pod.object.node_name = {name_of(pod.node)};
-        keeper_.on_pod(&before, &pod.object, at(now_));
+        poller_.on_pod(&before, &pod.object, at(now_));
       } else if (pod.is_seen_bound && !pod.is_seen_running && now_ >= pod.running) {
         pod.is_seen_running = true;
         pod.object.phase = api::PodPhase::kRunning;
         pod.object.start_time = at(pod.bound);
-        keeper_.on_pod(&before, &pod.object, at(now_));
+        poller_.on_pod(&before, &pod.object, at(now_));
       }
     }
   }
@@ -299,7 +299,7 @@ class World {
   std::vector<int> counts_ = std::vector<int>(static_cast<std::size_t>(setting_.nodes));  ///< of pods, by node
   std::normal_distribution<double> normal_;
   ExtenderConfig config_;
-  LoadPoller keeper_{{"cpu"}};
+  LoadPoller poller_{{"cpu"}};
 };
 
 double deviation_of(const std::vector<double>& loads) {
@@ -382,7 +382,7 @@ INSTANTIATE_TEST_SUITE_P(
                 .interval = 5,
                 .most = 0.3},
         Setting{.name = "RequestsAreTooHigh", .rate = 5, .requests = 4, .others = 0.5},
-        // With the first of the best expected instead of likely_place the mean is 73.3 and the worst 76, too.
+        // With the first of the best expected instead of predicted_node the mean is 73.3 and the worst 76, too.
         Setting{.name = "RequestsAreTooHighAndNothingElseRuns",
                 .rate = 5,
                 .requests = 4,

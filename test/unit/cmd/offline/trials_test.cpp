@@ -570,9 +570,9 @@ struct PlaceCase {
   const char* text;
   const char* says;  ///< of notes and errors
 };
-class Places : public testing::TestWithParam<PlaceCase> {};
+class FreeSlots : public testing::TestWithParam<PlaceCase> {};
 
-TEST_P(Places, AreThoseOfTheInput) {
+TEST_P(FreeSlots, AreThoseOfTheInput) {
   const auto conversion = convert(GetParam().text, fixed());
   std::vector<std::string> said = notes_of(conversion);
   for (const std::string& error : convert_test::errors_of(conversion)) said.push_back(error);
@@ -580,7 +580,7 @@ TEST_P(Places, AreThoseOfTheInput) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Of, Places,
+    Of, FreeSlots,
     testing::Values(
         PlaceCase{"ArgsOfDeckhouse",
                   DECKHOUSE("v1alpha1",

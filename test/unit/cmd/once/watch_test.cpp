@@ -26,7 +26,7 @@ OnceReport done(bool is_tidy = true) {
 TEST(OnceWatch, GivesWayToALeaderWhenItsLeaseWouldHaveRunOut) {
   cmd::OnceWatch watch(kLimits, kStart);
   EXPECT_EQ(watch.look(kStart + seconds(30), nullptr), Step::kGoOn) << "the server was not even reached";
-  watch.await_lease(kStart + seconds(30));
+  watch.start_lease_timeout(kStart + seconds(30));
   EXPECT_EQ(watch.look(kStart + seconds(49), nullptr), Step::kGoOn);
   EXPECT_EQ(watch.look(kStart + seconds(50), nullptr), Step::kRefused);
 }

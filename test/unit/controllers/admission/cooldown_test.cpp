@@ -33,7 +33,7 @@ TEST_P(CooledAt, Tells) {
   const auto& [name, subject, ago, limits, wants] = GetParam();
   std::vector<base::TimePoint> times;
   for (const base::Duration each : ago) times.push_back(kNoon - each);
-  const auto got = controllers::cooled_at(subject, times, limits);
+  const auto got = controllers::cooldown_end(subject, times, limits);
   EXPECT_EQ(got, wants ? std::optional(kNoon + *wants) : std::nullopt);
 }
 
@@ -216,7 +216,7 @@ TEST(CooldownLedger, HoldsAcrossRestartsWhateverHappens) {
     }
     if (ledger->cooling({subject}, "balance", now)) continue;
     auto& times = moved[n];
-    if (const auto until = controllers::cooled_at(subject, times, kVms)) {
+    if (const auto until = controllers::cooldown_end(subject, times, kVms)) {
       ASSERT_GE(now, std::chrono::floor<base::seconds>(*until)) << subject;
     }
     times.push_back(now);

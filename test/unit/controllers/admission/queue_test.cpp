@@ -819,7 +819,7 @@ TEST_F(Admissions, DrainsTenThousandInOrder) {
   for (int i = 0; i < kMany; ++i) {
     if (granted(candidate(i))) now.push_back(i);
   }
-  const std::size_t at_once = now.size();
+  const std::size_t immediately = now.size();
   std::size_t done = 0;
   std::size_t woken_total = 0;
   while (!now.empty()) {
@@ -832,7 +832,7 @@ TEST_F(Admissions, DrainsTenThousandInOrder) {
     for (const std::string& name : woken) now.push_back(std::stoi(name.substr(5)));
   }
   EXPECT_EQ(done, static_cast<std::size_t>(kMany));
-  EXPECT_EQ(at_once + woken_total, static_cast<std::size_t>(kMany));
+  EXPECT_EQ(immediately + woken_total, static_cast<std::size_t>(kMany));
 }
 
 }  // namespace admission_queue_test

@@ -114,7 +114,7 @@ class KeptPlace : public Capacity {
   std::string keep(const std::shared_ptr<const api::Pod>& pod, const std::set<std::string>& emptied) {
     clock.advance(base::seconds(1));
     const auto request = controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt);
-    return reservations().keep_place(request, *pod, emptied);
+    return reservations().hold_place(request, *pod, emptied);
   }
   std::shared_ptr<const api::Pod> web(const std::string& name, const std::string& node, std::int64_t cpu = 3000) {
     return add(PodBuilder(name).on(node).cpu(cpu));

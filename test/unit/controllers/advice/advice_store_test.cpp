@@ -259,7 +259,7 @@ TEST_F(AdviceBook, SaysOnlyWhatAllContainersHaveInTheColumns) {
   const auto said = status(kStart);
   EXPECT_EQ(said.cpu_text, "1000m");
   EXPECT_EQ(said.container_count, 2);
-  EXPECT_EQ(said.containers[1].why_not, "no history (0 samples)");
+  EXPECT_EQ(said.containers[1].no_advice_reason, "no history (0 samples)");
   EXPECT_EQ(said.containers[1].sketch, "");
 }
 

@@ -133,7 +133,7 @@ class Shell : public testing::Test, private kube::EventSink, private controllers
 
   controllers::evacuation::Reconciler::Dependencies dependencies(
       controllers::evacuation::Audit& audit = controllers::evacuation::no_audit(),
-      controllers::KeySource& keys = controllers::keys_in_memory()) {
+      controllers::KeySource& keys = controllers::process_keys()) {
     return {.client = client,
             .clock = clock,
             .evictors = registry,
@@ -160,7 +160,7 @@ class Shell : public testing::Test, private kube::EventSink, private controllers
   void make_it_ours() {
     api::Evacuation ours = make_evacuation();
     ours.spec.source.policy = "balance";
-    controllers::mark_as_made_here(ours);
+    controllers::mark_origin_verified(ours);
     server.evacuation["spec"] = api::encode_evacuation(ours)["spec"];
     server.evacuation["status"] = api::encode_status(ours.status);
     put(ours);
@@ -889,13 +889,13 @@ TEST_F(ForgedOrigin, ASignedObjectMadeAgainWithinTheWindowDoesNotCount) {
   const api::Evacuation first = made("e-1", kNoon);
   for (int relist = 0; relist < 3; ++relist) {
     api::Evacuation listed = first;
-    controllers::settle_origin(listed, &known, &memory);
+    controllers::update_origin_condition(listed, &known, &memory);
     EXPECT_TRUE(api::origin_is_verified(listed)) << "the same object, however often it is looked at";
   }
   api::Evacuation again = first;
   again.meta.uid = "e-2";
   again.meta.creation_timestamp = kNoon + seconds(5);
-  controllers::settle_origin(again, &known, &memory);
+  controllers::update_origin_condition(again, &known, &memory);
   EXPECT_FALSE(api::origin_is_verified(again));
   EXPECT_EQ(controllers::prove_origin(again, known, &memory), OriginProof::kOtherObject);
   EXPECT_EQ(controllers::prove_origin(first, known, &memory), OriginProof::kSigned);

@@ -97,7 +97,7 @@ TEST_F(AccessReviewsTest, AFloodOfTokensNeitherFloodsTheApiServerNorTheMemoryNor
   int too_many = 0;
   for (int second = 0; second < 300; ++second) {
     for (int i = 0; i < 50; ++i) {
-      too_many += ask("made-up-" + std::to_string(second * 50 + i)) == Access::kTooMany;
+      too_many += ask("made-up-" + std::to_string(second * 50 + i)) == Access::kRateLimited;
     }
     EXPECT_EQ(ask("of-prometheus"), Access::kAllowed);
     clock.advance(seconds(1));
@@ -111,7 +111,7 @@ TEST_F(AccessReviewsTest, AFloodOfUnknownTokensFromOneAddressLeavesRoomForAnothe
   int of_flood = 0;
   for (int i = 0; i < 1000; ++i) {
     const std::string port = std::to_string(40'000 + i);
-    of_flood += reviews.may_get("/metrics", "made-up-" + port, "10.0.0.66:" + port) != Access::kTooMany;
+    of_flood += reviews.may_get("/metrics", "made-up-" + port, "10.0.0.66:" + port) != Access::kRateLimited;
   }
   EXPECT_LT(of_flood, 20);
   EXPECT_EQ(reviews.may_get("/metrics", "of-prometheus", "10.0.0.7:40112"), Access::kAllowed)

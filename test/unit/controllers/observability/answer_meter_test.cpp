@@ -20,11 +20,11 @@ class AnswerMeterTest : public testing::Test {
 
   base::ManualClock clock{base::TimePoint(base::seconds(1'000'000))};
   base::Metrics metrics;
-  AnswerMeter meter{"metrics", metrics, clock, base::Log::to_stderr(base::LogLevel::kDebug, base::LogFormat::kText)};
+  ResponseMeter meter{"metrics", metrics, clock, base::Log::to_stderr(base::LogLevel::kDebug, base::LogFormat::kText)};
 };
 
 TEST_F(AnswerMeterTest, CountsByCode) {
-  log_of({200, 200, 401, 503, http_server::kNoAnswer});
+  log_of({200, 200, 401, 503, http_server::kNoResponse});
   const std::string told = metrics.render();
   EXPECT_THAT(told, AllOf(HasSubstr(R"(evacuator_server_answers_total{code="200",server="metrics"} 2)"),
                           HasSubstr(R"(evacuator_server_answers_total{code="401",server="metrics"} 1)"),
@@ -36,14 +36,14 @@ TEST_F(AnswerMeterTest, LogsWhatIsRefusedWithWhoAskedAndNothingElse) {
   EXPECT_EQ(log_of({200, 204, 302, 503}), "");
   EXPECT_THAT(log_of({401}), AllOf(HasSubstr("warning"), HasSubstr("server=metrics"), HasSubstr("code=401"),
                                    HasSubstr("count=1"), HasSubstr("10.0.0.7:40001")));
-  EXPECT_THAT(log_of({http_server::kNoAnswer}), HasSubstr("code=none"));
+  EXPECT_THAT(log_of({http_server::kNoResponse}), HasSubstr("code=none"));
 }
 
 /// A flood must not become a flood of lines.
 TEST_F(AnswerMeterTest, LogsALineAMinuteForEachCode) {
   EXPECT_THAT(log_of({403, 413}), AllOf(HasSubstr("code=403"), HasSubstr("code=413")));
   EXPECT_EQ(log_of({403, 403, 413}), "");
-  clock.advance(AnswerMeter::kToldEvery);
+  clock.advance(ResponseMeter::kLogInterval);
   EXPECT_THAT(log_of({403}), AllOf(HasSubstr("code=403"), HasSubstr("count=3"), Not(HasSubstr("code=413"))));
 }
 

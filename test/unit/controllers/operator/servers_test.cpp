@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(By, MetricsOfStrangers,
                          testing::Values(Stranger{"Nobody", Access::kUnauthenticated, "HTTP/1.1 401"},
                                          Stranger{"Somebody", Access::kForbidden, "HTTP/1.1 403"},
                                          Stranger{"AnApiServerThatIsAway", Access::kUnknown, "HTTP/1.1 503"},
-                                         Stranger{"AFlood", Access::kTooMany, "HTTP/1.1 429"}),
+                                         Stranger{"AFlood", Access::kRateLimited, "HTTP/1.1 429"}),
                          [](const auto& info) { return info.param.name; });
 
 TEST_F(MetricsServerTest, IsPlainOnLoopbackOnly) {
@@ -125,12 +125,12 @@ TEST_F(MetricsServerTest, IsPlainOnLoopbackOnly) {
     EXPECT_TRUE(is_loopback(loopback)) << loopback;
 }
 
-struct Wish {
+struct WantedFigures {
   const char* name;
   const char* accept;
   bool openmetrics;
 };
-class MetricsFormat : public MetricsServerTest, public testing::WithParamInterface<Wish> {};
+class MetricsFormat : public MetricsServerTest, public testing::WithParamInterface<WantedFigures> {};
 
 TEST_P(MetricsFormat, IsWhatIsAskedFor) {
   EXPECT_EQ(prefers_openmetrics(GetParam().accept), GetParam().openmetrics);
@@ -144,21 +144,22 @@ TEST_P(MetricsFormat, IsWhatIsAskedFor) {
 INSTANTIATE_TEST_SUITE_P(
     By, MetricsFormat,
     testing::Values(
-        Wish{"Nobody", "*/*", false}, Wish{"Curl", "", false},
-        Wish{"Prometheus2",
-             "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
-             "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
-             true},
-        Wish{"Prometheus3",
-             "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
-             "application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
-             "text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
-             true},
-        Wish{"TextFirst", "text/plain, application/openmetrics-text;q=0.5", false},
-        Wish{"AnotherVersion", "application/openmetrics-text; version=0.0.1", false},
-        Wish{"NoVersion", "application/openmetrics-text", true},
-        Wish{"NotAtAll", "application/openmetrics-text;version=1.0.0;q=0", false},
-        Wish{"Nonsense", ";;,,q=,;q=x,application/openmetrics-text;q=nan,=;=", false}),
+        WantedFigures{"Nobody", "*/*", false}, WantedFigures{"Curl", "", false},
+        WantedFigures{"Prometheus2",
+                      "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+                      "text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+                      true},
+        WantedFigures{
+            "Prometheus3",
+            "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+            "application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,"
+            "text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
+            true},
+        WantedFigures{"TextFirst", "text/plain, application/openmetrics-text;q=0.5", false},
+        WantedFigures{"AnotherVersion", "application/openmetrics-text; version=0.0.1", false},
+        WantedFigures{"NoVersion", "application/openmetrics-text", true},
+        WantedFigures{"NotAtAll", "application/openmetrics-text;version=1.0.0;q=0", false},
+        WantedFigures{"Nonsense", ";;,,q=,;q=x,application/openmetrics-text;q=nan,=;=", false}),
     [](const auto& info) { return info.param.name; });
 
 TEST_F(MetricsServerTest, AnswersWhileAnAttackerHoldsAllItsConnections) {

@@ -306,10 +306,10 @@ TEST(Waves, ThatDoNotGetFewerWaitForTheSchedule) {
   planned.moves[1].wave = 1;
   planned.moves[2].wave = 2;
   CycleOutcome shrinks = planned;
-  end_if_it_does_not_shrink(shrinks, 3);
+  end_if_not_shrinking(shrinks, 3);
   EXPECT_EQ(shrinks.moves.size(), 3U);
   EXPECT_EQ(shrinks.summary.waves, 2);
-  end_if_it_does_not_shrink(planned, 2);
+  end_if_not_shrinking(planned, 2);
   EXPECT_EQ(planned.moves.size(), 1U);
   EXPECT_EQ(planned.summary.waves, 0);
   EXPECT_EQ(planned.summary.nominated, 1);

@@ -595,12 +595,12 @@ TEST(HookMemory, RecallsWhatItWroteAndNothingElse) {
   EXPECT_LE(text.size(), 512u) << "the longest there is fits into a ref";
   hooks.pre->job_template_json.clear();
   hooks.migrate->job_template_json.clear();
-  EXPECT_EQ(evictors::handoff::recalled_hooks(text), hooks);
-  EXPECT_EQ(evictors::handoff::recalled_hooks("none"), api::EvacuationHooks{});
+  EXPECT_EQ(evictors::handoff::parse_hooks_summary(text), hooks);
+  EXPECT_EQ(evictors::handoff::parse_hooks_summary("none"), api::EvacuationHooks{});
   for (const char* alien : {"", "x", "pre", "pre=", "pre=job", "pre=job 1 1 Abort x", "pre=job 0 1 Abort",
                             "pre=job 1 99 Abort", "pre=job 1 1 Maybe", "pre=webhook 1 1 Abort", "last=job 1 1 Abort",
                             "pre=webhook 1 1 Abort ../x", "pre=job 1 1 Abort,undo=job 1 1 Abort", "none, none"}) {
-    EXPECT_FALSE(evictors::handoff::recalled_hooks(alien)) << alien;
+    EXPECT_FALSE(evictors::handoff::parse_hooks_summary(alien)) << alien;
   }
 }
 

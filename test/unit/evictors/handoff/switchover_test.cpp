@@ -214,7 +214,7 @@ TEST_P(Switchover, IsUnsupportedAfterAMinuteInWhichItCouldAskForNothing) {
     const char* what;
     int seconds;
     const char* role;
-    bool has_asked;
+    bool was_requested;
     bool fails;
   };
   const std::vector<Row> rows = {{"not yet", 59, "", false, false},
@@ -229,7 +229,7 @@ TEST_P(Switchover, IsUnsupportedAfterAMinuteInWhichItCouldAskForNothing) {
       world.items = Json::array();
       world.cluster["status"] = nullptr;
       world.of.status.in_progress_since = kNoon - base::seconds(row.seconds);
-      if (row.has_asked)
+      if (row.was_requested)
         world.of.status.intent = api::EvacuationIntent{"RequestSwitchover", kToken, kNoon, true, "", ""};
       const auto failed = StatefulHandoff().observe(world.look()).failed;
       ASSERT_EQ(failed.has_value(), row.fails) << row.what;

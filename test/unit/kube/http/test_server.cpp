@@ -184,8 +184,8 @@ class TestServer::Connection final : public Peer {
     return true;
   }
   void reset() override {
-    const linger at_once{1, 0};
-    ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+    const linger immediately{1, 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &immediately, sizeof immediately);
     was_reset_ = true;
   }
   void await_end() override {
@@ -293,8 +293,8 @@ void TestServer::accept_all() {
 void TestServer::serve(int socket, int number) {
   {
     Connection connection(*this, socket, static_cast<SSL_CTX*>(context_.get()));
-    bool go_on = connection.handshake();
-    while (go_on) {
+    bool advance_switchover = connection.handshake();
+    while (advance_switchover) {
       ServerRequest request;
       request.connection = number;
       if (!connection.read(request)) break;
@@ -303,7 +303,7 @@ void TestServer::serve(int socket, int number) {
         requests_.push_back(request);
         changed_.notify_all();
       }
-      go_on = handler_(connection, request);
+      advance_switchover = handler_(connection, request);
     }
   }
   const std::scoped_lock lock(mutex_);

@@ -75,10 +75,10 @@ INSTANTIATE_TEST_SUITE_P(Http, HttpWatchTest, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "Tls" : "Plain"; });
 
 TEST_P(HttpWatchTest, GivesLinesAsTheyCome) {
-  std::atomic<bool> go_on = false;
+  std::atomic<bool> advance_switchover = false;
   const auto stream = open([&](Peer& peer, const ServerRequest&) {
     peer.send(kHead + chunk("{\"n\":1}\n{\"n\":2}\n{\"n\""));
-    while (!go_on) std::this_thread::yield();
+    while (!advance_switchover) std::this_thread::yield();
     peer.send(chunk(":3}\n"));
     peer.await_end();
     return false;
@@ -88,7 +88,7 @@ TEST_P(HttpWatchTest, GivesLinesAsTheyCome) {
   const auto nothing = stream->next(milliseconds(0));
   ASSERT_TRUE(nothing);
   EXPECT_EQ(*nothing, std::nullopt);
-  go_on = true;
+  advance_switchover = true;
   EXPECT_EQ(line_of(*stream), "{\"n\":3}");
   EXPECT_THAT(server->requests()[0].target, HasSubstr("watch=true"));
   EXPECT_EQ(server->requests()[0].headers.at("authorization"), "Bearer secret");
@@ -105,7 +105,7 @@ TEST_P(HttpWatchTest, TellsItsNewsAndItsEnd) {
     return false;
   });
   EXPECT_EQ(line_of(*stream), "a");
-  auto* const source = dynamic_cast<NewsSource*>(stream.get());
+  auto* const source = dynamic_cast<ReadinessSource*>(stream.get());
   ASSERT_NE(source, nullptr);
   std::atomic<int> told = 0;
   ASSERT_TRUE(source->on_news([&] { ++told; }));
@@ -126,7 +126,7 @@ TEST_P(HttpWatchTest, TellsAtOnceWhatIsThereAndNothingOnceItIsGone) {
   });
   EXPECT_EQ(line_of(*stream), "a");
   std::atomic<int> told = 0;
-  ASSERT_TRUE(dynamic_cast<NewsSource&>(*stream).on_news([&] { ++told; }));
+  ASSERT_TRUE(dynamic_cast<ReadinessSource&>(*stream).on_news([&] { ++told; }));
   EXPECT_EQ(told, 1);
   stream.reset();
   transport.reset();  // all of its callbacks have run

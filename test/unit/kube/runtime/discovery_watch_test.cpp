@@ -27,7 +27,7 @@ class DiscoveryWatchTest : public ::testing::Test {
     known = *discover(client);
     watch.emplace(client, clock, known, base::Log());
   }
-  std::optional<std::string> look_after(base::Duration time) {
+  std::optional<std::string> reconcile(base::Duration time) {
     clock.advance(time);
     return watch->step();
   }
@@ -43,9 +43,9 @@ class DiscoveryWatchTest : public ::testing::Test {
 
 TEST_F(DiscoveryWatchTest, TellsOfAnUpgradeOnceASecondLookShowsIt) {
   documents["/apis/policy/v1"] = kPolicyV1;
-  EXPECT_EQ(look_after(base::minutes(4)), std::nullopt) << "not yet time";
-  EXPECT_EQ(look_after(base::minutes(1)), std::nullopt) << "seen once";
-  const auto change = look_after(base::minutes(1));
+  EXPECT_EQ(reconcile(base::minutes(4)), std::nullopt) << "not yet time";
+  EXPECT_EQ(reconcile(base::minutes(1)), std::nullopt) << "seen once";
+  const auto change = reconcile(base::minutes(1));
   ASSERT_TRUE(change);
   EXPECT_THAT(*change, HasSubstr("PodDisruptionBudgets: policy/v1beta1 before, policy/v1 now"));
 }
@@ -53,20 +53,20 @@ TEST_F(DiscoveryWatchTest, TellsOfAnUpgradeOnceASecondLookShowsIt) {
 TEST_F(DiscoveryWatchTest, WaitsWhileServersOfBothVersionsAnswerInTurns) {
   for (int i = 0; i < 10; ++i) {
     documents["/apis/policy/v1"] = kPolicyV1;
-    EXPECT_EQ(look_after(base::minutes(5)), std::nullopt);
+    EXPECT_EQ(reconcile(base::minutes(5)), std::nullopt);
     documents.erase("/apis/policy/v1");
-    EXPECT_EQ(look_after(base::minutes(5)), std::nullopt);
+    EXPECT_EQ(reconcile(base::minutes(5)), std::nullopt);
   }
 }
 
 TEST_F(DiscoveryWatchTest, TakesNothingFromAFailedLookOrANewPatchVersion) {
   failure = base::unavailable("down");
-  EXPECT_EQ(look_after(base::minutes(5)), std::nullopt);
-  EXPECT_EQ(look_after(base::minutes(5)), std::nullopt);
+  EXPECT_EQ(reconcile(base::minutes(5)), std::nullopt);
+  EXPECT_EQ(reconcile(base::minutes(5)), std::nullopt);
   failure.reset();
   documents["/version"] = R"({"gitVersion":"v1.20.3"})";
-  EXPECT_EQ(look_after(base::minutes(5)), std::nullopt);
-  EXPECT_EQ(look_after(base::minutes(5)), std::nullopt);
+  EXPECT_EQ(reconcile(base::minutes(5)), std::nullopt);
+  EXPECT_EQ(reconcile(base::minutes(5)), std::nullopt);
 }
 
 TEST(RelevantChange, NamesWhatIsReadOrWrittenInAnotherVersion) {

@@ -17,7 +17,7 @@ namespace kube {
 // GoogleTest prints states by these.
 void PrintTo(const ReflectorState& state, std::ostream* out) {
   std::visit(base::Overload{
-                 [&](const MustList& s) { *out << "MustList{" << s.failures << ", " << s.page_shift << "}"; },
+                 [&](const NeedsList& s) { *out << "MustList{" << s.failures << ", " << s.page_shift << "}"; },
                  [&](const Streaming& s) { *out << "Streaming{" << s.failures << "}"; },
                  [&](const MustWatch& s) { *out << "MustWatch{" << s.resource_version << ", " << s.failures << "}"; },
                  [&](const Watching& s) {
@@ -57,40 +57,40 @@ TEST_P(NextStateTest, LeadsThere) { EXPECT_EQ(next_state(GetParam().from, GetPar
 INSTANTIATE_TEST_SUITE_P(
     Reflector, NextStateTest,
     ::testing::Values(
-        StepCase{"ListLeadsToWatch", MustList{}, Listed{"7"}, MustWatch{"7"}},
-        StepCase{"ListKeepsTheCountSoThat410sCannotSpin", MustList{2}, Listed{"7"}, MustWatch{"7", 2}},
-        StepCase{"FailedListIsRepeated", MustList{}, ListFailed{kDown}, MustList{1}},
-        StepCase{"HeavyListIsRepeatedInSmallerPages", MustList{}, ListFailed{kLost}, MustList{1, -1}},
-        StepCase{"PagesDoNotShrinkForEver", MustList{9, -5}, ListFailed{kLost}, MustList{10, -5}},
-        StepCase{"ExpiredTokenIsMetWithLargerPages", MustList{}, ListFailed{kGoneError}, MustList{1, 1}},
-        StepCase{"PagesDoNotGrowForEver", MustList{3, 3}, ListFailed{kGoneError}, MustList{4, 3}},
-        StepCase{"AStreamedListIsRead", MustList{}, ListOpened{}, Streaming{}},
+        StepCase{"ListLeadsToWatch", NeedsList{}, Listed{"7"}, MustWatch{"7"}},
+        StepCase{"ListKeepsTheCountSoThat410sCannotSpin", NeedsList{2}, Listed{"7"}, MustWatch{"7", 2}},
+        StepCase{"FailedListIsRepeated", NeedsList{}, ListFailed{kDown}, NeedsList{1}},
+        StepCase{"HeavyListIsRepeatedInSmallerPages", NeedsList{}, ListFailed{kLost}, NeedsList{1, -1}},
+        StepCase{"PagesDoNotShrinkForEver", NeedsList{9, -5}, ListFailed{kLost}, NeedsList{10, -5}},
+        StepCase{"ExpiredTokenIsMetWithLargerPages", NeedsList{}, ListFailed{kGoneError}, NeedsList{1, 1}},
+        StepCase{"PagesDoNotGrowForEver", NeedsList{3, 3}, ListFailed{kGoneError}, NeedsList{4, 3}},
+        StepCase{"AStreamedListIsRead", NeedsList{}, ListOpened{}, Streaming{}},
         StepCase{"AStreamedListIsTheBeginningOfItsWatch", Streaming{}, Listed{"7"}, Watching{"7", 0, true}},
-        StepCase{"AStreamedListThatFailsIsRepeated", Streaming{}, ListFailed{kDown}, MustList{1}},
-        StepCase{"AStreamedListThatIsLostSaysNothingOfPages", Streaming{}, ListFailed{kLost}, MustList{1}},
-        StepCase{"AStreamedListThatExpiresSaysNothingOfPages", Streaming{2}, ListFailed{kGoneError}, MustList{3}},
+        StepCase{"AStreamedListThatFailsIsRepeated", Streaming{}, ListFailed{kDown}, NeedsList{1}},
+        StepCase{"AStreamedListThatIsLostSaysNothingOfPages", Streaming{}, ListFailed{kLost}, NeedsList{1}},
+        StepCase{"AStreamedListThatExpiresSaysNothingOfPages", Streaming{2}, ListFailed{kGoneError}, NeedsList{3}},
         StepCase{"AStreamedListHasNoVersionYet", Streaming{}, Changed{"7"}, Streaming{}},
         StepCase{"OpenedWatchKeepsTheVersion", MustWatch{"7"}, WatchOpened{}, Watching{"7"}},
         StepCase{"RefusedWatchIsTriedAgain", MustWatch{"7"}, WatchRefused{kDown}, MustWatch{"7", 1}},
-        StepCase{"RefusedFor410Lists", MustWatch{"7"}, WatchRefused{kGoneError}, MustList{1}},
-        StepCase{"RefusedAsInvalidLists", MustWatch{"7", 2}, WatchRefused{kBad}, MustList{3}},
-        StepCase{"VersionAheadOfTheServerListsInTheEnd", MustWatch{"7", 3}, WatchRefused{kLost}, MustList{4}},
+        StepCase{"RefusedFor410Lists", MustWatch{"7"}, WatchRefused{kGoneError}, NeedsList{1}},
+        StepCase{"RefusedAsInvalidLists", MustWatch{"7", 2}, WatchRefused{kBad}, NeedsList{3}},
+        StepCase{"VersionAheadOfTheServerListsInTheEnd", MustWatch{"7", 3}, WatchRefused{kLost}, NeedsList{4}},
         StepCase{"OutageDoesNotList", MustWatch{"7", 90}, WatchRefused{kDown}, MustWatch{"7", 91}},
         StepCase{"ChangeMovesTheVersion", Watching{"7", 3}, Changed{"8"}, Watching{"8", 0, true}},
         StepCase{"ChangeWithoutVersionKeepsIt", Watching{"7"}, Changed{""}, Watching{"7", 0, true}},
-        StepCase{"Error410Lists", Watching{"8", 0, true}, ServerError{kGoneError}, MustList{1}},
+        StepCase{"Error410Lists", Watching{"8", 0, true}, ServerError{kGoneError}, NeedsList{1}},
         StepCase{"OtherErrorResumes", Watching{"8", 0, true}, ServerError{kDown}, MustWatch{"8", 1}},
-        StepCase{"MalformedLineLists", Watching{"8"}, Malformed{}, MustList{1}},
+        StepCase{"MalformedLineLists", Watching{"8"}, Malformed{}, NeedsList{1}},
         StepCase{"EndResumesWhereItWas", Watching{"8", 2, true}, StreamEnded{}, MustWatch{"8", 0}},
         StepCase{"QuietWatchThatLastedIsNoFailure", Watching{"8", 2}, StreamEnded{}, MustWatch{"8", 0}},
         StepCase{"FruitlessWatchBacksOff", Watching{"8", 2}, StreamEnded{true}, MustWatch{"8", 3}},
         StepCase{"ShortButFruitfulWatchDoesNot", Watching{"8", 0, true}, StreamEnded{true}, MustWatch{"8", 0}},
-        StepCase{"StrayInputIsIgnored", MustList{1}, Changed{"9"}, MustList{1}},
+        StepCase{"StrayInputIsIgnored", NeedsList{1}, Changed{"9"}, NeedsList{1}},
         StepCase{"StrayListIsIgnored", Watching{"8"}, Listed{"9"}, Watching{"8"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(NextState, ServerThatAlwaysSaysGoneIsAskedEverMoreSlowly) {
-  ReflectorState state = MustList{};
+  ReflectorState state = NeedsList{};
   for (int round = 1; round <= 5; ++round) {
     state = next_state(state, Listed{"7"});
     state = next_state(state, WatchRefused{kGoneError});

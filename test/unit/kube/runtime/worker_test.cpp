@@ -164,7 +164,7 @@ class Crew {
     pool_.start(stop_.get_token());
   }
   ~Crew() {
-    let_go();
+    remove_finalizer();
     stop_.request_stop();
   }
 
@@ -181,7 +181,7 @@ class Crew {
     while (pool_.size() != size && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     return pool_.size() == size;
   }
-  void let_go() {
+  void remove_finalizer() {
     const std::scoped_lock lock(mutex_);
     open_ = true;
     changed_.notify_all();
@@ -232,7 +232,7 @@ TEST(WorkerPool, GrowsWithTheWorkUpToItsLimit) {
   for (int i = 0; i < 10; ++i) crew.queue.add(key_of(i));
   EXPECT_TRUE(crew.wait_until_busy(4));
   EXPECT_EQ(crew.size(), 4U);
-  crew.let_go();
+  crew.remove_finalizer();
   EXPECT_TRUE(crew.wait_until_done(10));
   EXPECT_EQ(crew.most_busy(), 4);
   EXPECT_EQ(crew.done().size(), 10U) << "each once";
@@ -250,7 +250,7 @@ TEST(WorkerPool, ShrinksToOneThatStillTakesWhatComes) {
   Crew crew(6, milliseconds(1));
   for (int i = 0; i < 6; ++i) crew.queue.add(key_of(i));
   EXPECT_TRUE(crew.wait_until_busy(6));
-  crew.let_go();
+  crew.remove_finalizer();
   EXPECT_TRUE(crew.wait_until_done(6));
   EXPECT_TRUE(crew.wait_for_size(1));
   for (int i = 6; i < 12; ++i) crew.queue.add(key_of(i));
@@ -260,7 +260,7 @@ TEST(WorkerPool, ShrinksToOneThatStillTakesWhatComes) {
 TEST(WorkerPool, LosesNothingWhileItGrowsAndShrinks) {
   constexpr int kKeys = 3000;
   Crew crew(8, base::Duration::zero());
-  crew.let_go();
+  crew.remove_finalizer();
   for (int i = 0; i < kKeys; ++i) {
     if (i % 3 == 0) {
       crew.queue.add_after(key_of(i), milliseconds(i % 7));

@@ -25,7 +25,7 @@ using testing::SizeIs;
 PodBuilder web(const std::string& name, const std::string& node, std::int64_t cpu = 1000) {
   return PodBuilder(name).on(node).cpu(cpu).label("app", "web");
 }
-/// Shares labels and affinity with its siblings, as pods of one template do.
+/// FailureShares labels and affinity with its siblings, as pods of one template do.
 PodBuilder quorum(const std::string& name, const std::string& node, std::int64_t cpu = 1000) {
   static const api::StringMap labels = {{"app", "quorum"}};
   static const std::shared_ptr<const api::Affinity> affinity =

@@ -569,8 +569,8 @@ TEST(SoftTaint, ThatIsPledgedIsAskedForOnlyIfAStrategyWantsItToo) {
   EXPECT_TRUE(asks_for("n2"));
   EXPECT_FALSE(asks_for("n3"));
   EXPECT_TRUE(cycle.builder().asks_for(api::well_known::kEmptyingTaint, cycle.node("n3"))) << "another key";
-  EXPECT_TRUE(cycle.builder().is_pledged(api::well_known::kLoadedTaint, cycle.node("n3")));
-  EXPECT_FALSE(cycle.builder().is_pledged(api::well_known::kLoadedTaint, cycle.node("n2")));
+  EXPECT_TRUE(cycle.builder().is_taint_promised(api::well_known::kLoadedTaint, cycle.node("n3")));
+  EXPECT_FALSE(cycle.builder().is_taint_promised(api::well_known::kLoadedTaint, cycle.node("n2")));
 }
 
 TEST(SoftTaint, GoesWithTheOfferThatIsRefusedAfterAll) {

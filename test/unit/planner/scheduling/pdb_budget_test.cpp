@@ -19,7 +19,7 @@ TEST_P(WhyNever, Tells) {
   pdb.min_available = GetParam().min_available;
   pdb.max_unavailable = GetParam().max_unavailable;
   pdb.expected_pods = GetParam().pods;
-  const std::string got = scheduling::why_never(pdb);
+  const std::string got = scheduling::why_never_evictable(pdb);
   EXPECT_EQ(got, GetParam().why.empty() ? "" : "PodDisruptionBudget web has " + GetParam().why);
 }
 
@@ -70,7 +70,7 @@ TEST(WhyNeverToo, TellsWhatItsControllerCouldNotWorkOut) {
   pdb.min_available = IntOrPercent{1, false};
   pdb.expected_pods = 3;
   pdb.sync_failure = "found no controller ref for pod \"web-1\"";
-  EXPECT_EQ(scheduling::why_never(pdb),
+  EXPECT_EQ(scheduling::why_never_evictable(pdb),
             "PodDisruptionBudget web cannot be worked out and lets no pod go: found no controller ref for pod "
             "\"web-1\"");
 }
@@ -80,9 +80,9 @@ TEST(WhyNeverToo, TellsOfMaxUnavailableOverPodsWithoutAScale) {
   pdb.meta.name = "web";
   pdb.max_unavailable = IntOrPercent{1, false};
   pdb.current_healthy = 3;
-  EXPECT_THAT(scheduling::why_never(pdb), testing::HasSubstr("pods that no controller with a scale owns"));
+  EXPECT_THAT(scheduling::why_never_evictable(pdb), testing::HasSubstr("pods that no controller with a scale owns"));
   pdb.expected_pods = 3;
-  EXPECT_EQ(scheduling::why_never(pdb), "");
+  EXPECT_EQ(scheduling::why_never_evictable(pdb), "");
 }
 
 /// Row 15 of the comparison with kube-scheduler: the controller of budgets expects pods that have ended, too.
@@ -99,7 +99,7 @@ TEST_P(EndedPods, CountsOnNoPodThatHasEnded) {
   pdb.meta.name = "web";
   pdb.expected_pods = 5;
   pdb.min_available = GetParam().min_available;
-  const std::string why = scheduling::why_never(pdb, GetParam().ended);
+  const std::string why = scheduling::why_never_evictable(pdb, GetParam().ended);
   EXPECT_EQ(!why.empty(), GetParam().is_hopeless) << why;
   if (GetParam().is_hopeless) {
     EXPECT_THAT(why,
@@ -118,9 +118,9 @@ TEST(EndedPodsInBudgets, ClaimsNoMoreEndedPodsThanAreExpected) {
   api::PodDisruptionBudget pdb;
   pdb.min_available = IntOrPercent{1, false};
   pdb.expected_pods = 1;
-  EXPECT_NE(scheduling::why_never(pdb, 100), "");
+  EXPECT_NE(scheduling::why_never_evictable(pdb, 100), "");
   pdb.expected_pods = 0;
-  EXPECT_EQ(scheduling::why_never(pdb, 100), "");
+  EXPECT_EQ(scheduling::why_never_evictable(pdb, 100), "");
 }
 
 }  // namespace pdb_budget_test

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "api/core/claim_risk.hpp"
+#include "api/core/pvc_risk.hpp"
 #include "planner/scheduling/predicates.hpp"
 #include "test/builders/cluster.hpp"
 

@@ -31,12 +31,12 @@ struct ShareCase {
   std::vector<std::size_t> want;
 };
 
-class Shares : public testing::TestWithParam<ShareCase> {};
+class FailureShares : public testing::TestWithParam<ShareCase> {};
 
-TEST_P(Shares, AreEven) { EXPECT_EQ(beyond_share(GetParam().uses, GetParam().max), GetParam().want); }
+TEST_P(FailureShares, AreEven) { EXPECT_EQ(beyond_share(GetParam().uses, GetParam().max), GetParam().want); }
 
 INSTANTIATE_TEST_SUITE_P(
-    Uses, Shares,
+    Uses, FailureShares,
     testing::Values(ShareCase{"Nothing", {}, 10, {}}, ShareCase{"AllFit", {{0, 4}, {1, 6}}, 10, {}},
                     ShareCase{"TheLastOfTheLargest", {{0, 1}, {1, 5}, {1, 5}, {2, 1}}, 10, {2}},
                     ShareCase{"SmallNamespacesLoseNone", {{0, 9}, {1, 1}, {0, 9}, {2, 1}, {0, 9}}, 11, {2, 4}},
@@ -87,7 +87,7 @@ TEST(TermLimits, ANamespaceWithFewTermsKeepsItsOwn) {
   const auto ignored = ignored_in(*cluster);
   EXPECT_EQ(ignored.size(), 10U) << "2,048 of 4,000 foreign terms";
   EXPECT_EQ(ignored.front(), "h110");
-  EXPECT_EQ(cluster->anti_affine_towards(cluster->find_namespace("shop").value()).size(), 1U);
+  EXPECT_EQ(cluster->anti_affinity_groups_selecting(cluster->find_namespace("shop").value()).size(), 1U);
   EXPECT_EQ(cluster->anti_affine_by_namespace_labels().size(), 10U);
   EXPECT_THAT(problems_of(*cluster),
               Contains(AllOf(HasSubstr("Pod hostile/h110: spec.affinity"), HasSubstr("not moved"))));

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "api/core/claim_risk.hpp"
+#include "api/core/pvc_risk.hpp"
 #include "planner/scheduling/evictability_rules.hpp"
 #include "test/builders/strategy_run.hpp"
 

@@ -26,7 +26,7 @@ std::string read(std::string answer) {
   if (!done) return "error: " + done.error().message;
   std::vector<std::string> problems;
   rows.oddities.tell("", problems);
-  usage::bring_into_order(rows, "", problems);
+  usage::sort_and_merge(rows, "", problems);
   return text_of(rows) + (problems.empty() ? "" : " | " + joined(problems));
 }
 

@@ -30,7 +30,7 @@ std::string read(std::string page, decltype(usage::read_node_metrics)* reader) {
   if (!token) return "error: " + token.error().message;
   std::vector<std::string> problems;
   rows.oddities.tell("", problems);
-  usage::bring_into_order(rows, "", problems);
+  usage::sort_and_merge(rows, "", problems);
   return text_of(rows) + (problems.empty() ? "" : " | " + joined(problems)) + (token->empty() ? "" : " → " + *token);
 }
 
@@ -92,7 +92,7 @@ TEST(NodeMetrics, TimeIsTheEndOfTheWindow) {
 
 std::string read_containers(std::string page) {
   std::string text;
-  usage::Oddities oddities;
+  usage::InvalidCounts oddities;
   const auto token = usage::read_container_metrics(
       page,
       [&](const usage::ContainerSample& each) {
@@ -133,7 +133,7 @@ TEST(ContainersOfAPod, AreBounded) {
   for (int i = 0; i < 500; ++i) containers += (i ? "," : "") + std::string(R"({"name":"c"})");
   std::string page = list_of(pod("[" + containers + "]"));
   std::size_t count = 0;
-  usage::Oddities oddities;
+  usage::InvalidCounts oddities;
   ASSERT_TRUE(usage::read_container_metrics(
       page, [&](const auto&) { ++count; }, oddities));
   EXPECT_EQ(count, usage::kMaxContainersOfPod);

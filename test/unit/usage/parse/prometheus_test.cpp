@@ -31,7 +31,7 @@ std::string read(std::string answer, const api::UsageQuery& query = {}) {
   if (!notes) return "error: " + notes.error().message;
   std::vector<std::string> problems = notes->warnings;
   rows.oddities.tell("", problems);
-  usage::bring_into_order(rows, "", problems);
+  usage::sort_and_merge(rows, "", problems);
   return text_of(rows) + (problems.empty() ? "" : " | " + joined(problems));
 }
 
@@ -210,11 +210,11 @@ TEST(Prometheus, TooManySeriesEndTheReading) {
 
 TEST(Prometheus, ErrorsThatMayHealAreTold) {
   std::string timeout = R"({"status":"error","errorType":"timeout","error":"query timed out"})";
-  const auto error = usage::told_error(timeout);
+  const auto error = usage::api_error(timeout);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code, base::ErrorCode::kUnavailable);
   std::string page = "<html>";
-  EXPECT_FALSE(usage::told_error(page));
+  EXPECT_FALSE(usage::api_error(page));
 }
 
 // --- whole numbers

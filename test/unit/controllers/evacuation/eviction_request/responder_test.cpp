@@ -56,8 +56,8 @@ api::Evacuation evacuation(EvacuationPhase phase, bool for_this_eviction = true)
   return result;
 }
 
-NativeTurn turn(std::optional<api::NativeEviction> of = eviction(), std::vector<api::Evacuation> evacuations = {}) {
-  NativeTurn seen{{"shop", "pod-1-web-1"}, std::move(of), target_pod(), {}};
+ResponderInput turn(std::optional<api::NativeEviction> of = eviction(), std::vector<api::Evacuation> evacuations = {}) {
+  ResponderInput seen{{"shop", "pod-1-web-1"}, std::move(of), target_pod(), {}};
   for (auto& each : evacuations) seen.evacuations.push_back(std::make_shared<const api::Evacuation>(std::move(each)));
   return seen;
 }
@@ -153,7 +153,7 @@ TEST(NativeResponder, WritesWholeSecondsAndTakesItsOwnWordForNoNews) {
 }
 
 TEST(NativeResponder, LeavesDisksToTheirMachine) {
-  NativeTurn seen = turn();
+  ResponderInput seen = turn();
   auto disks = std::make_shared<api::Pod>(*seen.pod);
   disks->meta.labels = api::StringMap{{"kubevirt.io", "hotplug-disk"}};
   seen.pod = disks;
@@ -165,7 +165,7 @@ TEST(NativeResponder, LeavesDisksToTheirMachine) {
 
 TEST(NativeResponder, CompletesOnceThePodHasLeft) {
   for (const bool terminal : {false, true}) {
-    NativeTurn seen = turn(eviction(), {evacuation(EvacuationPhase::kVerifying)});
+    ResponderInput seen = turn(eviction(), {evacuation(EvacuationPhase::kVerifying)});
     auto ended = std::make_shared<api::Pod>(*seen.pod);
     ended->phase = api::PodPhase::kSucceeded;
     seen.pod = terminal ? ended : nullptr;
@@ -185,7 +185,7 @@ struct DeclineCase {
 };
 class NativeResponderDeclines : public testing::TestWithParam<DeclineCase> {};
 TEST_P(NativeResponderDeclines, WithAReason) {
-  NativeTurn seen = turn();
+  ResponderInput seen = turn();
   if (GetParam().evacuation) seen.evacuations = {std::make_shared<const api::Evacuation>(*GetParam().evacuation)};
   seen.pod = target_pod(GetParam().owner);
   const auto got = decide_response(seen, kTurnBegan + seconds(5));

@@ -263,8 +263,8 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(KeysInMemory, AreTheSameForAll) {
-  ASSERT_TRUE(keys_in_memory().keys());
-  EXPECT_EQ(keys_in_memory().keys(), keys_in_memory().keys());
+  ASSERT_TRUE(process_keys().keys());
+  EXPECT_EQ(process_keys().keys(), process_keys().keys());
 }
 
 }  // namespace keys_test

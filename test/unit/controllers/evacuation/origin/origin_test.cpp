@@ -86,9 +86,9 @@ TEST_P(Changed, IsMadeByHand) {
   api::Evacuation evacuation = made();
   GetParam().change(evacuation);
   EXPECT_EQ(prove_origin(evacuation, keys()), GetParam().want) << value(evacuation);
-  settle_origin(evacuation, nullptr);
+  update_origin_condition(evacuation, nullptr);
   const crypto::KeyRing known = keys();
-  settle_origin(evacuation, &known);
+  update_origin_condition(evacuation, &known);
   EXPECT_FALSE(api::origin_is_verified(evacuation));
   EXPECT_EQ(api::policy_of(evacuation), "");
 }
@@ -159,10 +159,10 @@ TEST(Origin, CountsUpToTheEdgeOfItsWindow) {
 
 TEST(SettledOrigin, IsKnownBeforeItIsStored) {
   api::Evacuation evacuation = made();
-  settle_origin(evacuation, nullptr);
-  EXPECT_TRUE(origin_is_open(evacuation)) << "without keys nobody can tell";
+  update_origin_condition(evacuation, nullptr);
+  EXPECT_TRUE(origin_is_undecided(evacuation)) << "without keys nobody can tell";
   const crypto::KeyRing known = keys();
-  settle_origin(evacuation, &known);
+  update_origin_condition(evacuation, &known);
   EXPECT_TRUE(api::origin_is_verified(evacuation));
   EXPECT_EQ(api::policy_of(evacuation), "balance");
   EXPECT_EQ(api::claimed_policy_of(evacuation), "");
@@ -171,11 +171,11 @@ TEST(SettledOrigin, IsKnownBeforeItIsStored) {
 TEST(SettledOrigin, StaysWhateverBecomesOfTheKeys) {
   api::Evacuation evacuation = made();
   const crypto::KeyRing known = keys();
-  settle_origin(evacuation, &known);
+  update_origin_condition(evacuation, &known);
   evacuation.status.spec_hash = spec_hash(evacuation.spec);
   const api::Evacuation before = evacuation;
   const crypto::KeyRing others{key('x'), {}};
-  settle_origin(evacuation, &others);
+  update_origin_condition(evacuation, &others);
   EXPECT_EQ(evacuation, before);
 }
 
@@ -186,17 +186,17 @@ TEST(SettledOrigin, IsNeverGivenToOneThatWasJudged) {
   judged.status = api::ConditionStatus::kFalse;
   evacuation.status.conditions = {judged};
   const crypto::KeyRing known = keys();
-  settle_origin(evacuation, &known);
+  update_origin_condition(evacuation, &known);
   EXPECT_FALSE(api::origin_is_verified(evacuation));
 }
 
 TEST(SettledOrigin, IsLostWithTheSpecThatWasAccepted) {
   api::Evacuation evacuation = made();
   const crypto::KeyRing known = keys();
-  settle_origin(evacuation, &known);
+  update_origin_condition(evacuation, &known);
   evacuation.status.spec_hash = spec_hash(evacuation.spec);
   evacuation.spec.source.policy = "other";
-  settle_origin(evacuation, &known);
+  update_origin_condition(evacuation, &known);
   EXPECT_FALSE(api::origin_is_verified(evacuation));
   EXPECT_EQ(evacuation.status.conditions.size(), 1U);
   EXPECT_EQ(evacuation.status.conditions[0].reason, "SpecChanged");
@@ -206,7 +206,7 @@ TEST(SettledOrigin, IsLostWithTheSpecThatWasAccepted) {
 // --- a stored condition is a claim (whoever may write the status may write it)
 
 api::Evacuation claimed(api::Evacuation evacuation) {
-  mark_as_made_here(evacuation);
+  mark_origin_verified(evacuation);
   evacuation.meta.uid = "e-1";
   evacuation.status.spec_hash = spec_hash(evacuation.spec);
   evacuation.status.signed_priority = evacuation.spec.priority;
@@ -226,7 +226,7 @@ TEST_P(ClaimedOrigin, IsProvedAgainByEachProcess) {
   const crypto::KeyRing known = keys();
   api::Evacuation evacuation = claimed(made());
   GetParam().change(evacuation);
-  settle_origin(evacuation, &known, &memory);
+  update_origin_condition(evacuation, &known, &memory);
   const auto& conditions = evacuation.status.conditions;
   EXPECT_EQ(conditions.empty() ? "" : conditions.at(0).reason, GetParam().reason);
   EXPECT_EQ(api::origin_is_verified(evacuation), GetParam().reason == "Signed");
@@ -251,15 +251,15 @@ TEST(SettledOrigin, OnceProvedStaysWithThePriorityThatWasSigned) {
   const crypto::KeyRing known = keys();
   api::Evacuation evacuation = claimed(made());
   const std::int32_t as_signed = evacuation.spec.priority;
-  settle_origin(evacuation, &known, &memory);
+  update_origin_condition(evacuation, &known, &memory);
   evacuation.spec.priority = evacuation.status.signed_priority.emplace(1'000'000'000);
   evacuation.status.spec_hash = {};
   const crypto::KeyRing others{key('x'), {}};
-  settle_origin(evacuation, &others, &memory);
+  update_origin_condition(evacuation, &others, &memory);
   EXPECT_TRUE(api::origin_is_verified(evacuation)) << "keys are rotated";
   EXPECT_EQ(evacuation.status.signed_priority, as_signed);
   memory.forget("e-1");
-  settle_origin(evacuation, &known, &memory);
+  update_origin_condition(evacuation, &known, &memory);
   EXPECT_TRUE(api::origin_is_verified(evacuation)) << "by its signature again";
 }
 
@@ -269,11 +269,11 @@ TEST(SettledOrigin, OnceProvedIsLostWithTheSpecThatWasSigned) {
   OriginMemory memory(clock);
   const crypto::KeyRing known = keys();
   api::Evacuation evacuation = claimed(made());
-  settle_origin(evacuation, &known, &memory);
+  update_origin_condition(evacuation, &known, &memory);
   ASSERT_TRUE(api::origin_is_verified(evacuation));
   evacuation.spec.source.policy = "other";
   evacuation.status.spec_hash = spec_hash(evacuation.spec);
-  settle_origin(evacuation, &known, &memory);
+  update_origin_condition(evacuation, &known, &memory);
   EXPECT_FALSE(api::origin_is_verified(evacuation));
   EXPECT_EQ(evacuation.status.conditions.at(0).reason, "NotSigned");
 }
@@ -282,10 +282,10 @@ TEST(SettledOrigin, IsOpenAgainWhileThereAreNoKeys) {
   base::ManualClock clock{kNoon};
   OriginMemory memory(clock);
   api::Evacuation evacuation = claimed(made());
-  settle_origin(evacuation, nullptr, &memory);
-  EXPECT_TRUE(origin_is_open(evacuation));
+  update_origin_condition(evacuation, nullptr, &memory);
+  EXPECT_TRUE(origin_is_undecided(evacuation));
   const crypto::KeyRing known = keys();
-  settle_origin(evacuation, &known, &memory);
+  update_origin_condition(evacuation, &known, &memory);
   EXPECT_TRUE(api::origin_is_verified(evacuation));
 }
 
@@ -293,11 +293,11 @@ TEST(SettledOrigin, IsOpenAgainWhileThereAreNoKeys) {
 TEST(SettledOrigin, DoesNotHangOnTheTargetOnceItWasAccepted) {
   api::Evacuation evacuation = made();
   const crypto::KeyRing known = keys();
-  settle_origin(evacuation, &known);
+  update_origin_condition(evacuation, &known);
   evacuation.status.spec_hash = spec_hash(evacuation.spec);
   evacuation.meta.annotations =
       evacuation.meta.annotations.with(api::well_known::kPredictedTargetAnnotation, "node-of-others");
-  settle_origin(evacuation, &known);
+  update_origin_condition(evacuation, &known);
   EXPECT_TRUE(api::origin_is_verified(evacuation));
   EXPECT_EQ(api::policy_of(evacuation), "balance");
 }

@@ -267,8 +267,8 @@ TEST(PodGroupRound, TakesADryRunForNobodysLeaving) {
   real.meta.name = "real";
   real.spec.dry_run = false;
   dry.meta.creation_timestamp = real.meta.creation_timestamp + seconds(60);
-  EXPECT_TRUE(controllers::evacuation::tells_more(real, dry)) << "although it is older";
-  EXPECT_FALSE(controllers::evacuation::tells_more(dry, real));
+  EXPECT_TRUE(controllers::evacuation::takes_precedence(real, dry)) << "although it is older";
+  EXPECT_FALSE(controllers::evacuation::takes_precedence(dry, real));
   dry.status.phase = Phase::kSucceeded;
   dry.status.finished_at = kNoon + seconds(61);
   EXPECT_FALSE(controllers::evacuation::counts_for_pod_group(own, dry)) << "its success moved no pod";

@@ -23,7 +23,7 @@ TEST(Refused, BeforeItHasASlot) {
   for (const bool suspended : {false, true}) {
     Life life;
     life.spec().suspend = suspended;
-    life.seen.claim_risk = kRisk;
+    life.seen.pvc_risk = kRisk;
     life.tick();
     expect_failed(life, "NotEvictable", kRisk);
     EXPECT_EQ(life.status().attempt, 0);
@@ -51,7 +51,7 @@ TEST(Refused, WhileABudgetBlocks) {
   ASSERT_EQ(life.action(), "PostEviction");
   life.answer(429, pdb_body());
   ASSERT_EQ(life.phase(), Phase::kRequesting);
-  life.seen.claim_risk = kRisk;
+  life.seen.pvc_risk = kRisk;
   life.tick();
   expect_failed(life, "NotEvictable", kRisk);
   EXPECT_EQ(life.condition_reason("EvictionGranted"), "NotEvictable");
@@ -63,7 +63,7 @@ TEST(Refused, OnlyOnceALostAnswerHasHadItsTime) {
   life.tick();
   ASSERT_EQ(life.action(), "PostEviction");
   life.crash_before_answer(true);
-  life.seen.claim_risk = kRisk;
+  life.seen.pvc_risk = kRisk;
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kRequesting) << "the eviction may be on its way";
   EXPECT_EQ(life.action(), "") << "and is not sent again";
@@ -77,7 +77,7 @@ TEST(Refused, NeverOnceThePodIsLeaving) {
   life.tick();
   life.answer(201);
   life.pod_terminates();
-  life.seen.claim_risk = kRisk;
+  life.seen.pvc_risk = kRisk;
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kEvicting);
 }
@@ -89,7 +89,7 @@ TEST(Refused, TakesBackWhatItsOwnerWasAskedFor) {
   life.operator_says("ack", life.status().token + "@1");
   life.tick();
   ASSERT_EQ(life.phase(), Phase::kInProgress);
-  life.seen.claim_risk = kRisk;
+  life.seen.pvc_risk = kRisk;
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kAborting);
   ASSERT_TRUE(life.last.action);

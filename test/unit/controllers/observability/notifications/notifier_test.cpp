@@ -335,9 +335,9 @@ TEST_F(HttpPostTest, ErrorsDoNotHoldTheUrl) {
 TEST_F(HttpPostTest, NotifierAndReceiverTogether) {
   struct Nowhere : kube::EventSink {
     void publish(kube::Event) override {}
-  } nowhere;
+  } null_recorder;
   base::Metrics metrics;
-  Notifier notifier({.inner = nowhere,
+  Notifier notifier({.inner = null_recorder,
                      .clock = clock,
                      .steady = clock,
                      .metrics = metrics,

@@ -96,7 +96,7 @@ TEST_F(SpanExporterTest, AFullBatchDoesNotWait) {
   const auto due = exporter.step();
   ASSERT_EQ(posts.size(), 1U);
   EXPECT_EQ(spans_in(posts[0]).size(), SpanExporter::kMaxAtOnce);
-  EXPECT_EQ(due, clock.now() + SpanExporter::kGathering) << "the one that is left waits for others";
+  EXPECT_EQ(due, clock.now() + SpanExporter::kBatchDelay) << "the one that is left waits for others";
 }
 
 TEST_F(SpanExporterTest, TriesAgainLaterAndLaterAndAsLateAsItIsTold) {

@@ -89,7 +89,7 @@ class RestingHintsTest : public testing::Test {
   }
   bool rest(base::TimePoint now) const { return !resting.why("uid", now).empty(); }
 
-  controllers::placement::RestingHints resting;
+  controllers::placement::HintBackoff resting;
 };
 
 TEST_F(RestingHintsTest, RestForAnHourAndAreThenTriedAgain) {

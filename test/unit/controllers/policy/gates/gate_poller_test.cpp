@@ -83,7 +83,7 @@ TEST_F(Gates, AreClosedUntilTheyAreAnswered) {
   EXPECT_FALSE(keeper.verdict("p").stops()) << "no gates";
   keeper.set("p", {webhook()}, {});
   EXPECT_EQ(keeper.verdict("p").kind, GateVerdict::Kind::kUnanswered);
-  EXPECT_TRUE(keeper.verdict("p").not_asked_yet);
+  EXPECT_TRUE(keeper.verdict("p").is_pending);
   work();
   EXPECT_THAT(asked, ElementsAre("POST https://gate.test/hold"));
   EXPECT_EQ(bodies.at(0), R"({"gate":"freeze","policy":"p"})");
@@ -119,7 +119,7 @@ TEST_F(Gates, KeepAnAnswerForThreeIntervals) {
   }
   pass(seconds(30));
   EXPECT_EQ(keeper.verdict("p").kind, GateVerdict::Kind::kUnanswered);
-  EXPECT_FALSE(keeper.verdict("p").not_asked_yet);
+  EXPECT_FALSE(keeper.verdict("p").is_pending);
   EXPECT_EQ(keeper.verdict("p").text, "gate freeze has no answer: connection refused");
   EXPECT_THAT(series(), ElementsAre(R"(evacuator_gate_holding{gate="freeze",policy="p"} 1)"));
   answer = std::string(kOpen);
@@ -277,7 +277,7 @@ TEST(GatesWithoutClients, AreNeverAnswered) {
   keeper.set("p", {gate}, {});
   ASSERT_TRUE(keeper.ask({"p", "g"}));
   EXPECT_EQ(keeper.verdict("p").text, "gate g has no answer: nobody asks gates here");
-  EXPECT_FALSE(keeper.verdict("p").not_asked_yet);
+  EXPECT_FALSE(keeper.verdict("p").is_pending);
 }
 
 }  // namespace gate_keeper_test

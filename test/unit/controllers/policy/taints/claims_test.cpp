@@ -50,11 +50,11 @@ TEST(TaintClaims, RemoveWhatADeletedPolicyLeftBehindUnderAnyKeyOfOurs) {
 
 TEST(TaintClaims, LeaveWhatAPolicyThatHasNotPlannedYetMayStillWant) {
   TaintClaims claims;
-  claims.know("level");
+  claims.register_policy("level");
   EXPECT_TRUE(claims.change_for("n1", {loaded("level")}).empty());
   EXPECT_TRUE(claims.change_for("n1", {}).empty());
   claims.claim("level", {});
-  claims.know("level");
+  claims.register_policy("level");
   EXPECT_FALSE(claims.change_for("n1", {loaded("level")}).empty()) << "its word stands";
   claims.drop("level");
   EXPECT_FALSE(claims.change_for("n1", {loaded("level")}).empty());
@@ -85,11 +85,11 @@ TEST(TaintClaims, OfOneKeyGoByThemselves) {
 TEST(TaintClaims, OfOneKeyGoAfterAFailOverToo) {
   const Taint emptying{kEmptying, "a", kPreferNoSchedule};
   TaintClaims claims;
-  claims.know("a");
+  claims.register_policy("a");
   EXPECT_TRUE(claims.drop("a", kEmptying));
   EXPECT_FALSE(claims.drop("a", kEmptying)) << "nothing new";
   EXPECT_EQ(claims.change_for("n1", {emptying, loaded("a")}).remove, std::vector<Taint>{emptying});
-  claims.know("a");
+  claims.register_policy("a");
   EXPECT_FALSE(claims.change_for("n1", {emptying}).empty());
   claims.claim("a", {{"n1", kEmptying, "a"}});
   EXPECT_TRUE(claims.change_for("n1", {emptying}).empty()) << "it wants them again";

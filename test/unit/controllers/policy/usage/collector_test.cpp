@@ -393,12 +393,12 @@ TEST_F(Collector, LogsFaultsOfAnswersOnceAndAgainWhenTheyChange) {
 // --- sources that keep workers waiting
 
 /// What happens while a source is asked: other workers go on, here in the same thread.
-class Places : public Collector {
+class FreeSlots : public Collector {
  protected:
   /// Fails after `takes`; meanwhile the next one of `names` is asked.
   class Chained final : public usage::Source {
    public:
-    Chained(Places& test, std::string name) : test_(test), name_(std::move(name)) {}
+    Chained(FreeSlots& test, std::string name) : test_(test), name_(std::move(name)) {}
     base::Result<usage::Samples> sample() override {
       test_.asked.push_back(name_);
       test_.ask_next();
@@ -411,7 +411,7 @@ class Places : public Collector {
     }
 
    private:
-    Places& test_;
+    FreeSlots& test_;
     const std::string name_;
   };
 
@@ -457,7 +457,7 @@ class Places : public Collector {
                          queue};
 };
 
-TEST_F(Places, LeaveAWorkerToSourcesThatAnswer) {
+TEST_F(FreeSlots, LeaveAWorkerToSourcesThatAnswer) {
   good = "good";
   want({"a", "b", "c", "d", "e", "good"});
   EXPECT_THAT(ask({5}), ElementsAre("good"));
@@ -467,7 +467,7 @@ TEST_F(Places, LeaveAWorkerToSourcesThatAnswer) {
   EXPECT_THAT(ask({2, 3, 4}), ElementsAre("c", "d")) << "and each has its turn";
 }
 
-TEST_F(Places, AreFreeForSourcesThatFailAtOnce) {
+TEST_F(FreeSlots, AreFreeForSourcesThatFailAtOnce) {
   takes = base::milliseconds(10);
   good = "f";
   want({"a", "b", "c", "f"});

@@ -221,7 +221,7 @@ TEST_F(HintsTest, AMarkOnSomebodyElsesPodTakesNothing) {
 TEST_F(HintsTest, IsFreeAgainWhenThePodNeverCame) {
   add(leaving("e1"));
   EXPECT_EQ(take(creation("r1")), "e1");
-  clock.advance(Hints::kShowsWithin);
+  clock.advance(Hints::kVisibleWithin);
   EXPECT_EQ(take(creation("r2")), "e1");
 }
 

@@ -56,7 +56,7 @@ TEST(Risks, AreNoneOfOneThatDoesNothing) {
   api::DeschedulerPolicySpec spec = automatic("HighNodeUtilization");
   spec.limits = {};
   spec.circuit_breaker.failures = 0;
-  const Surroundings around{.has_budgets = false, .policies = {policy("low", automatic("LowNodeUtilization"))}};
+  const ClusterContext around{.has_budgets = false, .policies = {policy("low", automatic("LowNodeUtilization"))}};
   spec.mode = api::PolicyMode::kDryRun;
   EXPECT_THAT(risks_of("p", spec, around), IsEmpty());
   spec.mode = api::PolicyMode::kAutomatic;
@@ -68,7 +68,7 @@ TEST(Risks, OfTwoPoliciesThatUndoEachOther) {
   const auto low = [](auto change) {
     api::DeschedulerPolicySpec spec = automatic("LowNodeUtilization");
     change(spec);
-    return Surroundings{.policies = {policy("low", std::move(spec))}};
+    return ClusterContext{.policies = {policy("low", std::move(spec))}};
   };
   const api::DeschedulerPolicySpec packs = automatic("HighNodeUtilization");
   EXPECT_THAT(risks_of("p", packs, low([](auto&) {})),
@@ -81,7 +81,7 @@ TEST(Risks, OfTwoPoliciesThatUndoEachOther) {
 }
 
 TEST(Risks, AreBounded) {
-  Surroundings around;
+  ClusterContext around;
   api::DeschedulerPolicySpec many = automatic("LowNodeUtilization");
   many.strategies.assign(30, {"HighNodeUtilization", "{}"});
   for (int i = 0; i < 40; ++i)

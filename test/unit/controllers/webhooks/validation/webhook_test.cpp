@@ -42,7 +42,7 @@ Json with(Json object, const Json& patch) {
 
 class AdmissionWebhook : public testing::Test {
  protected:
-  Webhook webhook(KeySource& keys = keys_in_memory()) {
+  Webhook webhook(KeySource& keys = process_keys()) {
     return Webhook({.registry = registry,
                     .keys = keys,
                     .clock = clock,
@@ -87,7 +87,7 @@ class AdmissionWebhook : public testing::Test {
   evictors::EvictorRegistry registry = evictors::EvictorRegistry::builtin();
   base::ManualClock clock{kNoon};
   base::Metrics metrics;
-  Surroundings around;
+  ClusterContext around;
   Json warnings;
 };
 
@@ -152,7 +152,7 @@ TEST_F(AdmissionWebhook, RecordsWhoMakesAnEvacuation) {
   made["metadata"]["creationTimestamp"] = "2026-11-21T12:00:01Z";
   const auto decoded = api::decode_evacuation(made);
   ASSERT_TRUE(decoded) << decoded.error().message;
-  EXPECT_EQ(proven_creator(*decoded, *keys_in_memory().keys()),
+  EXPECT_EQ(proven_creator(*decoded, *process_keys().keys()),
             (Json{{"user", "alice"}, {"groups", Json::array({"dev"})}}));
   EXPECT_TRUE(warnings.empty());
   EXPECT_THAT(record_of(recorded(policy())), HasSubstr("\"user\":\"alice\""));

@@ -33,12 +33,12 @@ class RoundsRun {
   /// One cycle in which the halves find so many moves each. Says where the rounds are afterwards.
   std::string cycle(const RoundsSeen& now, int to_level, int to_pack) {
     api::RoundsStatus next = next_rounds(known_ ? &*known_ : nullptr, now, rules_);
-    while (is_asked(next)) {
+    while (runs_in_cycle(next)) {
       next.planned = next.phase == kLeveling ? to_level : to_pack;
       if (next.planned > 0) break;
       next = after_half(next, now, rules_);
     }
-    if (is_asked(next)) next.moved += next.planned, next.planned_at = kNoon;
+    if (runs_in_cycle(next)) next.moved += next.planned, next.planned_at = kNoon;
     known_ = next;
     return text();
   }
@@ -155,12 +155,12 @@ INSTANTIATE_TEST_SUITE_P(
     Rounds, RoundGain,
     testing::Values(GainCase{"OneNode", {}, seen(8), true}, GainCase{"NoNode", {}, seen(9), false},
                     GainCase{"ANodeMore", {}, seen(10), false},
-                    GainCase{"TooFewNodes", {.least_freed = 3}, seen(7), false},
+                    GainCase{"TooFewNodes", {.min_freed = 3}, seen(7), false},
                     GainCase{"MoreEvenAlone", {}, seen(9, 1), false},
-                    GainCase{"EvenEnough", {.least_freed = {}, .least_imbalance = 4}, seen(9, 6), true},
-                    GainCase{"NotEvenEnough", {.least_freed = {}, .least_imbalance = 4}, seen(9, 6.1), false},
-                    GainCase{"NodesDoNotCount", {.least_freed = {}, .least_imbalance = 4}, seen(5, 9), false},
-                    GainCase{"EitherWillDo", {.least_freed = 2, .least_imbalance = 4}, seen(9, 5), true}),
+                    GainCase{"EvenEnough", {.min_freed = {}, .min_imbalance_gain = 4}, seen(9, 6), true},
+                    GainCase{"NotEvenEnough", {.min_freed = {}, .min_imbalance_gain = 4}, seen(9, 6.1), false},
+                    GainCase{"NodesDoNotCount", {.min_freed = {}, .min_imbalance_gain = 4}, seen(5, 9), false},
+                    GainCase{"EitherWillDo", {.min_freed = 2, .min_imbalance_gain = 4}, seen(9, 5), true}),
     [](const auto& info) { return info.param.name; });
 
 struct AgainCase {
@@ -228,7 +228,7 @@ TEST(Rounds, CountNodesWithPodsThatDoNotGoWithThem) {
   cluster.add(PodBuilder("leaving").on("d").terminating());
   const auto snapshot = cluster.build();
   const std::vector<scheduling::NodeIndex> nodes = {0, 1, 2, 3};
-  const RoundsSeen now = look_at_rounds(*snapshot, nodes, std::nullopt);
+  const RoundsSeen now = observe_rounds(*snapshot, nodes, std::nullopt);
   EXPECT_EQ(now.nodes, 4);
   EXPECT_EQ(now.nodes_in_use, 1);
   EXPECT_EQ(now.imbalance, 0);

@@ -118,7 +118,7 @@ struct Search {
 Search search(const DefragmentationGround& ground, const std::vector<std::size_t>& fewest_moves) {
   Search found;
   const strategies::Capacities capacities(ground.problem());
-  strategies::SearchLimits limits{.most_freed = 3, .fewest_moves = fewest_moves};
+  strategies::SearchLimits limits{.max_freed = 3, .fewest_moves = fewest_moves};
   limits.should_stop = [&] {
     ++found.looks;
     return false;

@@ -154,7 +154,7 @@ TEST_P(PreferenceScore, IsThatOfKubeScheduler) {
     }
     const bool some_are_best = std::ranges::any_of(nodes, [&](NodeIndex node) { return preferences.is_best(node); });
     if (some_are_best) {
-      EXPECT_LE(preferences.least_loss(nodes[i]), most - scores[i]) << i;
+      EXPECT_LE(preferences.min_loss(nodes[i]), most - scores[i]) << i;
     }
   }
 }

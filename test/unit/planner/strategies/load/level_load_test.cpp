@@ -186,9 +186,9 @@ struct ForeseenCase {
   bool moves_by_deviation;             ///< pods off n1
 };
 
-class Foreseen : public testing::TestWithParam<ForeseenCase> {};
+class Forecasts : public testing::TestWithParam<ForeseenCase> {};
 
-TEST_P(Foreseen, CountsInDeviationsAsFarAsItIsNotCommonToAll) {
+TEST_P(Forecasts, CountsInDeviationsAsFarAsItIsNotCommonToAll) {
   Measured measured("s", {"cpu"});
   for (int i = 0; i < 3; ++i) {
     measured.node("n" + std::to_string(i + 1), {1600});
@@ -205,7 +205,7 @@ TEST_P(Foreseen, CountsInDeviationsAsFarAsItIsNotCommonToAll) {
       << "static thresholds: above is above";
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Foreseen,
+INSTANTIATE_TEST_SUITE_P(Of, Forecasts,
                          testing::Values(ForeseenCase{"AllRise", {2800, 2800, 2800}, false},
                                          ForeseenCase{"AllRiseAndOnesForecastIsNotTrusted", {2800, 2800, -1}, false},
                                          ForeseenCase{"OneRisesAndOthersDoNot", {2800, 1600, 1600}, true},

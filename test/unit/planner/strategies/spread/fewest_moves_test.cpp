@@ -67,7 +67,7 @@ bool lets_in(const World& world, const Counts& counts, std::size_t node) {
   });
 }
 
-bool has_way_in(const World& world, const Counts& counts) {
+bool has_open_node(const World& world, const Counts& counts) {
   for (std::size_t node = 0; node < counts.size(); ++node) {
     if (lets_in(world, counts, node)) return true;
   }
@@ -239,14 +239,14 @@ bool takes_back_each(const World& world, const Counts& counts) {
     Counts without = counts;
     if (counts[node] == 0) continue;
     --without[node];
-    if (!has_way_in(world, without)) return false;
+    if (!has_open_node(world, without)) return false;
   }
   return true;
 }
 
 /// The filter has a node for a further pod of the workload, or at least for the replacement of each.
 bool is_open(const World& world, const Counts& counts) {
-  return has_way_in(world, counts) || takes_back_each(world, counts);
+  return has_open_node(world, counts) || takes_back_each(world, counts);
 }
 
 /// Every move is allowed by the filters of that moment.

@@ -13,7 +13,7 @@ namespace api {
 /// claim's volume finds nothing.
 inline constexpr std::string_view kLostVolume = "(lost)";
 
-enum class ClaimRisk {
+enum class PvcRisk {
   kNone,
   kBeingDeleted,  ///< exists only as long as pods use it; reclaim policy Delete then also deletes its volume
   kLost,          ///< its volume is gone, so a replacement pod would never start
@@ -21,12 +21,12 @@ enum class ClaimRisk {
 
 /// Pure. A claim made for the pod's own generic ephemeral volume is never a risk, because it ends with the pod by
 /// contract and the replacement gets a new one.
-ClaimRisk claim_risk(const PersistentVolumeClaim& claim, const Pod& pod);
+PvcRisk pvc_risk(const PersistentVolumeClaim& claim, const Pod& pod);
 
 /// Returns true if `volume` uses a PersistentVolumeClaim; volume.source is then its name.
 bool uses_claim(const Volume& volume);
 
 /// Returns a human-readable reason why the pod must stay. `risk` must not be kNone.
-std::string explain_claim_risk(ClaimRisk risk, std::string_view claim);
+std::string explain_pvc_risk(PvcRisk risk, std::string_view claim);
 
 }  // namespace api
