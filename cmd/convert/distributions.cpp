@@ -430,12 +430,12 @@ class MigrationReader {
   }
 
   void read_limit(const MigrationLimit& limit) {
-    const Json* most = args_.find(limit.theirs);
+    const Json* most = args_.find(limit.upstream_path);
     if (most == nullptr) return;
-    const FieldPath at = args_.path().field(limit.theirs);
+    const FieldPath at = args_.path().field(limit.upstream_path);
     if (*most == 0) return context_.note(NoteKind::kIgnored, at, "0 is no limit there");
-    draft_.spec["limits"]["inFlight"][limit.ours] = *most;
-    draft_.origins.push_back({fmt::format("spec.limits.inFlight.{}", limit.ours), at.text()});
+    draft_.spec["limits"]["inFlight"][limit.evacuator_path] = *most;
+    draft_.origins.push_back({fmt::format("spec.limits.inFlight.{}", limit.evacuator_path), at.text()});
   }
 
   /// Reads evictQPS, which is text or a number. Fractions have no equivalent.
@@ -636,8 +636,8 @@ class KoordinatorProfileReader {
     const auto policies = std::ranges::count_if(drafts_, [](const Draft& d) { return d.spec.contains("strategies"); });
     if (policies < 2) return;
     for (const Origin& origin : evictor_.origins) {
-      if (origin.ours.starts_with("spec.limits."))
-        context_.note(NoteKind::kChanged, FieldPath(origin.theirs),
+      if (origin.evacuator_path.starts_with("spec.limits."))
+        context_.note(NoteKind::kChanged, FieldPath(origin.upstream_path),
                       fmt::format("holds for each of the {} policies by itself", policies),
                       "bound all of them with limits of the operator's configuration");
     }

@@ -94,12 +94,13 @@ std::string unique_name(std::string wanted, const std::vector<std::string>& take
 FieldError at_origin(FieldError error, const std::vector<Origin>& origins) {
   const Origin* best = nullptr;
   for (const Origin& origin : origins) {
-    if (is_below(error.path, origin.ours) && (best == nullptr || origin.ours.size() > best->ours.size()))
+    if (is_below(error.path, origin.evacuator_path) &&
+        (best == nullptr || origin.evacuator_path.size() > best->evacuator_path.size()))
       best = &origin;
   }
   if (best == nullptr) return error;
-  error.path.replace(0, best->ours.size(), best->theirs);
-  if (best->theirs.empty() && error.path.starts_with('.')) error.path.erase(0, 1);
+  error.path.replace(0, best->evacuator_path.size(), best->upstream_path);
+  if (best->upstream_path.empty() && error.path.starts_with('.')) error.path.erase(0, 1);
   return error;
 }
 
@@ -133,7 +134,7 @@ constexpr std::array kArgsOfOurs = {
 }  // namespace
 
 bool ConversionContext::reject_own_args(StrategySource& source) {
-  if (source.ours) return false;
+  if (source.evacuator_path) return false;
   const std::size_t before = errors_.size();
   for (const ArgOfOurs& each : kArgsOfOurs) {
     if (each.strategy != source.name || !source.args.contains(each.name)) continue;
@@ -281,8 +282,8 @@ void ConversionContext::add_drafts(std::vector<Draft> drafts, const Draft& commo
   });
   if (drafts.size() > 1 && common.spec.contains("limits")) {
     for (const Origin& origin : common.origins) {
-      if (!origin.ours.starts_with("spec.limits.perCycle.")) continue;
-      note(NoteKind::kChanged, FieldPath(origin.theirs),
+      if (!origin.evacuator_path.starts_with("spec.limits.perCycle.")) continue;
+      note(NoteKind::kChanged, FieldPath(origin.upstream_path),
            fmt::format("holds for each of the {} policies by itself; upstream shares it among all profiles",
                        drafts.size()),
            "lower it, or bound all of them with limits.inFlight of the operator's configuration");

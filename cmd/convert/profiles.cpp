@@ -149,11 +149,11 @@ class ProfileReader {
       StrictObject args(*config->args, config->at, context_.errors());
       for (const CooldownArg& each : kCooldownArgs) {
         std::string value;
-        args.read(each.theirs, value);
+        args.read(each.upstream_path, value);
         if (value.empty()) continue;
-        draft_.spec["limits"]["cooldown"][each.ours] = value;
+        draft_.spec["limits"]["cooldown"][each.evacuator_path] = value;
         draft_.origins.push_back(
-            {fmt::format("spec.limits.cooldown.{}", each.ours), config->at.field(each.theirs).text()});
+            {fmt::format("spec.limits.cooldown.{}", each.evacuator_path), config->at.field(each.upstream_path).text()});
       }
       finish_with_notes(args, context_);
     }

@@ -128,7 +128,7 @@ class NodeCommand {
       }
       if (!move.warning.empty())
         io_.err(fmt::format("Warning: pod/{}: {}\n", move.pod.meta.key().to_string(), move.warning));
-      say(words_for(*asked));
+      say(describe(*asked));
       const api::ObjectMeta& meta = asked->stored.evacuation.meta;
       (meta.labels.contains(kDrainLabel) ? keys_ : joined_).insert(meta.key());
       asked_.push_back(std::move(asked->stored));

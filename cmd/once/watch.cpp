@@ -17,7 +17,7 @@ OnceWatch::Step OnceWatch::look(base::TimePoint now, const controllers::OnceRepo
   }
   if (!done_) done_ = now;
   const base::Duration quiet = now - *done_;
-  return quiet >= limits_.tidying || (quiet >= limits_.quiet && report->is_tidy) ? Step::kDone : Step::kGoOn;
+  return quiet >= limits_.cleanup_timeout || (quiet >= limits_.quiet && report->is_tidy) ? Step::kDone : Step::kGoOn;
 }
 
 base::Status once_status(const controllers::OnceReport& report, OnceWatch::Step ended, base::Duration timeout) {

@@ -64,7 +64,7 @@ class PodCommand {
     const auto world = read_pod_group_world(session_, chosen);
     if (!world) return world.error();
     for (IncompletePodGroup& rest : incomplete_pod_groups(chosen, *world)) {
-      const std::string why = objection_to(rest);
+      const std::string why = why_not_evacuable(rest);
       if (!options_.whole_group || !why.empty()) {
         code_ = fail(session_.io(), refusal_of(rest, why));
         std::erase_if(chosen, [&](const api::Pod& pod) { return is_among(rest.chosen, pod); });
@@ -99,7 +99,7 @@ class PodCommand {
   }
 
   void ask(const api::Pod& pod) {
-    if (const std::string objection = objection_to(pod); !objection.empty()) {
+    if (const std::string objection = why_not_evacuable(pod); !objection.empty()) {
       code_ = fail(session_.io(), base::invalid(fmt::format("pod/{} is not evacuated: {}", pod.meta.name, objection)));
       return;
     }
@@ -108,7 +108,7 @@ class PodCommand {
       code_ = fail(session_.io(), asked.error());
       return;
     }
-    if (session_.is_human_readable()) session_.io().out(words_for(*asked) + "\n");
+    if (session_.is_human_readable()) session_.io().out(describe(*asked) + "\n");
     keys_.insert(asked->stored.evacuation.meta.key());
     asked_.push_back(std::move(asked->stored));
   }

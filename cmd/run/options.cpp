@@ -94,7 +94,7 @@ base::Result<std::optional<OnceWatch>> read_once(const RunOptions& options, cons
   const OnceWatch::Limits limits{.timeout = timeout,
                                  .patience = election.lease_duration + 2 * election.retry_period + base::seconds(2),
                                  .quiet = base::seconds(1),
-                                 .tidying = base::seconds(15)};
+                                 .cleanup_timeout = base::seconds(15)};
   return std::optional<OnceWatch>(std::in_place, limits, base::SteadyClock().now());
 }
 

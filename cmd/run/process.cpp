@@ -209,7 +209,7 @@ Status Process::alive() const {
 
 Status Process::ready() const {
   if (const auto* leadership = deciding_leadership_.load()) {
-    if (auto ours = leadership->claimed(); !ours) return ours;
+    if (auto ours = leadership->installation_status(); !ours) return ours;
   }
   if (const auto* started = running_.load()) return started->ready();
   return base::unavailable(api_.waiting_for());
@@ -286,7 +286,7 @@ bool Process::is_over(bool leads) {
 
 Status Process::end_of_once(bool was_leader) const {
   const auto& lease = config_.leader_election;
-  if (!was_leader && !leadership_->owns_cluster()) return leadership_->claimed().error().during("nothing was done");
+  if (!was_leader && !leadership_->owns_cluster()) return leadership_->installation_status().error().during("nothing was done");
   const std::string holder = leadership_->holder();
   if (!was_leader)
     return base::unavailable(fmt::format("nothing was done: the Lease {}/{} is held by {}", lease.ns, lease.name,

@@ -10,7 +10,7 @@ using Step = cmd::OnceWatch::Step;
 
 constexpr base::TimePoint kStart{};
 const cmd::OnceWatch::Limits kLimits{
-    .timeout = seconds(100), .patience = seconds(20), .quiet = seconds(1), .tidying = seconds(15)};
+    .timeout = seconds(100), .patience = seconds(20), .quiet = seconds(1), .cleanup_timeout = seconds(15)};
 
 OnceReport busy() {
   OnceReport report;
