@@ -216,7 +216,7 @@ struct SchedulableCase {
 
 class SchedulableByAll : public testing::TestWithParam<SchedulableCase> {};
 
-TEST_P(SchedulableByAll, IsWhatNoPodNeedsToBeLookedAtFor) {
+TEST_P(SchedulableByAll, IsTrueWithoutCordonOrHardTaints) {
   const auto cluster = ClusterBuilder().add(GetParam().node).build();
   EXPECT_EQ(cluster->is_schedulable_by_all(0), GetParam().is_schedulable_by_all);
 }
@@ -289,7 +289,7 @@ TEST_F(OverlayTest, MovesOnFromAnArrival) {
   EXPECT_THAT(on(2), ElementsAre("a"));
 }
 
-TEST_F(OverlayTest, TakesAPodOffAndPlacesAPendingOne) {
+TEST_F(OverlayTest, RemovesAPodAndPlacesAPendingOne) {
   what_if_.move(a_, kNoNode);
   what_if_.move(pending_, 0);
   EXPECT_EQ(what_if_.node_of(a_), kNoNode);
