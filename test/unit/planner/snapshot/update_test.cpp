@@ -167,7 +167,7 @@ class Turmoil {
 
 class SnapshotUpdateProperty : public testing::TestWithParam<unsigned> {};
 
-TEST_P(SnapshotUpdateProperty, BatchesLeaveWhatASnapshotMadeAnewWouldBe) {
+TEST_P(SnapshotUpdateProperty, BatchesEqualARebuiltSnapshot) {
   Turmoil world(GetParam());
   for (const Quantities quantities : {Quantities::kSound, Quantities::kAsWritten}) {
     ClusterSnapshot kept(world.input(), quantities);
