@@ -19,7 +19,7 @@ TEST(FairLane, OwnersTakeTurnsAndKeepTheirOrder) {
   EXPECT_TRUE(lane.empty());
 }
 
-TEST(FairLane, OneThatComesBackWaitsForItsTurn) {
+TEST(FairLane, ARequeuedItemWaitsForItsTurn) {
   FairLane<std::string> lane;
   lane.push("a", "a1");
   lane.push("b", "b1");

@@ -13,7 +13,7 @@ struct Case {
 
 class ShortText : public testing::TestWithParam<Case> {};
 
-TEST_P(ShortText, IsWhatAServerGivesBack) {
+TEST_P(ShortText, TruncatesTheAnswerOfAServer) {
   EXPECT_EQ(base::short_text(GetParam().text, GetParam().most), GetParam().want);
 }
 

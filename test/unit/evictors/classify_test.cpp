@@ -256,7 +256,7 @@ struct DelayCase {
   Class answer;
   int consecutive;
   std::optional<seconds> retry_after;
-  seconds want;  ///< Delay without the jitter of up to 20 %.
+  seconds want;  ///< Delay without the jitter of up to 20 %
 };
 
 class BlockedDelay : public testing::TestWithParam<DelayCase> {};

@@ -269,7 +269,7 @@ TEST(Discover, FindsANewServerWithOurKinds) {
   EXPECT_TRUE(got->has_policies);
 }
 
-TEST(Discover, OfServer1_21KeepsBothVersionsApart) {  // PDBs are v1 already, Eviction is still v1beta1.
+TEST(Discover, OfServer1_21KeepsBothVersionsApart) {  // PDBs are v1 already, Eviction is still v1beta1
   const auto got =
       discover_from({{"/version", R"({"gitVersion":"v1.21.0"})"},
                      {"/api/v1", R"({"resources":[{"name":"pods/eviction","group":"policy","version":"v1beta1"}]})"},

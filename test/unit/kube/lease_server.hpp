@@ -18,7 +18,7 @@ class LeaseServer {
     transport.answer = [this](const Request& request) { return answer(request); };
   }
   FakeTransport transport;
-  api::Json lease;  // null if the Lease does not exist.
+  api::Json lease;  // null if the Lease does not exist
   std::optional<base::Error> failure;
   /// Called for each request. May answer it instead of the server.
   std::function<std::optional<Response>(const Request&)> look;

@@ -74,11 +74,11 @@ class RateLimiterTest : public ::testing::Test {
 
 TEST_F(RateLimiterTest, SharesTokensByWeight) {
   RateLimiter limiter(clock, {.qps = 1, .burst = 1, .max_in_flight = 1000});
-  const auto first = limiter.acquire(Flow::kWrite);  // Uses up the burst.
+  const auto first = limiter.acquire(Flow::kWrite);  // Uses up the burst
   for (int i = 0; i < 15; ++i) {
     for (const Flow flow : {Flow::kList, Flow::kRead, Flow::kWrite, Flow::kEviction}) start_waiting(limiter, flow);
   }
-  for (std::size_t turn = 1; turn <= 15; ++turn) {  // One token at a time.
+  for (std::size_t turn = 1; turn <= 15; ++turn) {  // One token at a time
     clock.advance(seconds(1));
     await_order(turn);
   }
@@ -150,7 +150,7 @@ TEST_F(RateLimiterTest, StopEndsTheWait) {
   const auto first = limiter.acquire(Flow::kWrite);
   start_waiting(limiter, Flow::kRead);
   start_waiting(limiter, Flow::kWrite);
-  threads.clear();  // Requests stop and joins.
+  threads.clear();  // Requests stop and joins
   EXPECT_EQ(limiter.stats().waiting, 0u);
   EXPECT_TRUE(order.empty());
 }

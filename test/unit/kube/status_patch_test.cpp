@@ -13,7 +13,7 @@ struct PatchCase {
   const char* name;
   Json before;
   Json after;
-  Json want;  ///< Expected patch of "status".
+  Json want;  ///< Expected patch of "status"
 };
 
 class StatusPatch : public testing::TestWithParam<PatchCase> {};

@@ -47,7 +47,7 @@ TEST(Forecast, PredictsTheDailyPeak) {
 TEST(Forecast, CoversTheHorizon) {
   api::UsageForecast far;
   far.horizon = std::chrono::hours(6);
-  const auto series = series_of(4 * kDay, [](auto i) { return wave(i) + noise(i); });  // Midnight.
+  const auto series = series_of(4 * kDay, [](auto i) { return wave(i) + noise(i); });  // Midnight
   EXPECT_NEAR(usage::forecast(series, far).middle, 70, 3);
   EXPECT_NEAR(usage::forecast(series, {}).middle, wave(12), 3);
 }

@@ -22,7 +22,7 @@ TEST(ForecastShift, ContinuesFromTheNewLevelImmediately) {
 TEST(ForecastShift, AppliesToYesterdayToo) {
   api::UsageForecast far;
   far.horizon = std::chrono::hours(8);
-  const auto jump = [](int hour) { return hour < 12 ? 20.0 : 60.0; };  // No seasonal wave can follow that jump better.
+  const auto jump = [](int hour) { return hour < 12 ? 20.0 : 60.0; };  // No seasonal wave can follow that jump better
   usage::Forecaster forecaster(std::make_shared<const usage::ForecastRates>(far), kMonday);
   for (int i = 0; i < 5 * 288; ++i) forecaster.add(jump(i / 12 % 24));
   ASSERT_EQ(forecaster.forecast().rule, usage::ForecastRule::kYesterday);
@@ -57,10 +57,10 @@ TEST(ForecastShift, DoesNotChangeSamplesThatAlreadyReflectIt) {
     samples.nodes = {{"n1", kMonday + at, {cores}}};
     history.add(samples, kMonday + at);
   };
-  for (int i = 0; i < 20; ++i) answer(base::minutes(i), 4);  // Five-minute steps, all closed except the last.
+  for (int i = 0; i < 20; ++i) answer(base::minutes(i), 4);  // Five-minute steps, all closed except the last
   answer(base::minutes(20), 4);
   answer(base::minutes(21), 4);
-  answer(base::minutes(22), 3);  // The metrics of the moved pod end here.
+  answer(base::minutes(22), 3);  // The metrics of the moved pod end here
   answer(base::minutes(23), 3);
   history.shift("n1", 0, -1, 2);
   answer(base::minutes(24), 3);

@@ -421,7 +421,7 @@ TEST(EvictionRequestObserve, GivesARequestThatWasMadeAgainItsMinuteToo) {
 struct FailureCase {
   const char* name;
   std::vector<Document> documents;
-  const char* reason;  ///< Empty for no failure.
+  const char* reason;  ///< Empty for no failure
   bool retryable;
   bool try_next;
 };
@@ -517,9 +517,9 @@ struct UndoCase {
   const char* name;
   std::vector<Document> documents;
   std::vector<std::pair<std::string, std::string>> refs;
-  const char* undo;  ///< Name of the action, empty for none.
+  const char* undo;  ///< Name of the action, empty for none
   Rollback want;
-  const char* cleanup;  ///< Name of the action, empty for none.
+  const char* cleanup;  ///< Name of the action, empty for none
 };
 
 class EvictionRequestUndo : public testing::TestWithParam<UndoCase> {};
@@ -674,7 +674,7 @@ TEST(EvictionRequestUndo, RecordsOtherRequestersBeforeItDeletes) {
 struct VerifyCase {
   const char* name;
   std::vector<Document> documents;
-  seconds after;  ///< Time since the pod left.
+  seconds after;  ///< Time since the pod left
   std::optional<OutcomeKind> kind;
   bool unfinished;
   bool deletes;

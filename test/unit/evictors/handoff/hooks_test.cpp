@@ -373,7 +373,7 @@ TEST(JobHook, BuildsTheJobFromThePolicysTemplate) {
 TEST(JobHook, IsFollowedByItsConditions) {
   struct Row {
     const char* what;
-    Json seen;  ///< null for a 404.
+    Json seen;  ///< null for a 404
     const char* known;
     const char* action;
     const char* remembered;
@@ -608,7 +608,7 @@ TEST(HookMemory, RestoresOnlyWhatItWrote) {
 struct LostPolicyRow {
   const char* name;
   EvacuationPhase phase;
-  const char* known;  ///< Ref `hooks` in status.refs.
+  const char* known;  ///< Ref `hooks` in status.refs
   bool fails;
 };
 class LostPolicy : public testing::TestWithParam<std::tuple<LostPolicyRow, bool>> {};
@@ -647,7 +647,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct LostHookRow {
   const char* name;
-  Json hooks;  ///< Current hooks of the policy.
+  Json hooks;  ///< Current hooks of the policy
 };
 class LostHook : public testing::TestWithParam<LostHookRow> {};
 

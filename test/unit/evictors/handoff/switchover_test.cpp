@@ -28,7 +28,7 @@ struct Flavour {
   const char* cluster_label;
   const char* role_label;
   const char* primary;
-  const char* cluster_document;  ///< Empty for none.
+  const char* cluster_document;  ///< Empty for none
 };
 void PrintTo(const Flavour& flavour, std::ostream* out) { *out << flavour.adapter; }
 
@@ -113,7 +113,7 @@ struct World {
   Json items;
   bool opted_in = true;
   std::vector<Document> more;
-  std::string pgo_leader;  ///< PGO's Patroni always keeps its leader key in Endpoints.
+  std::string pgo_leader;  ///< PGO's Patroni always keeps its leader key in Endpoints
   int cluster_status = 200;
   int instances_status = 200;
   std::vector<Document> documents;
@@ -485,7 +485,7 @@ TEST(CloudNativePg, SetsTheReadyConditionAsPromoteDoes) {
 TEST(CloudNativePg, IsReadyOnceLabelAndClusterAgree) {
   World world(kCnpg, "replica", EvacuationPhase::kInProgress);
   EXPECT_TRUE(StatefulHandoff().observe(world.look()).ready);
-  world.cluster["status"]["targetPrimary"] = "web-1";  // Switching back to the evacuated pod.
+  world.cluster["status"]["targetPrimary"] = "web-1";  // Switching back to the evacuated pod
   EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready);
   EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait);
   world.cluster["status"] = {{"currentPrimary", "web-1"}, {"targetPrimary", "web-2"}};

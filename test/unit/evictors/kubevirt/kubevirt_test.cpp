@@ -83,14 +83,14 @@ struct World {
   }
 
   api::Evacuation evacuation;
-  std::string creator;             ///< Verified creator of the Evacuation.
-  std::optional<Document> review;  ///< Access review of the API server for the creator.
+  std::string creator;             ///< Verified creator of the Evacuation
+  std::optional<Document> review;  ///< Access review of the API server for the creator
   api::Pod pod;
   Json vmi;
   Json kubevirt;
   Json migrations = Json::array();
   Json target_pods = Json::array();
-  std::optional<Json> machine;  ///< The VirtualMachine object.
+  std::optional<Json> machine;  ///< The VirtualMachine object
   std::int32_t machine_status = 200;
   std::int32_t vmi_status = 200;
   std::int32_t list_status = 200;
@@ -275,9 +275,9 @@ TEST(KubeVirtRequest, UsesTheStrategyThatWasReadEarlier) {
 struct ShutdownCase {
   const char* name;
   const char* strategy;
-  const char* migratable;  ///< Status of the condition LiveMigratable.
-  const char* cluster;     ///< evictionStrategy of the cluster, nullptr if it is not readable.
-  const char* refused;     ///< Reason of the failure, empty if the Evacuation continues.
+  const char* migratable;  ///< Status of the condition LiveMigratable
+  const char* cluster;     ///< evictionStrategy of the cluster, nullptr if it is not readable
+  const char* refused;     ///< Reason of the failure, empty if the Evacuation continues
 };
 class KubeVirtShutdown : public testing::TestWithParam<ShutdownCase> {};
 TEST_P(KubeVirtShutdown, IsNotAPolicysToDecide) {
@@ -504,7 +504,7 @@ TEST(KubeVirtProbe, FollowsTheClustersSettings) {
 struct AllowanceCase {
   const char* name;
   void (*edit)(Json& vmi, Json& migrations);
-  int want_seconds;  ///< Seconds in addition to the slack of 900.
+  int want_seconds;  ///< Seconds in addition to the slack of 900
 };
 class KubeVirtAllowance : public testing::TestWithParam<AllowanceCase> {};
 /// One attempt for a VM of 10 GB.
@@ -861,7 +861,7 @@ struct SelectorCase {
   const char* name;
   const char* version;
   const char* own_zone;
-  std::string refusal;  ///< Text of the refusal, empty for none.
+  std::string refusal;  ///< Text of the refusal, empty for none
 };
 class KubeVirtSelector : public testing::TestWithParam<SelectorCase> {};
 TEST_P(KubeVirtSelector, IsRefusedWhereKubeVirtWouldDropIt) {
@@ -1010,7 +1010,7 @@ TEST(KubeVirtReads, ReadsTheTargetPodOnlyWhileItIsBeingScheduled) {
 struct UndoCase {
   const char* name;
   void (*edit)(World& world);
-  std::string action;  ///< Empty for none.
+  std::string action;  ///< Empty for none
   Rollback want;
 };
 class KubeVirtUndo : public testing::TestWithParam<UndoCase> {};
@@ -1216,7 +1216,7 @@ TEST(KubeVirtArrive, AVmThatWasDeletedIsGone) {
 struct ParameterCase {
   const char* name;
   std::vector<std::pair<std::string, std::string>> parameters;
-  std::string error;  ///< Empty if the parameters are valid.
+  std::string error;  ///< Empty if the parameters are valid
 };
 class KubeVirtParameters : public testing::TestWithParam<ParameterCase> {};
 TEST_P(KubeVirtParameters, AreChecked) {

@@ -213,7 +213,7 @@ TEST(Surge, FindsTheWorkloadAfterThePodAndItsReplicaSetAreDeleted) {
 struct ProbeRow {
   const char* name;
   std::function<void(World&)> change;
-  const char* mode;  ///< Chosen mode, empty if the probe refuses.
+  const char* mode;  ///< Chosen mode, empty if the probe refuses
   const char* why = "";
 };
 

@@ -472,7 +472,7 @@ TEST_F(ExecTest, ReportsWhatToInstall) {
 }
 
 TEST_F(ExecTest, KillsAPluginThatHangs) {
-  ExecPlugin made = plugin("sleep 600 & sleep 600");  // The child process would keep the pipe open.
+  ExecPlugin made = plugin("sleep 600 & sleep 600");  // The child process would keep the pipe open
   made.timeout = base::milliseconds(150);
   const auto got = exec_credentials(made, clock)->present();
   ASSERT_FALSE(got);

@@ -239,12 +239,12 @@ class TestServer::Connection final : public Peer {
     request.method = head.substr(0, first);
     request.target = head.substr(first + 1, second - first - 1);
     for (auto at = head.find("\r\n"); at != std::string::npos; at = head.find("\r\n", at + 2)) {
-      const auto colon = head.find(':', at);  // cpprestsdk sends no space after the colon.
+      const auto colon = head.find(':', at);  // cpprestsdk sends no space after the colon
       const auto end = std::min(head.find("\r\n", at + 2), head.size());
       if (colon == std::string::npos || colon > end) continue;
       std::string name = head.substr(at + 2, colon - at - 2);
       std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-      std::string& value = request.headers[name];  // Values of a repeated header are joined.
+      std::string& value = request.headers[name];  // Values of a repeated header are joined
       if (!value.empty()) value += ", ";
       value += trim(std::string_view(head).substr(colon + 1, end - colon - 1));
     }
@@ -258,7 +258,7 @@ class TestServer::Connection final : public Peer {
 };
 
 TestServer::TestServer(Handler handler, const ServerTls* tls, bool ipv6) : handler_(std::move(handler)), ipv6_(ipv6) {
-  ::signal(SIGPIPE, SIG_IGN);  // SSL_write has no MSG_NOSIGNAL.
+  ::signal(SIGPIPE, SIG_IGN);  // SSL_write has no MSG_NOSIGNAL
   if (tls != nullptr) context_ = server_context(*tls);
   std::tie(listener_, port_) = listen_on_loopback(ipv6);
   acceptor_ = std::thread([this] { accept_all(); });

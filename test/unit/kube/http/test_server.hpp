@@ -42,15 +42,15 @@ class TestCa {
 
 struct ServerTls {
   Pem identity;
-  std::string client_ca_pem;  ///< If not empty, clients must have a certificate of this authority.
+  std::string client_ca_pem;  ///< If not empty, clients must have a certificate of this authority
 };
 
 struct ServerRequest {
   std::string method;
   std::string target;
-  std::map<std::string, std::string> headers;  ///< Names in lower case.
+  std::map<std::string, std::string> headers;  ///< Names in lower case
   std::string body;
-  int connection = 0;  ///< Number of the connection, starting with 1.
+  int connection = 0;  ///< Number of the connection, starting with 1
 };
 
 /// Server's end of one connection. Test handlers may send invalid data on it.
@@ -59,9 +59,9 @@ class Peer {
   virtual ~Peer() = default;
   /// Returns false if the client is gone or the server stops.
   virtual bool send(std::string_view bytes) = 0;
-  virtual void reset() = 0;      ///< Sends an RST.
-  virtual void await_end() = 0;  ///< Blocks until the client hangs up or the server stops.
-  virtual void dawdle() = 0;     ///< Waits a few milliseconds, or until the client hangs up.
+  virtual void reset() = 0;      ///< Sends an RST
+  virtual void await_end() = 0;  ///< Blocks until the client hangs up or the server stops
+  virtual void dawdle() = 0;     ///< Waits a few milliseconds, or until the client hangs up
 };
 
 /// HTTP/1.1 server on the loopback interface, one thread per connection, optionally with TLS. The handler answers on
@@ -79,8 +79,8 @@ class TestServer {
   int resumed_sessions() const { return resumed_sessions_; }
   std::vector<ServerRequest> requests() const;
   void await_requests(std::size_t count) const;
-  void await_no_connections() const;  ///< Waits until all connections are closed.
-  void await_stall() const;           ///< Waits until a send() blocks on the client's window.
+  void await_no_connections() const;  ///< Waits until all connections are closed
+  void await_stall() const;           ///< Waits until a send() blocks on the client's window
 
  private:
   class Connection;
@@ -89,7 +89,7 @@ class TestServer {
 
   const Handler handler_;
   const bool ipv6_;
-  std::shared_ptr<void> context_;  // SSL_CTX.
+  std::shared_ptr<void> context_;  // SSL_CTX
   int listener_ = -1;
   std::uint16_t port_ = 0;
   std::atomic<int> connections_ = 0;

@@ -289,7 +289,7 @@ TEST_P(EveryWayTest, ReportsNotSentIfNoServerListens) {
 
 TEST_P(EveryWayTest, SendsAGetAgainWhenAKeptConnectionDies) {
   const auto server = serve([](Peer& peer, const ServerRequest& request) {
-    if (request.connection == 1 && request.target == "/second") return false;  // Read, but never answered.
+    if (request.connection == 1 && request.target == "/second") return false;  // Read, but never answered
     return answer_ok(peer, request);
   });
   const auto client = client_of(*server);
@@ -316,7 +316,7 @@ TEST_P(EveryWayTest, NeverSendsAPostTwice) {
 TEST_P(EveryWayTest, DetectsAConnectionThatTheServerClosed) {
   const auto server = serve([](Peer& peer, const ServerRequest& request) {
     answer_ok(peer, request);
-    return false;  // Closes without "Connection: close".
+    return false;  // Closes without "Connection: close"
   });
   const auto client = client_of(*server);
   for (int i = 0; i < 20; ++i) {
@@ -483,7 +483,7 @@ TEST(HttpTls, ReportsThatTheServerSpeaksPlainHttp) {
 
 TEST(HttpTls, TimesOutASilentHandshake) {
   const TestServer server(
-      [](Peer& peer, const ServerRequest&) { return answer_ok(peer, {}); });  // Waits for a request line.
+      [](Peer& peer, const ServerRequest&) { return answer_ok(peer, {}); });  // Waits for a request line
   HttpTransportOptions options;
   options.handshake_timeout = milliseconds(100);
   options.engine = HttpEngine::kBeast;
@@ -563,7 +563,7 @@ TEST(HttpTls, FallsBackIfTheServerCannotResumeASession) {
     ASSERT_TRUE(got) << got.error().message;
     server.await_no_connections();
   }
-  EXPECT_EQ(server.connections(), 4);  // The fourth connection is the failed attempt with a session.
+  EXPECT_EQ(server.connections(), 4);  // The fourth connection is the failed attempt with a session
   EXPECT_EQ(server.requests().size(), 3U);
 }
 

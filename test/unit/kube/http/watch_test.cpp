@@ -129,7 +129,7 @@ TEST_P(HttpWatchTest, NotifiesImmediatelyOfBufferedLinesAndNeverAfterDestruction
   ASSERT_TRUE(dynamic_cast<NewsSource&>(*stream).on_news([&] { ++told; }));
   EXPECT_EQ(told, 1);
   stream.reset();
-  transport.reset();  // Runs all of its pending callbacks.
+  transport.reset();  // Runs all of its pending callbacks
   EXPECT_EQ(told, 1);
 }
 
@@ -168,7 +168,7 @@ TEST_P(HttpWatchTest, ReportsABrokenConnection) {
   for (const bool hard : {false, true}) {
     auto opened = try_open([hard](Peer& peer, const ServerRequest&) {
       peer.send(kHead + chunk("a\n") + "ff\r\n{\"half");
-      if (hard) peer.reset();  // The RST may overtake the data sent before it.
+      if (hard) peer.reset();  // The RST may overtake the data sent before it
       return false;
     });
     ErrorCode code = opened ? ErrorCode::kInvalid : opened.error().code;
@@ -247,7 +247,7 @@ TEST_P(HttpWatchTest, StopsReadingTheSocketWithoutAReader) {
   std::atomic<int> sent = 0;
   const auto stream = open([&](Peer& peer, const ServerRequest&) {
     bool open = peer.send(kHead);
-    const std::string line(1 << 15, 'x');  // 64 MiB in total.
+    const std::string line(1 << 15, 'x');  // 64 MiB in total
     for (; open && sent < kLines; ++sent) open = peer.send(chunk(line + "\n"));
     if (open) peer.send("0\r\n\r\n");
     return false;

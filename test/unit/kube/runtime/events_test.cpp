@@ -117,7 +117,7 @@ TEST_F(EventsTest, PutsClusterScopedOnesIntoDefault) {
   EXPECT_EQ(transport.requests()[0].path, "/apis/events.k8s.io/v1/namespaces/default/events");
 }
 
-TEST_F(EventsTest, FollowsOldServersIntoKubeSystem) {  // Observed on 1.20.2.
+TEST_F(EventsTest, FollowsOldServersIntoKubeSystem) {  // Observed on 1.20.2
   transport.answer = [](const Request& request) -> base::Result<Response> {
     if (request.path.find("/kube-system/") != std::string::npos) return json_response(201, "{}");
     return json_response(422,

@@ -64,7 +64,7 @@ TEST(ObserveLease, CountsFromTheLastRenewal) {
   LeaseRecord record{"other", seconds(15), "t1", 3, "10"};
   auto first = observe(std::nullopt, record, seconds(50));
   EXPECT_EQ(first.changed_at, seconds(50));
-  record.resource_version = "11";  // Another client changed a label.
+  record.resource_version = "11";  // Another client changed a label
   EXPECT_EQ(observe(first, record, seconds(60)).changed_at, seconds(50));
   record.renew_time = "t2";
   EXPECT_EQ(observe(first, record, seconds(60)).changed_at, seconds(60));
@@ -193,8 +193,8 @@ TEST_F(LeaderTest, StopsIfAnotherMemberHoldsTheLease) {
   server.lease["spec"]["holderIdentity"] = "usurper";
   server.lease["metadata"]["resourceVersion"] = "999";
   pass(seconds(2));
-  me.elector.step();  // Write conflict.
-  me.elector.step();  // Reads the Lease.
+  me.elector.step();  // Write conflict
+  me.elector.step();  // Reads the Lease
   EXPECT_FALSE(me.elector.is_leading());
   EXPECT_THAT(me.told, ElementsAre("started", "stopped"));
   EXPECT_EQ(server.holder(), "usurper");
@@ -257,7 +257,7 @@ TEST_F(LeaderTest, KeepsForeignFieldsOfTheLease) {
   server.lease["metadata"]["labels"]["team"] = "a";
   server.lease["metadata"]["resourceVersion"] = "500";
   pass(seconds(2));
-  me.elector.step();  // Write conflict.
+  me.elector.step();  // Write conflict
   me.elector.step();
   EXPECT_TRUE(me.elector.is_leading());
   EXPECT_EQ(server.lease["metadata"]["labels"]["team"], "a");

@@ -401,7 +401,7 @@ TEST_F(ReflectorTest, ReportsTheTimeSinceTheLastContact) {
   feed->push(event("BOOKMARK", object("", "11")));
   settle();
   EXPECT_EQ(informer.reflector().contact_age(), seconds(0));
-  for (int i = 0; i < 20; ++i) {  // A quiet kind on a server without bookmarks.
+  for (int i = 0; i < 20; ++i) {  // A quiet kind on a server without bookmarks
     clock.advance(seconds(30));
     settle();
     EXPECT_LE(informer.reflector().contact_age(), seconds(180));

@@ -140,7 +140,7 @@ TEST_F(WorkQueueTest, BackOffDoublesPerKeyUpToItsMaximum) {
 }
 
 TEST_F(WorkQueueTest, ForgetStartsTheBackOffOver) {
-  for (int i = 0; i < 100; ++i) queue.add_rate_limited(kA);  // The delay must not overflow either.
+  for (int i = 0; i < 100; ++i) queue.add_rate_limited(kA);  // The delay must not overflow either
   clock.advance(seconds(2));
   ASSERT_EQ(queue.try_take(), kA);
   queue.forget(kA);
@@ -176,7 +176,7 @@ TEST_F(WorkQueueTest, StopWakesWaitingWorkers) {
         ++ended;
       });
     }
-  }  // The jthread destructors stop and join.
+  }  // The jthread destructors stop and join
   EXPECT_EQ(ended, 3);
 }
 

@@ -211,7 +211,7 @@ struct CautionCase {
   std::string strategy;
   std::string args;
   api::Compatibility compatibility;
-  std::string want;  ///< Part of the note, empty if no note is expected.
+  std::string want;  ///< Part of the note, empty if no note is expected
 };
 
 class Caution : public testing::TestWithParam<CautionCase> {};

@@ -74,7 +74,7 @@ struct PodCase {
   std::string value;
   std::optional<api::AutoscalerAnnotations> annotations;
   api::Compatibility compatibility;
-  std::string want;  ///< Reason of the refusal, empty if the pod moves.
+  std::string want;  ///< Reason of the refusal, empty if the pod moves
 };
 
 class AutoscalerAnnotationsOfPods : public testing::TestWithParam<PodCase> {};

@@ -20,7 +20,7 @@ struct LimitCase {
   api::PerCycleLimits limits;
   std::vector<Place> counted;
   Place next;
-  std::string want;  ///< Reason of the refusal, empty if one more move is allowed.
+  std::string want;  ///< Reason of the refusal, empty if one more move is allowed
 };
 
 class Limits : public testing::TestWithParam<LimitCase> {};

@@ -77,8 +77,8 @@ ClusterBuilder fragmented(int open) {
 
 struct CheapCase {
   std::string name;
-  std::function<void(PodBuilder&)> make_dear;   ///< Applied to all pods of a node except one.
-  std::function<void(PodBuilder&)> make_cheap;  ///< Applied to the remaining pod.
+  std::function<void(PodBuilder&)> make_dear;   ///< Applied to all pods of a node except one
+  std::function<void(PodBuilder&)> make_cheap;  ///< Applied to the remaining pod
 };
 class CheapTest : public testing::TestWithParam<CheapCase> {};
 
@@ -459,8 +459,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct HeldCase {
   std::string name;
-  PodBuilder pod;     ///< The only pod of n2.
-  NodeBuilder other;  ///< n1, the node of the pod "there".
+  PodBuilder pod;     ///< The only pod of n2
+  NodeBuilder other;  ///< n1, the node of the pod "there"
   PodBuilder there;
   std::string reason;
 };
@@ -662,7 +662,7 @@ ClusterBuilder thrice_full() {
 
 TEST(DefragmentationArgs, ATimeoutInTheFirstAttemptLeavesASmallPlan) {
   int unfinished = 0;
-  for (int looks = 1; looks < 60; ++looks) {  // Number of clock readings before the clock advances by an hour.
+  for (int looks = 1; looks < 60; ++looks) {  // Number of clock readings before the clock advances by an hour
     const auto tick = [left = looks]() mutable { return left-- > 0 ? base::Duration{} : base::minutes(60); };
     const Plan plan = plan_of(thrice_full(), {.options = {.spend_pdbs = false, .taint_value = "p", .elapsed = tick}});
     SCOPED_TRACE(looks);

@@ -21,7 +21,7 @@ using testing::IsEmpty;
 struct HostileCase {
   std::string name;
   std::function<void(ClusterBuilder&)> add;
-  std::vector<std::string> want_moves{"web"};  ///< Pods that move from n1 to n2.
+  std::vector<std::string> want_moves{"web"};  ///< Pods that move from n1 to n2
 };
 
 class HostileInput : public testing::TestWithParam<HostileCase> {};

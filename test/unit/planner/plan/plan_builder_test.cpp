@@ -109,14 +109,14 @@ CycleSetup three_pods(const NodeBuilder& n1 = NodeBuilder("n1")) {
 
 struct Offer {
   std::string pod;
-  std::string towards = "";  ///< The only node that improves the placement, empty for any.
+  std::string towards = "";  ///< The only node that improves the placement, empty for any
 };
 
 struct NominationCase {
   std::string name;
   std::function<void(CycleSetup&)> edit;
   std::vector<Offer> offers;
-  std::vector<std::string> want;  ///< For each offer the predicted node of the pod, or "<result>/<reason>".
+  std::vector<std::string> want;  ///< For each offer the predicted node of the pod, or "<result>/<reason>"
 };
 
 class Nomination : public testing::TestWithParam<NominationCase> {};
@@ -331,7 +331,7 @@ struct WholeCase {
   std::function<void(CycleSetup&)> edit;
   std::vector<std::string> pods;
   std::string towards;
-  std::string want;  ///< Expected NominationResult.
+  std::string want;  ///< Expected NominationResult
   std::vector<std::string> moves;
 };
 
@@ -390,7 +390,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(PlanBuilder, RefusesASetWithAPodThatIsAlreadyMisplaced) {
   CycleSetup setup = three_pods();
-  setup.leaving = {{"default", {"uid-b"}}};  // Its replacement goes to n3.
+  setup.leaving = {{"default", {"uid-b"}}};  // Its replacement goes to n3
   Cycle cycle(setup);
   EXPECT_EQ(cycle.offer_whole({"b"}, "n2"), NominationResult::kRefused);
   EXPECT_EQ(cycle.plan().refusals[0].reason, "NowhereBetter");

@@ -748,7 +748,7 @@ TEST(PlanCycle, HoldsTheCapacityOfAReplacementUnlessUpstream) {
   spec.compatibility = api::Compatibility::kUpstream;
   const Plan got = plan(builder, spec);
   EXPECT_THAT(moved(got), ElementsAre("a", "b"));
-  EXPECT_THAT(targets(got), ElementsAre("n2", ""));  // The predicted replacement still reserves its capacity.
+  EXPECT_THAT(targets(got), ElementsAre("n2", ""));  // The predicted replacement still reserves its capacity
 }
 
 }  // namespace planner_test

@@ -26,10 +26,10 @@ PodBuilder member(std::string name, std::string node, int minutes = 0) {
 
 struct PodGroupPlanCase {
   const char* name;
-  std::function<void(ClusterBuilder&)> others;  ///< Adds pods in addition to "lead", an old pod on n1.
+  std::function<void(ClusterBuilder&)> others;  ///< Adds pods in addition to "lead", an old pod on n1
   std::function<void(api::DeschedulerPolicySpec&)> edit;
-  std::vector<std::string> want;  ///< Pods that move, in order.
-  const char* refused = nullptr;  ///< Reason of the first refusal.
+  std::vector<std::string> want;  ///< Pods that move, in order
+  const char* refused = nullptr;  ///< Reason of the first refusal
   const char* says = "";
 };
 

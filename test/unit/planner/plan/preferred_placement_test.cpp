@@ -180,7 +180,7 @@ TEST(PreferredPlacement, ReportsWhatKeepsAPod) {
 struct StuckCase {
   std::string name;
   void (*arrange)(ClusterBuilder&);
-  std::string reason;  ///< Reason why the pod p stays.
+  std::string reason;  ///< Reason why the pod p stays
   std::string says;
 };
 

@@ -85,7 +85,7 @@ TEST(TargetPredictor, FindsNoneWithoutNodes) { EXPECT_EQ(target_of(ClusterBuilde
 struct GoalCase {
   const char* name;
   std::function<void(ClusterBuilder&)> edit;  ///< n1 and n2 exist and are empty. The pod p has no owner and no node.
-  std::string goal;                           ///< The only node that improves the placement.
+  std::string goal;                           ///< The only node that improves the placement
   std::string node;                           ///< Predicted node, empty if none
   std::string competing_node;
   scheduling::NodeScoring scoring = kLeastAllocated;
@@ -160,9 +160,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct HintCase {
   const char* name;
-  std::function<void(ClusterBuilder&)> edit;  ///< n1 and n2 exist and are empty.
-  std::vector<std::string> goal;              ///< Nodes that improve the placement.
-  std::string node;                           ///< Target of p, empty if a hint cannot decide.
+  std::function<void(ClusterBuilder&)> edit;  ///< n1 and n2 exist and are empty
+  std::vector<std::string> goal;              ///< Nodes that improve the placement
+  std::string node;                           ///< Target of p, empty if a hint cannot decide
 };
 
 class WithAHint : public testing::TestWithParam<HintCase> {};
@@ -255,7 +255,7 @@ std::shared_ptr<const scheduling::ClusterSnapshot> crowd(std::mt19937& random, i
 
 struct Agreement {
   int nodes;
-  int at_least;  ///< Minimum number of agreements in 200 moves.
+  int at_least;  ///< Minimum number of agreements in 200 moves
 };
 
 class FullComparison : public testing::TestWithParam<Agreement> {};

@@ -29,7 +29,7 @@ std::string node_name(std::size_t i) { return (i < 9 ? "n0" : "n") + std::to_str
 
 /// One workload over racks with equal numbers of nodes.
 struct Workload {
-  std::vector<int> pods;  ///< By node.
+  std::vector<int> pods;  ///< By node
   std::size_t nodes_of_rack;
   bool schedule_anyway = false;
   std::vector<std::string> keys{kRack, kHost};
@@ -129,7 +129,7 @@ std::size_t run_cycles(Cluster& cluster, std::int32_t per_cycle, bool hints) {
 
 struct Recovery {
   const char* name;
-  std::int32_t per_cycle = 0;  ///< Limit of moves, 0 for none.
+  std::int32_t per_cycle = 0;  ///< Limit of moves, 0 for none
   bool schedule_anyway = false;
   bool hints = false;
 };
@@ -174,7 +174,7 @@ struct OtherPreference {
   const char* name;
   Workload workload;
   std::size_t fewest_moves;
-  std::size_t max_moves;  ///< Upper bound if the scheduler's choices do not lead to the nearest outcome.
+  std::size_t max_moves;  ///< Upper bound if the scheduler's choices do not lead to the nearest outcome
 };
 
 class SchedulerPrefersOtherNodes : public testing::TestWithParam<OtherPreference> {};

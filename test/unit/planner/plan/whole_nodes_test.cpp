@@ -17,8 +17,8 @@ using testing::UnorderedElementsAre;
 struct WholeNodeCase {
   const char* name;
   std::function<void(ClusterBuilder&, api::DeschedulerPolicySpec&)> edit;
-  std::vector<std::string> want;  ///< Pods that move, sorted.
-  const char* refused = nullptr;  ///< Reason that must be among the refusals.
+  std::vector<std::string> want;  ///< Pods that move, sorted
+  const char* refused = nullptr;  ///< Reason that must be among the refusals
 };
 
 class WholeNode : public testing::TestWithParam<WholeNodeCase> {};

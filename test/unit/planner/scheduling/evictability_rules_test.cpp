@@ -24,7 +24,7 @@ using C = ClusterBuilder;
 struct EvictabilityCase {
   std::string name;
   std::function<void(P& pod, E& spec, C& rest)> arrange;
-  std::string want;  ///< Expected reason, empty if evictable.
+  std::string want;  ///< Expected reason, empty if evictable
 };
 
 void expect_verdict(const EvictabilityCase& c, api::Compatibility compatibility) {

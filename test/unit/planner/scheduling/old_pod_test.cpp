@@ -15,8 +15,8 @@ using builders::PodBuilder;
 
 struct StayCase {
   std::string name;
-  std::function<void(PodBuilder& pod)> edit;  ///< The pod p runs on n1 and requests 3 of its 4 cpu.
-  std::string stays;  ///< Reason why n1 refuses the replacement meanwhile, empty if n1 accepts it.
+  std::function<void(PodBuilder& pod)> edit;  ///< The pod p runs on n1 and requests 3 of its 4 cpu
+  std::string stays;  ///< Reason why n1 refuses the replacement meanwhile, empty if n1 accepts it
 };
 
 class OldPodTest : public testing::TestWithParam<StayCase> {};

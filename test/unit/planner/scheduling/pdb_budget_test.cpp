@@ -9,7 +9,7 @@ struct NeverCase {
   std::optional<api::IntOrPercent> min_available;
   std::optional<api::IntOrPercent> max_unavailable;
   std::int32_t pods;
-  std::string why;  ///< Expected text after the name of the budget, empty if the budget can allow an eviction.
+  std::string why;  ///< Expected text after the name of the budget, empty if the budget can allow an eviction
 };
 class WhyNever : public testing::TestWithParam<NeverCase> {};
 

@@ -447,7 +447,7 @@ TEST(FitsAnotherNode, ExcludesTheCurrentNode) {
 struct TermsCase {
   std::string name;
   std::vector<api::NodeSelectorTerm> terms;
-  std::string disk;  ///< Value of the node's disk label.
+  std::string disk;  ///< Value of the node's disk label
   NodeTermsMatch want;
 };
 

@@ -77,8 +77,8 @@ api::CsiNode limit_on_n(std::int32_t most) {
 struct VolumeCase {
   std::string name;
   std::function<void(PodBuilder& pod, ClusterBuilder& rest)> arrange;
-  std::string want;         ///< Expected reason, empty if the pod p fits on the node n in zone z1.
-  api::StringMap labels{};  ///< Labels of n in addition to its zone.
+  std::string want;         ///< Expected reason, empty if the pod p fits on the node n in zone z1
+  api::StringMap labels{};  ///< Labels of n in addition to its zone
 };
 
 class VolumeTest : public testing::TestWithParam<VolumeCase> {};

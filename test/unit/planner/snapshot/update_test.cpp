@@ -112,7 +112,7 @@ class Turmoil {
   }
 
   void bind(api::Pod& pod) {
-    const int node = pick(-1, 8);  // Some of these nodes do not exist.
+    const int node = pick(-1, 8);  // Some of these nodes do not exist
     pod.node_name = {node < 0 ? "" : "n" + std::to_string(node)};
   }
 
@@ -125,7 +125,7 @@ class Turmoil {
     ask(pod);
     give_owners(pod);
     const api::ObjectKey key = pod.meta.key();
-    pods_[key] = std::make_shared<api::Pod>(std::move(pod));  // May replace a pod of the same name.
+    pods_[key] = std::make_shared<api::Pod>(std::move(pod));  // May replace a pod of the same name
   }
 
   void edit(api::Pod& pod) {
@@ -145,7 +145,7 @@ class Turmoil {
   void change_something() {
     if (pods_.empty() || pick(0, 3) == 0) return create();
     const auto at = std::next(pods_.begin(), pick(0, static_cast<int>(pods_.size()) - 1));
-    if (rarely()) {  // Delete all pods of a namespace.
+    if (rarely()) {  // Delete all pods of a namespace
       const std::string ns = at->first.ns;
       std::erase_if(pods_, [&](const auto& each) { return each.first.ns == ns; });
     } else if (flip()) {

@@ -9,7 +9,7 @@ struct ArgsCase {
   std::string name;
   std::string strategy;
   std::string args;
-  std::string want;  ///< Text that an error must contain, empty if the arguments are valid.
+  std::string want;  ///< Text that an error must contain, empty if the arguments are valid
 };
 
 class CatalogTest : public testing::TestWithParam<ArgsCase> {};
@@ -339,7 +339,7 @@ TEST(Catalog, ReportsAllProblemsTogether) {
 struct TogetherCase {
   std::string name;
   std::vector<api::StrategyChoice> choices;
-  std::string want;  ///< The only error, empty if none.
+  std::string want;  ///< The only error, empty if none
 };
 
 class TogetherTest : public testing::TestWithParam<TogetherCase> {};

@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
 struct VolumeCase {
   std::string name;
   api::VolumeKind kind;
-  bool is_local;  ///< Whether the volume of its PVC is local.
+  bool is_local;  ///< Whether the volume of its PVC is local
   api::PodProtections protections;
   std::string upstream;
   std::string ours;

@@ -40,11 +40,11 @@ ClusterBuilder zones_of(const std::vector<int>& sizes) {
 struct CountCase {
   std::string name;
   const char* strategy;
-  std::vector<int> pods;  ///< By node.
-  double before;          ///< Percent of the mean.
+  std::vector<int> pods;  ///< By node
+  double before;          ///< Percent of the mean
   double peak;
   double after;
-  std::size_t accepts = 100;  ///< Maximum number of accepted moves.
+  std::size_t accepts = 100;  ///< Maximum number of accepted moves
 };
 
 class CountsTest : public testing::TestWithParam<CountCase> {};

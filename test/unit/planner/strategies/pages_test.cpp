@@ -44,7 +44,7 @@ std::vector<std::string> yaml_blocks(const std::string& page) {
 std::vector<api::Json> policies_in(const std::string& yaml) {
   std::vector<api::Json> policies;
   const auto documents = api::parse_yaml(yaml);
-  if (!documents) return policies;  // The block is an excerpt.
+  if (!documents) return policies;  // The block is an excerpt
   for (const api::Json& document : *documents) {
     if (document.is_object() && document.value("kind", "") == "DeschedulerPolicy" &&
         document.value("apiVersion", "") == "evacuator.dev/v1alpha1")

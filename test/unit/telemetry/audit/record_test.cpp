@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 constexpr const char* kZeros = "0000000000000000000000000000000000000000000000000000000000000000";
 
-// The form is part of the contract: whoever checks a chain without this program relies on it.
+// The format is part of the contract: external verifiers of a chain rely on it.
 TEST(CanonicalForm, IsTheDocumentedOne) {
   audit::Record made = record("PodNominated");
   made.seq = 7;
@@ -45,7 +45,7 @@ TEST(SealedLine, ReadsBackEqual) {
   EXPECT_TRUE(parsed->intact());
 }
 
-TEST(SealedLine, BearsAnyText) {
+TEST(SealedLine, SurvivesAnyText) {
   audit::Record wild = record("X");
   wild.reason = std::string("\xFF\xC3 and \n control \x01", 18);
   wild.detail["long"] = std::string(5000, '"');
@@ -61,7 +61,7 @@ TEST(SealedLine, BearsAnyText) {
 
 struct Bad {
   const char* name;
-  const char* from;  ///< replaced by `to` in a good line
+  const char* from;  ///< Replaced by `to` in a valid line
   const char* to;
   const char* complaint;
 };

@@ -35,7 +35,7 @@ class FakeServer final : public kube::Transport {
     answers[path].push_back({status, std::move(body), {}, "application/json"});
   }
 
-  std::string refusal = "connection refused";  ///< Error message of a request with status 0.
+  std::string refusal = "connection refused";  ///< Error message of a request with status 0
   std::map<std::string, std::vector<kube::Response>> answers;
   std::vector<kube::Request> requests;
 };
@@ -46,7 +46,7 @@ struct World {
   kube::Client client{api_server, nullptr};
   base::ManualClock clock{kNoon};
   FakeServer server;
-  std::vector<kube::Config> configs;  ///< Configs of all opened connections.
+  std::vector<kube::Config> configs;  ///< Configs of all opened connections
   std::vector<kube::HttpTransportOptions> options;
 
   usage::Dependencies dependencies() {

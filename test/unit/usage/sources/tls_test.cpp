@@ -83,7 +83,7 @@ class TlsSource : public testing::Test {
   TlsPrometheus prometheus_;
   usage_test::World world_;
   api::UsageSource source_;
-  std::string servers_ = prometheus_.origin();  ///< Servers named by the Secret.
+  std::string servers_ = prometheus_.origin();  ///< Servers named by the Secret
 };
 
 TEST_F(TlsSource, AnswersOverTls) {

@@ -105,7 +105,7 @@ Plan plan_emptying(int pods, double min_score = 0, const std::string& usage = ""
   measured.node("n1", {2000}).node("n2", {200 * pods}).node("n3", {200});
   for (int i = 0; i < pods; ++i) {
     const std::string name = "p" + std::to_string(i);
-    cluster.add(PodBuilder(name).on("n2").cpu(200).owned_by("ReplicaSet", name));  // One owner each: no spread.
+    cluster.add(PodBuilder(name).on("n2").cpu(200).owned_by("ReplicaSet", name));  // One owner each: no spread
     measured.pod(name, {200});
   }
   const auto snapshot = cluster.build();

@@ -139,7 +139,7 @@ TEST(Rounds, EndAfterMaxRounds) {
 struct GainCase {
   std::string name;
   RoundRules rules;
-  RoundsSeen end;  ///< State after a round that began with 9 nodes in use and an imbalance of 10.
+  RoundsSeen end;  ///< State after a round that began with 9 nodes in use and an imbalance of 10
   bool goes_on;
 };
 

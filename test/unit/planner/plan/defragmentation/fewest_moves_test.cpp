@@ -44,7 +44,7 @@ std::vector<PodBuilder> pods_on(const std::string& node, const std::vector<std::
   return pods;
 }
 
-using Pods = std::vector<std::vector<PodBuilder>>;  // By node.
+using Pods = std::vector<std::vector<PodBuilder>>;  // By node
 
 /// Nodes have 4 cpu each.
 struct MovesCase {
@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct Search {
   strategies::DefragmentationPlan plan;
-  std::size_t looks = 0;  ///< Number of calls of should_stop().
+  std::size_t looks = 0;  ///< Number of calls of should_stop()
 };
 
 Search search(const DefragmentationGround& ground, const std::vector<std::size_t>& fewest_moves) {

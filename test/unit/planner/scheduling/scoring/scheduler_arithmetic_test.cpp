@@ -94,8 +94,8 @@ class World {
   static std::string pod_name(int i) { return "pod-" + std::to_string(i); }
   std::unique_ptr<const ClusterSnapshot> cluster() const { return builder_.build(); }
 
-  std::vector<Sums> nodes;   ///< Allocatable resources.
-  std::vector<Sums> before;  ///< Sums of the residents' requests, by node.
+  std::vector<Sums> nodes;   ///< Allocatable resources
+  std::vector<Sums> before;  ///< Sums of the residents' requests, by node
   std::vector<Sums> pods;
 
  private:
@@ -144,7 +144,7 @@ struct ScoreOf {
   const char* name;
   NodeScoring scoring;
   int minor;
-  bool of_balance;  ///< True for NodeResourcesBalancedAllocation, false for NodeResourcesFit.
+  bool of_balance;  ///< True for NodeResourcesBalancedAllocation, false for NodeResourcesFit
 };
 
 class SchedulerArithmetic : public testing::TestWithParam<ScoreOf> {

@@ -87,7 +87,7 @@ TEST(MinorVersion, IsParsedFromServerVersions) {
 struct BalanceCase {
   const char* name;
   int minor;
-  std::int64_t used_cpu, used_memory;  ///< Of a capacity of 1000 each.
+  std::int64_t used_cpu, used_memory;  ///< Of a capacity of 1000 each
   std::int64_t wanted_cpu, wanted_memory;
   int points;
 };

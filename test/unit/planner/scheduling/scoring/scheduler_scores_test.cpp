@@ -21,8 +21,8 @@ using scheduling::NodeScoring;
 struct CapacityCase {
   const char* name;
   NodeScoring scoring;
-  std::int64_t used_cpu, used_memory;      ///< Of a capacity of 1000m and 1000 bytes.
-  std::int64_t wanted_cpu, wanted_memory;  ///< -1 if the pod has no request.
+  std::int64_t used_cpu, used_memory;      ///< Of a capacity of 1000m and 1000 bytes
+  std::int64_t wanted_cpu, wanted_memory;  ///< -1 if the pod has no request
   int score;
 };
 
@@ -102,12 +102,12 @@ TEST(CapacityScore, CountsRunningPodsWithoutRequestsAsWell) {
 struct Preference {
   const char* name;
   std::function<void(ClusterBuilder&, PodBuilder&)> edit;
-  std::vector<int> scores;  ///< Scores of n0, n1 and n2.
+  std::vector<int> scores;  ///< Scores of n0, n1 and n2
 };
 
 class PreferenceScore : public testing::TestWithParam<Preference> {};
 
-constexpr int kUntainted = 300;  // Score of each node when no node has a PreferNoSchedule taint.
+constexpr int kUntainted = 300;  // Score of each node when no node has a PreferNoSchedule taint
 
 PodBuilder bare(const char* name, const char* node) { return PodBuilder(name).bare().on(node).label("app", "db"); }
 

@@ -20,7 +20,7 @@ struct CriteriaCase {
   std::string name;
   std::string args;
   PodBuilder pod;
-  std::string want;  ///< Expected reason, empty if not nominated.
+  std::string want;  ///< Expected reason, empty if not nominated
 };
 
 class PodLifeTimeTest : public testing::TestWithParam<CriteriaCase> {};

@@ -198,7 +198,7 @@ struct CombinedCase {
   std::string name;
   std::string args;
   PodBuilder pod;
-  std::string want;  ///< Expected reason, empty if not nominated.
+  std::string want;  ///< Expected reason, empty if not nominated
 };
 
 class PodCriteriaTest : public testing::TestWithParam<CombinedCase> {};

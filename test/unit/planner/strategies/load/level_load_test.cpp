@@ -182,8 +182,8 @@ TEST(LevelLoad, FillsNoNodeWithAForecastOfFull) {
 /// Forecasts for three nodes with equal load. -1 if no forecast is trusted.
 struct ForeseenCase {
   const char* name;
-  std::vector<std::int64_t> foreseen;  ///< Forecasts of n1, n2 and n3 in thousandths.
-  bool moves_by_deviation;             ///< Whether pods leave n1 with deviation thresholds.
+  std::vector<std::int64_t> foreseen;  ///< Forecasts of n1, n2 and n3 in thousandths
+  bool moves_by_deviation;             ///< Whether pods leave n1 with deviation thresholds
 };
 
 class Foreseen : public testing::TestWithParam<ForeseenCase> {};

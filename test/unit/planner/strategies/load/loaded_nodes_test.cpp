@@ -29,7 +29,7 @@ constexpr auto kArgs =
 /// `warm` and `cold`, in millicores, determine the node that the scheduler fills first.
 struct Stage {
   std::int64_t hot_asks = 10, warm_asks = 100, cold_asks = 1000;
-  std::int64_t warm_uses = 1999;  ///< Just below 50 %: no free capacity.
+  std::int64_t warm_uses = 1999;  ///< Just below 50 %: no free capacity
   std::vector<api::Taint> warm_bears = {};
   const char* args = kArgs;
   const char* strategy = "LowNodeUtilization";

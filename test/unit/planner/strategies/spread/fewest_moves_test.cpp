@@ -32,7 +32,7 @@ struct Rule {
   bool is_hard = true;
 };
 
-using Counts = std::vector<int>;  ///< Pods by node.
+using Counts = std::vector<int>;  ///< Pods by node
 
 struct World {
   std::vector<Rule> rules;
@@ -130,7 +130,7 @@ class RandomScheduler final : public NominationSink {
     return counts;
   }
 
-  std::vector<Counts> states;  ///< Pods by node after each move.
+  std::vector<Counts> states;  ///< Pods by node after each move
 
  private:
   scheduling::WhatIf& cluster_;
@@ -298,7 +298,7 @@ INSTANTIATE_TEST_SUITE_P(Worlds, SpreadProperties, testing::Range(1U, 501U));
 struct Gap {
   const char* name;
   std::vector<bool> is_hard;  ///< By rule. Further rules use the last value.
-  int most_unequal;           ///< Maximum number of differing results in 2,000 worlds.
+  int most_unequal;           ///< Maximum number of differing results in 2,000 worlds
 };
 
 class SpreadGap : public testing::TestWithParam<Gap> {};

@@ -45,7 +45,7 @@ struct ExcessCase {
   std::string name;
   std::int32_t max_skew;
   std::optional<std::int32_t> min_domains;
-  std::vector<int> pods;  ///< By domain.
+  std::vector<int> pods;  ///< By domain
   std::int64_t want;
 };
 

@@ -67,8 +67,8 @@ struct BalanceCase {
   std::string name;
   std::vector<int> sizes;
   std::int32_t max_skew;
-  std::size_t want;   ///< Number of moves for upstream (semantics, appendix B).
-  std::size_t fixed;  ///< Number of moves by default.
+  std::size_t want;   ///< Number of moves for upstream (semantics, appendix B)
+  std::size_t fixed;  ///< Number of moves by default
 };
 
 class SpreadBalanceTest : public testing::TestWithParam<BalanceCase> {};
@@ -143,8 +143,8 @@ TEST(TopologySpread, MovesTheNextPodIfOneFitsNowhere) {
 struct StuckCase {
   std::string name;
   std::int64_t capacity;  ///< CPU of the empty zone's node, in thousandths. A pod requests 10.
-  bool is_cordoned;       ///< Whether the full zone's node is cordoned.
-  std::string says;       ///< Details of the refusal.
+  bool is_cordoned;       ///< Whether the full zone's node is cordoned
+  std::string says;       ///< Details of the refusal
 };
 
 class StuckSpreadTest : public testing::TestWithParam<StuckCase> {};

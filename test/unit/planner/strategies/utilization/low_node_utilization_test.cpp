@@ -77,8 +77,8 @@ TEST(LowNodeUtilization, CountsProtectedPodsInTheUse) {
 
 struct BoundaryCase {
   std::string name;
-  std::int64_t low_cpu;   ///< On n2, of 4000.
-  std::int64_t high_cpu;  ///< On n1.
+  std::int64_t low_cpu;   ///< On n2, of 4000
+  std::int64_t high_cpu;  ///< On n1
   bool want;
 };
 

@@ -14,7 +14,7 @@ using builders::PodBuilder;
 struct PercentCase {
   std::string name;
   std::string resource;
-  std::int64_t used;  ///< In thousandths.
+  std::int64_t used;  ///< In thousandths
   std::optional<std::int64_t> capacity;
   std::optional<double> want;
 };
@@ -48,7 +48,7 @@ TEST(RawSum, AddsNumbersOfDifferentUnits) {
 
 struct TaintCase {
   std::string name;
-  std::vector<std::vector<std::string>> taints;  ///< Taints of each destination.
+  std::vector<std::vector<std::string>> taints;  ///< Taints of each destination
   std::vector<std::string> tolerated;
   bool want;
 };
