@@ -16,7 +16,7 @@ struct BenchCluster {
   std::vector<std::shared_ptr<const api::Namespace>> namespaces;  ///< Sorted by name
 };
 
-/// REQUIRES: `nodes` is at least 20. Each 20 nodes have one namespace.
+/// REQUIRES: `nodes` is at least 20, because there is one namespace per 20 nodes.
 BenchCluster bench_cluster(int nodes);
 
 /// Returns the check lines of all pods in order of their number: "<namespace>/<name> <node> <app> <cpu> <memory>\n".

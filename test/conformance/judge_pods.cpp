@@ -90,8 +90,8 @@ Judgement compare_counter(const Case& each, const char* name, std::int64_t count
 
 }  // namespace
 
-/// Evaluates the limits for one eviction before the API call and the counters afterwards, including an error of the
-/// API. Events are part of the controllers, and evictors/classify interprets the API's error.
+/// Evaluates the limits for one eviction before the API call and the counters afterwards. Neither a refused nor a
+/// failed eviction is counted. Events are part of the controllers, and evictors/classify interprets the API's error.
 Judgement judge_eviction(const Case& each) {
   const auto cluster = snapshot_of(each);
   const scheduling::PodIndex pod = target_of(each, *cluster);

@@ -36,7 +36,7 @@ class FakeFeed {
     return true;
   }
 
-  bool tells_news = false;  ///< Whether the client gets an on_news() callback. Set before the watch is opened.
+  bool tells_news = false;  ///< Whether on_news() is supported. Set it before the watch is opened.
   base::Result<std::optional<std::string>> next(base::milliseconds wait) {
     std::unique_lock lock(mutex_);
     ++reads_;

@@ -20,7 +20,7 @@ struct YamlCase {
 
 class ParseYamlTest : public testing::TestWithParam<YamlCase> {};
 
-TEST_P(ParseYamlTest, Gives) {
+TEST_P(ParseYamlTest, ReturnsTheDocuments) {
   const auto& [name, text, json] = GetParam();
   const auto documents = api::parse_yaml(text);
   ASSERT_TRUE(documents) << documents.error().message;

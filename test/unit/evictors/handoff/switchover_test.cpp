@@ -598,7 +598,7 @@ TEST(Patroni, IsDoneOnceTheLeaderKeyNamesTheOtherMember) {
   }
 }
 
-TEST(Patroni, ReadsWhereItKeepsItsKeys) {
+TEST(Patroni, DetectsWhereItsKeysAreStored) {
   const auto paths = [](std::vector<Document> documents) {
     World world(kPatroni, "master");
     world.more = std::move(documents);

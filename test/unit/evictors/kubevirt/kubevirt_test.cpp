@@ -864,7 +864,7 @@ struct SelectorCase {
   std::string refusal;  ///< Text of the refusal, empty for none
 };
 class KubeVirtSelector : public testing::TestWithParam<SelectorCase> {};
-TEST_P(KubeVirtSelector, IsRefusedWhereKubeVirtWouldDropIt) {
+TEST_P(KubeVirtSelector, IsRefusedIfKubeVirtWouldDropIt) {
   World world;
   world.evacuation.status.phase = EvacuationPhase::kPreparing;
   world.parameters = {{"mode", "Migration"}, {"addedNodeSelector", "zone=a,disk=ssd"}};

@@ -129,7 +129,7 @@ TEST(Defragmentation, PrefersFewerMovesOverCheaperPods) {
 
 // --- swaps, chains, waves
 
-TEST(Defragmentation, SwapsAnOrdinaryPodForOneThatHasNowhereToGo) {
+TEST(Defragmentation, SwapsAnOrdinaryPodForOneThatFitsNowhere) {
   const Plan plan = plan_of(fragmented(2));
   EXPECT_EQ(report_of(plan).freed, 1);
   EXPECT_EQ(report_of(plan).bound, 1);
@@ -191,7 +191,7 @@ TEST(Defragmentation, SpendsABudgetOnceAWave) {
 
 TEST(Defragmentation, MakesTheSamePlanAgain) { EXPECT_EQ(plan_of(fragmented(5)), plan_of(fragmented(5))); }
 
-TEST(Defragmentation, PutsPodsWhereItWantsWithHints) {
+TEST(Defragmentation, PlacesPodsOnItsTargetsWithHints) {
   const Plan plan = plan_of(fragmented(2), {.options = {.spend_pdbs = false, .placement_hints = true}});
   EXPECT_EQ(report_of(plan).freed, 1) << testing::PrintToString(moves_of(plan));
   EXPECT_THAT(plan.moves, SizeIs(2));
@@ -232,7 +232,7 @@ TEST(Defragmentation, FreesANodeBesideAnOvercommittedOne) {
   EXPECT_EQ(report_of(plan).freed, 1);
 }
 
-// --- the bound, and what holds a node
+// --- bound and held nodes
 
 TEST(Defragmentation, ReportsImmediatelyThatNothingCanBeFreed) {
   ClusterBuilder cluster;
@@ -699,7 +699,7 @@ TEST(DefragmentationArgs, AProfitableMoveIsMadeEvenIfTheLargestPlanIsNotProfitab
   EXPECT_THAT(plan.moves, SizeIs(1));
 }
 
-TEST(Defragmentation, FreesANodeWhereOthersLackDifferentResources) {
+TEST(Defragmentation, FreesANodeIfOthersLackDifferentResources) {
   ClusterBuilder cluster;
   for (const char* node : {"cpu-1", "cpu-2"})
     cluster.add(NodeBuilder(node)).add(web(std::string("on-") + node, node, 3900).memory(100).bare());

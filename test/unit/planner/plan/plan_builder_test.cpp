@@ -260,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(
                                    [](CycleSetup& s) { s.options.placement_hints = true; },
                                    {{"a", "n2"}},
                                    {"n2"}},
-                    // Neither pod is sent to the webhook, so its hint would never arrive.
+                    // The webhook skips these kinds of pods, so their hints would never arrive.
                     NominationCase{"NeedsConsentForAPodThatIgnoresHints",
                                    [](CycleSetup& s) {
                                      s.options.placement_hints = true;

@@ -180,7 +180,7 @@ TEST(PlanCycle, ReportsANodeSelectorThatMatchesNoNode) {
   EXPECT_EQ(plan(ClusterBuilder(), spec).idle, "") << "there is no node to choose";
 }
 
-TEST(PlanCycle, MovesOnlyToWhereItHelps) {
+TEST(PlanCycle, MovesOnlyToBetterNodes) {
   // n0 is as empty as n2 but has the same taint as n1. A soft taint does not keep the scheduler away.
   const auto worse = api::TaintEffect::kPreferNoSchedule;
   const auto spec = policy({{"RemovePodsViolatingNodeTaints", R"({"includePreferNoSchedule":true})"}});
@@ -369,7 +369,7 @@ TEST(PlanCycle, ReservesNoSecondTargetForAPodThatIsAlreadyReplaced) {
   EXPECT_THAT(targets(plan(cluster, policy({kOld}), {{"default", {"uid-going"}}})), ElementsAre("n2"));
 }
 
-TEST(PlanCycle, CountsPodsThatWaitForANode) {
+TEST(PlanCycle, CountsPendingPods) {
   auto cluster = ClusterBuilder()
                      .add(NodeBuilder("n1").cordoned())
                      .add(NodeBuilder("n2").sized(4000, 4000, 1))
@@ -380,7 +380,7 @@ TEST(PlanCycle, CountsPodsThatWaitForANode) {
 }
 
 /// The victims of vip still run, so it would not fit yet.
-TEST(PlanCycle, CountsPodsWhereTheSchedulerNominatedThem) {
+TEST(PlanCycle, CountsPodsOnTheirNominatedNodes) {
   auto cluster = ClusterBuilder()
                      .add(NodeBuilder("n1").cordoned())
                      .add(NodeBuilder("n2"))
@@ -460,7 +460,7 @@ TEST(PlanCycle, FollowsTheSchedulersVersion) {
   EXPECT_THAT(target(35, 36), ElementsAre("n2"));
 }
 
-TEST(PlanCycle, LooksAtReadyAndSelectedNodesOnly) {
+TEST(PlanCycle, ConsidersReadyAndSelectedNodesOnly) {
   auto spec = policy({kOld});
   spec.node_selector = builders::labels_in("pool", {"blue"});
   const Plan got = plan(ClusterBuilder()

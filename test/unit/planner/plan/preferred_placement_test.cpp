@@ -304,7 +304,7 @@ TEST(PreferredPlacement, PodsDoNotChaseEachOther) {
   EXPECT_LE(moves, 1U);
 }
 
-/// Number of steps: a pod whose placement is already the best takes 50, another pod takes one more per node.
+/// A pod whose placement is already the best takes 50 steps, another pod takes 50 plus one per node.
 TEST(PreferredPlacement, StopsAtTheStepLimitAndReportsIt) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("a")).add(NodeBuilder("b").label("disk", "ssd"));

@@ -358,6 +358,7 @@ TEST(TargetPredictor, FindsTheBestNodeBehindManyWorseOnes) {
   EXPECT_TRUE(placement.node.has_value()) << "it would say that the scheduler disagrees";
 }
 
+/// A predictor with cached answers must return the targets of a new predictor.
 TEST(TargetPredictor, CachedPredictionsFollowChangesOfTheWhatIf) {
   std::mt19937 random(20261122);
   const auto below = [&](std::uint32_t limit) { return static_cast<int>(random() % limit); };

@@ -84,7 +84,7 @@ TEST(StripsTest, EqualTilesAreNearlySquare) {
 
 // --- tiles
 
-TEST(TilesTest, TheAfterPictureHasPodsWhereTheyGo) {
+TEST(TilesTest, TheAfterPictureHasPodsOnTheirTargets) {
   const Report report = swap_report();
   const auto names = [&](bool is_after, std::size_t node) {
     std::vector<std::string> names;

@@ -197,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(Compatibility, FitLevelTest,
                                                    scheduling::FitLevel::kScheduler}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(Compatibility, LooksAtTheWholeDomainWithNodeFit) {
+TEST(Compatibility, ConsidersTheWholeDomainWithNodeFit) {
   // n2 is free, but the pod's anti-affinity excludes its zone because of n3.
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2").label("zone", "a")).add(NodeBuilder("n3").label("zone", "a"));
@@ -216,7 +216,7 @@ TEST(Compatibility, LooksAtTheWholeDomainWithNodeFit) {
 
 constexpr auto kTaints = "RemovePodsViolatingNodeTaints";
 
-TEST(Compatibility, LooksAtNoExecuteTaints) {
+TEST(Compatibility, ConsidersNoExecuteTaints) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1").taint("t", api::TaintEffect::kNoExecute))
                            .add(PodBuilder("p").on("n1"))
@@ -252,7 +252,7 @@ TEST(Compatibility, MovesOnlyToNodesThatAreBetter) {
   EXPECT_THAT(decided(kOurs, cluster, kNodeAffinity, args), IsEmpty());
 }
 
-TEST(Compatibility, LooksAtNodeSelectors) {
+TEST(Compatibility, ConsidersNodeSelectors) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2").label("disk", "ssd"));
   cluster.add(PodBuilder("p").on("n1").with([](api::Pod& pod) { pod.node_selector = {{"disk", "ssd"}}; }));
@@ -278,7 +278,7 @@ TEST(Compatibility, EvictsTheLowerPriorityOfAConflict) {
   EXPECT_THAT(decided(kOurs, labelled, kAntiAffinity), ElementsAre("x"));
 }
 
-TEST(Compatibility, KnowsNamespaceSelectorsAndSameNames) {
+TEST(Compatibility, ConsidersNamespaceSelectorsAndEqualNames) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
                            .add_namespace("default", {})
@@ -331,7 +331,7 @@ TEST(Compatibility, DoesNotCountOnCordonedNodesForDuplicates) {
   EXPECT_THAT(decided(kOurs, cluster, kDuplicates), IsEmpty());
 }
 
-TEST(Compatibility, DoesNotMoveDuplicatesWhereThereIsNoCapacity) {
+TEST(Compatibility, DoesNotMoveDuplicatesWithoutFreeCapacity) {
   auto cluster = crowd("n1", 2).add(NodeBuilder("n1")).add(NodeBuilder("n2"));
   cluster.add(PodBuilder("full").on("n2").cpu(4000).owned_by("ReplicaSet", "other"));
   EXPECT_THAT(decided(kUpstream, cluster, kDuplicates), SizeIs(1));
@@ -361,7 +361,7 @@ constexpr auto kLow = "LowNodeUtilization";
 constexpr auto kHigh = "HighNodeUtilization";
 constexpr auto kLowArgs = R"({"thresholds":{"cpu":30},"targetThresholds":{"cpu":50}})";
 
-TEST(Compatibility, LooksAtCapacityNodeByNode) {
+TEST(Compatibility, ChecksCapacityPerNode) {
   // Two nodes can each take 1000m more up to the target: enough for 1500m together, but not on one node.
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));

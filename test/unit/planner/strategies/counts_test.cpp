@@ -67,11 +67,11 @@ TEST_P(CountsTest, AreReportedBeforeAndAfter) {
 // Topology spread over zones allows 1 more than the emptiest domain. For duplicates the limit is the mean, rounded up.
 INSTANTIATE_TEST_SUITE_P(
     Strategies, CountsTest,
-    testing::Values(CountCase{"Domains", kSpread, {3, 1}, 35.36, 1.5, 0},                // 1 of 2 above in 1 of 2 zones
-                    CountCase{"DomainsInThree", kSpread, {6, 0, 0}, 144.34, 3, 0},       // 5 of 2 in 1 of 3
-                    CountCase{"DomainsInHalf", kSpread, {5, 1}, 70.71, 1.67, 23.57, 1},  // 3 of 3, then 1 of 3
+    testing::Values(CountCase{"Domains", kSpread, {3, 1}, 35.36, 1.5, 0},           // excess 1, mean 2, in 1 of 2 zones
+                    CountCase{"DomainsInThree", kSpread, {6, 0, 0}, 144.34, 3, 0},  // excess 5, mean 2, in 1 of 3 zones
+                    CountCase{"DomainsInHalf", kSpread, {5, 1}, 70.71, 1.67, 23.57, 1},  // excess 3 then 1, mean 3
                     CountCase{"DomainsWithinTheSkew", kSpread, {3, 2}, 0, 0, 0},
-                    CountCase{"Duplicates", kDuplicates, {3, 0}, 47.14, 2, 0},  // 1 of 1.5 on 1 of 2 nodes
+                    CountCase{"Duplicates", kDuplicates, {3, 0}, 47.14, 2, 0},  // excess 1, mean 1.5, on 1 of 2 nodes
                     CountCase{"DuplicatesInHalf", kDuplicates, {6, 0, 0}, 115.47, 3, 86.6, 1},
                     CountCase{"DuplicatesWithinTheShare", kDuplicates, {2, 1}, 0, 0, 0},
                     CountCase{"SinglePods", kDuplicates, {1, 1}, 0, 0, 0}),

@@ -94,7 +94,7 @@ struct BlockCase {
   int retry_after;
 };
 
-TEST_F(EvictionTest, BlocksWithKubernetesWords) {
+TEST_F(EvictionTest, BlocksWithTheMessagesOfKubernetes) {
   run_pod("p");
   Json broken = Json::object();
   for (int i = 0; i < 2001; ++i) broken["gone-" + std::to_string(i)] = "2026-11-21T09:00:00Z";
@@ -318,7 +318,7 @@ class OldServerTest : public EvictionTest {
   OldServerTest() : EvictionTest(old_options()) {}
 };
 
-TEST_F(OldServerTest, SpeaksPolicyV1beta1Only) {
+TEST_F(OldServerTest, SupportsPolicyV1beta1Only) {
   EXPECT_EQ(call("GET", "/apis/policy/v1").code, 404);
   EXPECT_EQ(call("GET", "/openapi/v3").code, 404);
   run_pod("p");

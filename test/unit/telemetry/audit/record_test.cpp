@@ -27,7 +27,7 @@ TEST(CanonicalForm, IsTheDocumentedOne) {
           "\xC3\xA9\x7F" + R"(","token":"u-1.1"},"prevHash":")" + kZeros + R"("})");
 }
 
-TEST(CanonicalForm, HasTheHashThatSha256sumGives) {
+TEST(CanonicalForm, HasTheHashOfSha256sum) {
   EXPECT_EQ(signing::sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(audit::seal(record("PodNominated"), {}).head,
             (audit::Head{1, "219e0dee70648fb3cdab78cf564aeb45e0b0d993b45e31e9e5fd741fae2d423d"}));

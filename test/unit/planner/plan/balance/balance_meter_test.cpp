@@ -87,7 +87,7 @@ TEST(PlanBalance, CountsOnlyWhatIsAboveTheTargetOfAPackingStrategy) {
   EXPECT_EQ(got.balance.front().after.deviation, 0);
 }
 
-TEST(PlanBalance, HasNoRowsWhereNothingIsMeasured) {
+TEST(PlanBalance, HasNoRowsIfNothingIsMeasured) {
   const Plan got = plan(0, R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":60},"usage":{"source":"other"}})");
   EXPECT_THAT(got.balance, IsEmpty());
   EXPECT_EQ(got.strategies.front().problem, "usage source other: nothing is measured");
@@ -141,7 +141,7 @@ TEST(PlanBalance, ScoresAFreedNodeByAllMovesThatItTakes) {
   EXPECT_THAT(plan_emptying(2, 41).moves, IsEmpty()) << "all or none";
 }
 
-TEST(PlanBalance, CountsMeasuredLoadWhereNodesAreEmptiedByIt) {
+TEST(PlanBalance, CountsMeasuredLoadIfNodesAreEmptiedByIt) {
   const Plan got = plan_emptying(2, 0, R"(,"usage":{"source":"s","hysteresis":{"samples":1,"of":1}})");
   ASSERT_THAT(got.moves, SizeIs(2));
   ASSERT_THAT(got.balance, SizeIs(1));
@@ -184,7 +184,7 @@ TEST(PlanByLoad, NeedsAHelpfulNodeAmongTheSchedulersFavourites) {
   EXPECT_EQ(got.moves.front().to, "n3");
 }
 
-TEST(PlanByLoad, LeavesPodsThatWouldComeBack) {
+TEST(PlanByLoad, KeepsPodsThatWouldComeBack) {
   const Plan got = plan_among_equals("StatefulSet");
   EXPECT_THAT(got.moves, IsEmpty()) << "its replacement comes when n1 is free again";
   EXPECT_THAT(got.refused, testing::Contains(testing::Field(&api::ReasonCount::reason, "SchedulerDisagrees")));

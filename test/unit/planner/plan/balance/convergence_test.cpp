@@ -30,7 +30,7 @@ class History {
   std::optional<api::BalanceRow> last_;
 };
 
-TEST(Convergence, ImprovesUntilNothingIsToBeMoved) {
+TEST(Convergence, ImprovesUntilNothingNeedsToMove) {
   History history;
   EXPECT_EQ(history.next(20, 15), kImproving);
   EXPECT_EQ(history.next(15, 10), kImproving);

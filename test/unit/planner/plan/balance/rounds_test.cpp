@@ -72,7 +72,7 @@ TEST(Rounds, LevelThenPackThenAgainWhileTheyGain) {
   EXPECT_EQ(run.status().nodes_freed, 2);
 }
 
-TEST(Rounds, AHalfGoesOnUntilItFindsNothing) {
+TEST(Rounds, AHalfContinuesUntilItFindsNothing) {
   RoundsRun run;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(run.cycle(seen(9), 20, 5), "1 Leveling") << "limits cut it";
   EXPECT_EQ(run.cycle(seen(9), 0, 5), "1 Packing");
@@ -87,7 +87,7 @@ TEST(Rounds, AnEmptyHalfCostsNoCycle) {
   EXPECT_EQ(run.cycle(seen(7), 0, 0), "2 Stopped/Converged");
 }
 
-TEST(Rounds, ConvergedWhereNothingIsToBeMoved) {
+TEST(Rounds, ConvergeIfNothingNeedsToMove) {
   RoundsRun run;
   EXPECT_EQ(run.cycle(seen(9), 0, 0), "1 Stopped/Converged");
   EXPECT_EQ(run.cycle(seen(9), 5, 5), "1 Stopped/Converged") << "the same cluster";

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
                                {NodeBuilder("a"), NodeBuilder("b"), NodeBuilder("c")},
                                {pod("a1", "a", 4000), pod("b1", "b", 4000), pod("c1", "c", 4000)},
                                {}},
-                    // The large node has the least to move, but its pods need the capacity of both small ones.
+                    // Emptying "a" takes the fewest moves, but b1 and c1 need its capacity.
                     ChoiceCase{"TheSmallOnesWhereMoreCanGoThatWay",
                                {sized("a", 8000, 8000), sized("b", 3000, 3000), sized("c", 3000, 3000)},
                                {pod("a1", "a", 100), pod("b1", "b", 2500), pod("b2", "b", 100), pod("c1", "c", 2500)},
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                                {"b", "c"}}),
     [](const auto& info) { return info.param.name; });
 
-TEST(NodeChoice, StopsWhereThereAreNoMovesLeft) {
+TEST(NodeChoice, StopsIfNoMovesAreLeft) {
   ClusterBuilder cluster;
   for (const char* name : {"a", "b", "c"}) cluster.add(NodeBuilder(name));
   cluster.add(pod("a1", "a", 1500)).add(pod("b1", "b", 1000)).add(pod("c1", "c", 1200));

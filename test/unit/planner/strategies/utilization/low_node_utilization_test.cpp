@@ -152,7 +152,7 @@ TEST(LowNodeUtilization, FollowsExtendedResources) {
   EXPECT_THAT(evicted(builder, args), SizeIs(3)) << "the target allows 4 on n2, which holds 1";
 }
 
-TEST(LowNodeUtilization, HasNoCapacityWhereTheResourceIsMissing) {
+TEST(LowNodeUtilization, HasNoCapacityIfTheResourceIsMissing) {
   const auto args = R"({"thresholds":{"x/gpu":30},"targetThresholds":{"x/gpu":50}})";
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1").offer("x/gpu", 8)).add(NodeBuilder("n2"));
@@ -228,7 +228,7 @@ TEST(LowNodeUtilization, TreatsLeavingPodsAsGone) {
   EXPECT_THAT(run.run("LowNodeUtilization", kArgs).sink.accepted, ElementsAre("p3"));
 }
 
-TEST(LowNodeUtilization, ReadsCapacityWhereNothingIsAllocatable) {
+TEST(LowNodeUtilization, UsesCapacityIfNothingIsAllocatable) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1").with([](api::Node& node) { node.allocatable.clear(); })).add(NodeBuilder("n2"));
   for (int i = 1; i <= 8; ++i) builder.add(sized("p" + std::to_string(i), "n1"));

@@ -49,7 +49,7 @@ TEST_F(MeasuredViewTest, FindsNodesAndPodsByName) {
   EXPECT_EQ(seen.of_pod(pod("a"), "pods"), 1000);
 }
 
-TEST_F(MeasuredViewTest, KnowsNothingOfANodeWithAProblem) {
+TEST_F(MeasuredViewTest, HasNoUsageOfANodeWithAProblem) {
   const MeasuredUsage measured = Measured("s", {"cpu"}).node("n1", {3000}).problem("the sample is 7m old").build();
   EXPECT_EQ(view(measured).of_node(node("n1"), "cpu"), std::nullopt);
 }
@@ -96,7 +96,7 @@ TEST_F(JustStarted, CountsOnceWhenItIsMeasured) {
   EXPECT_EQ(view(measured).of_node(node("n1"), "cpu"), 1000);
 }
 
-TEST_F(MeasuredViewTest, SharesTheNodeByRequestsWherePodsAreNotMeasured) {
+TEST_F(MeasuredViewTest, DividesTheNodeByRequestsIfPodsAreNotMeasured) {
   const MeasuredUsage measured = Measured("s", {"cpu", "psi"}).node("n1", {3000, 60}).build();
   EXPECT_EQ(view(measured).of_pod(pod("a"), "cpu"), 2000);
   EXPECT_EQ(view(measured).of_pod(pod("b"), "cpu"), 1000);
