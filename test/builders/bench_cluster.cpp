@@ -11,15 +11,15 @@
 namespace builders {
 namespace {
 
-constexpr std::array<int, 10> kPodsOfNode = {10, 10, 30, 30, 30, 30, 30, 30, 50, 50};  // by node number % 10
+constexpr std::array<int, 10> kPodsOfNode = {10, 10, 30, 30, 30, 30, 30, 30, 50, 50};  // By node number % 10
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;
 
-/// What is told of pod `p` on node `i` before it is an object.
+/// Parameters of pod `number` on node `node`, from which its object is built.
 struct BenchPod {
   int number;
   int node;
   int app;
-  int step;  ///< 1 to 4: times 100m cpu and 256Mi memory
+  int step;  ///< 1 to 4, multiplied by 100m cpu and 256Mi memory
   int nodes;
 
   std::string ns() const { return fmt::format("ns-{:04}", app % (nodes / 20)); }
@@ -111,7 +111,7 @@ BenchCluster bench_cluster(int nodes) {
     ns->meta.name = fmt::format("ns-{:04}", i);
     cluster.namespaces.push_back(std::move(ns));
   }
-  // As decoded objects do, pods of one application share their equal affinity and labels.
+  // Pods of one application share equal affinity and labels, like decoded objects.
   std::map<int, std::shared_ptr<const api::Affinity>> affinities;
   std::map<std::pair<int, int>, api::StringMap> labels;
   for_each_bench_pod(nodes, [&](const BenchPod& pod) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The benchmark cluster (docs/design/benchmark-cluster.md): N nodes, 30 N pods, the same to the byte everywhere.
+/// The benchmark cluster (docs/design/benchmark-cluster.md): N nodes, 30 N pods, byte-identical on every machine.
 
 #include <memory>
 #include <string>
@@ -11,15 +11,15 @@
 namespace builders {
 
 struct BenchCluster {
-  std::vector<std::shared_ptr<const api::Node>> nodes;            ///< by name
-  std::vector<std::shared_ptr<const api::Pod>> pods;              ///< by namespace and name, as a store lists them
-  std::vector<std::shared_ptr<const api::Namespace>> namespaces;  ///< by name
+  std::vector<std::shared_ptr<const api::Node>> nodes;            ///< Sorted by name
+  std::vector<std::shared_ptr<const api::Pod>> pods;              ///< Sorted by namespace and name, like a store
+  std::vector<std::shared_ptr<const api::Namespace>> namespaces;  ///< Sorted by name
 };
 
-/// REQUIRES: `nodes` is at least 20, so that there is a namespace.
+/// REQUIRES: `nodes` is at least 20, because there is one namespace per 20 nodes.
 BenchCluster bench_cluster(int nodes);
 
-/// The check lines of all pods in order of their number: "<namespace>/<name> <node> <app> <cpu> <memory>\n".
+/// Returns the check lines of all pods in order of their number: "<namespace>/<name> <node> <app> <cpu> <memory>\n".
 std::string check_lines(int nodes);
 
 }  // namespace builders

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, BenchClusterTest,
                                                    "baf75ff4338ec35a2fc0a8d99a3e09957ccf29bebe3a92e58bfcd0623c584efd"}),
                          [](const auto& info) { return fmt::format("Of{}Nodes", info.param.nodes); });
 
-TEST(BenchClusterTest, ListsPodsAsAStoreDoes) {
+TEST(BenchClusterTest, ListsPodsLikeAStore) {
   const BenchCluster cluster = bench_cluster(40);
   for (std::size_t i = 1; i < cluster.pods.size(); ++i) {
     EXPECT_LT(cluster.pods[i - 1]->meta.key(), cluster.pods[i]->meta.key());

@@ -82,7 +82,7 @@ class PodBuilder {
     if (next.required_node_terms || !next.preferred_node_terms.empty()) next.has_node_affinity = true;
     return pod_.affinity = std::make_shared<const api::Affinity>(std::move(next)), *this;
   }
-  /// Anything that has no method of its own.
+  /// Sets members that have no method of their own.
   template <typename F>
   PodBuilder& with(F&& change) {
     change(pod_);
@@ -94,7 +94,7 @@ class PodBuilder {
   api::Pod pod_;
 };
 
-/// A ready node with 4 cpu, 4000 bytes of memory and free capacity for 10 pods, labelled with its name.
+/// A ready node with 4 cpu, 4000 bytes of memory and capacity for 10 pods, labelled with its name.
 class NodeBuilder {
  public:
   explicit NodeBuilder(std::string name) {
@@ -132,7 +132,7 @@ class NodeBuilder {
   api::Node node_;
 };
 
-/// A budget of namespace "default" for pods with app=<app>.
+/// A PodDisruptionBudget in namespace "default" for pods with app=<app>.
 inline api::PodDisruptionBudget pdb(std::string name, std::string app, std::int32_t allowed) {
   api::PodDisruptionBudget budget;
   budget.meta.ns = "default";

@@ -1,7 +1,7 @@
 #pragma once
 
-/// Measured usage for tests: Measured("prom", {"cpu"}).node("n1", {3200}).pod("web-1", {800}).build(). Amounts in
-/// thousandths. Nodes and pods in order of name, at kNoon; pods of namespace "default".
+/// Measured usage for tests: Measured("prom", {"cpu"}).node("n1", {3200}).pod("web-1", {800}).build(). Amounts are in
+/// thousandths. Nodes and pods must be added in order of name. The time is kNoon, pods are in namespace "default".
 
 #include <string>
 #include <utility>
@@ -29,7 +29,7 @@ class Measured {
     node.now = std::move(now);
     return *this;
   }
-  // --- of the last node
+  // --- of the last added node
   Measured& foreseen(Amounts amounts) { return usage_.nodes.back().foreseen = std::move(amounts), *this; }
   Measured& samples(Amounts amounts) { return usage_.nodes.back().samples = std::move(amounts), *this; }
   Measured& problem(std::string text) { return usage_.nodes.back().problem = std::move(text), *this; }
@@ -43,7 +43,7 @@ class Measured {
     usage_.pod_amounts = scheduling::SharedVector(std::move(all));
     return *this;
   }
-  /// Of all pods so far, in their order.
+  /// Sets the means of all pods added so far, in their order.
   Measured& means(Amounts amounts) { return usage_.pod_means = scheduling::SharedVector(std::move(amounts)), *this; }
   Measured& unusable(std::string text) { return usage_.problem = std::move(text), *this; }
   Measured& most_unknown(std::int32_t percent) { return usage_.max_unknown_percent = percent, *this; }

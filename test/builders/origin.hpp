@@ -6,7 +6,7 @@
 
 namespace builders {
 
-/// Of an Evacuation that the operator made, as its status says once that is proved.
+/// Condition of an Evacuation whose signature proves that the operator created it.
 inline api::Condition origin_verified() {
   return {std::string(to_string(api::ConditionType::kOriginVerified)),
           api::ConditionStatus::kTrue,
@@ -16,7 +16,7 @@ inline api::Condition origin_verified() {
           {}};
 }
 
-/// The operator made it for that policy; without a name a person made it.
+/// Marks the Evacuation as created by the operator for that policy. An empty name makes it a manual Evacuation.
 inline void set_policy(api::Evacuation& evacuation, const std::string& policy) {
   evacuation.spec.source.policy = policy;
   if (!policy.empty()) evacuation.status.conditions.push_back(origin_verified());

@@ -1,6 +1,6 @@
 #pragma once
 
-/// All that a reader can see of a snapshot, as text, so that two can be compared.
+/// Complete visible contents of a snapshot as text, for comparison of two snapshots.
 
 #include <map>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace builders {
 
-/// Numbers that mean nothing by themselves (owners, sets of requests), by first sight.
+/// Renumbers arbitrary numbers (owners, sets of requests) in order of first use.
 class Renamed {
  public:
   std::string operator()(std::uint32_t number) {
@@ -27,7 +27,7 @@ inline std::string list_of(const auto& numbers) {
   return text;
 }
 
-/// Pods by their rank: two snapshots that are equal may leave out other numbers.
+/// Names pods by rank, because equal snapshots may leave different numbers unused.
 class RankedPods {
  public:
   explicit RankedPods(const scheduling::ClusterSnapshot& cluster) : rank_(cluster.pod_table_size(), "?") {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Runs one strategy on a small cluster with a sink that writes everything down.
+/// Runs one strategy on a small cluster with a sink that records everything.
 
 #include <algorithm>
 #include <functional>
@@ -23,7 +23,7 @@ class RecordingSink final : public strategies::NominationSink, public strategies
   const strategies::PlanSink& plan() const override { return *this; }
   explicit RecordingSink(const scheduling::ClusterSnapshot& cluster) : cluster_(&cluster) {}
 
-  /// What to answer; accepts everything when not set.
+  /// Returns the answer to an offer. If not set, every offer is accepted.
   std::function<strategies::NominationResult(const api::Pod& pod)> answer;
 
   strategies::NominationResult offer(scheduling::PodIndex pod, std::string_view reason) override {
@@ -61,18 +61,18 @@ class RecordingSink final : public strategies::NominationSink, public strategies
   bool may_avoid = true;
   std::optional<strategies::CountReport> counts;
   std::optional<api::NodeClasses> classes;
-  std::vector<std::string> avoided;  ///< "<key> <node>"
+  std::vector<std::string> avoided;  ///< Entries "<key> <node>"
   std::vector<std::string> offered;
   std::vector<std::string> accepted;
   std::map<std::string, std::string> reasons;
-  std::map<std::string, std::string> details;  ///< of refusals
+  std::map<std::string, std::string> details;  ///< Details of refusals
   std::map<std::string, std::string> refusals;
 
  private:
   const scheduling::ClusterSnapshot* cluster_;
 };
 
-/// One strategy over all nodes at kNoon. Keep it as long as its sink is looked at.
+/// One strategy over all nodes at kNoon. The object must outlive references to its sink.
 class StrategyRun {
  public:
   explicit StrategyRun(const ClusterBuilder& builder)
@@ -84,7 +84,7 @@ class StrategyRun {
   const strategies::RestartHistory* restarts = nullptr;
   std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> measured;
 
-  /// Throws when the arguments are refused.
+  /// Throws std::invalid_argument if the arguments are refused.
   StrategyRun& run(const std::string& name, const std::string& args) {
     const strategies::StrategySpecs parsed = strategies::parse_strategies({{name, args}});
     if (!parsed.errors.empty()) throw std::invalid_argument(parsed.errors.front().to_string());

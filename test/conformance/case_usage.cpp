@@ -1,4 +1,4 @@
-/// What a case's metrics say, as our sources give it.
+/// Converts the metrics of a case to the usage that our sources would provide.
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace {
 using scheduling::kUnknownUsage;
 using scheduling::MeasuredUsage;
 
-/// A member that is an object, or an empty one. Not to be iterated as a temporary.
+/// Returns the named object, or an empty one. Do not iterate over the temporary.
 Json object_of(const Json& json, const char* name) { return json.value(name, Json::object()); }
 
 std::int64_t amount_of(const Json& amounts, const std::string& resource) {
@@ -18,7 +18,7 @@ std::int64_t amount_of(const Json& amounts, const std::string& resource) {
   return api::Quantity::parse(amounts.at(resource).get<std::string>()).value().milli();
 }
 
-/// The names are sorted: they are keys of an object.
+/// Names are sorted, because they are keys of a JSON object.
 MeasuredUsage of_metrics_server(const Json& usage) {
   MeasuredUsage measured;
   measured.source = "KubernetesMetrics";
@@ -45,7 +45,7 @@ MeasuredUsage of_metrics_server(const Json& usage) {
   return measured;
 }
 
-/// Upstream fails on an answer that is no vector, or has a sample without a node or a value above 1.
+/// Returns upstream's error: the answer is no vector, a sample has no node, or a value is outside 0 to 1.
 std::string problem_of(const Json& usage) {
   if (usage.value("resultType", "vector") != "vector") return "the answer is no vector";
   const Json samples = usage.value("samples", Json::array());

@@ -1,6 +1,6 @@
 #pragma once
 
-/// One captured case and how it is judged. The files' README says what the fields mean.
+/// A captured case and its evaluation. The README of the cases documents the fields.
 
 #include <memory>
 #include <optional>
@@ -27,7 +27,7 @@ struct Case {
   std::string id() const { return json.at("id").get<std::string>(); }
   std::string kind() const { return json.at("kind").get<std::string>(); }
   const Json& expect() const { return json.at("expect"); }
-  /// Upstream's constructor refuses the case's arguments, so there is no answer to compare.
+  /// Returns whether upstream's constructor refuses the arguments of the case, so that there is no result to compare.
   bool wants_refused_args() const { return expect().contains("error") && !expect().contains("result"); }
   base::TimePoint now() const;
 };
@@ -37,27 +37,29 @@ struct Judgement {
   Outcome outcome = Outcome::kPassed;
   std::string detail;
 };
-/// Which way a case goes: straight to the rule that it is about, or as a user who comes from upstream: its policy
-/// through `convert`, the moves by the planner.
+/// kDirect evaluates the rule under test directly. kConverted runs the case like a user who migrates from upstream:
+/// `convert` converts its policy, and the planner computes the moves.
 enum class Way { kDirect, kConverted };
-/// A failed case to which one of the deviations applies is deliberate. nullopt: not comparable that way.
+/// Evaluates the case. A failure to which one of the deviations applies is deliberate. Returns nullopt if the case is
+/// not comparable in that way.
 std::optional<Judgement> judge(const Case& each, const std::vector<Deviation>& deviations, Way way);
 
-// --- what the kinds share
+// --- shared by all kinds of cases
 
-/// The case's objects, through the product's own decoders. Aborts the case by an exception when one does not decode.
+/// Decodes the objects of the case with the product's decoders. Throws if an object does not decode.
 std::unique_ptr<scheduling::ClusterSnapshot> snapshot_of(const Case& each);
-/// objects.nodes in the order they were written.
+/// Returns objects.nodes in the order of the file.
 std::vector<scheduling::NodeIndex> nodes_in_order(const Case& each, const scheduling::ClusterSnapshot& cluster);
 scheduling::PodIndex target_of(const Case& each, const scheduling::ClusterSnapshot& cluster);
 api::PerCycleLimits limits_of(const Case& each);
-/// What the case's `usage` says, as a source would have given it; empty: the case has none.
+/// Returns the case's `usage` as a source would provide it, empty if the case has none.
 std::vector<std::shared_ptr<const scheduling::MeasuredUsage>> usage_of(const Case& each);
-/// Go's decoder takes null as absent, and its encoder writes it. A null as a whole is an empty object.
+/// Removes members that are null: Go's decoder treats null as absent, and its encoder writes it. A null value becomes
+/// an empty object.
 Json without_nulls(const Json& json);
 
-/// DefaultEvictor args of upstream's v1alpha2, deprecated spellings included, in our words. `errors`: what upstream's
-/// constructor would not take.
+/// Converts DefaultEvictor args of upstream's v1alpha2, including deprecated spellings. Adds to `errors` what
+/// upstream's constructor would refuse.
 api::Evictability evictability_of(const Json& written, api::FieldErrors& errors);
 
 Judgement judge_strategy(const Case& each);

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Differences that are meant: deviations.yaml.
+/// Deliberate differences from upstream, listed in deviations.yaml.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,15 +13,15 @@ namespace conformance {
 struct Deviation {
   std::string name;
   std::string arg;                   ///< JSON pointer into the args
-  std::vector<std::string> none_of;  ///< not empty: some element there is none of these
+  std::vector<std::string> none_of;  ///< If not empty, the list at `arg` must contain another element
   std::string reason;
 
-  /// The arg is there and asks for something: null and [] are as good as none, and must hide nothing.
+  /// Returns whether the arg is set. null and [] count as not set, so that they hide no failure.
   bool applies(const nlohmann::json& args) const;
 };
 
-/// Reads the file and checks it: at most a dozen rules, each with a condition, a reason and a page that exists below
-/// `root`.
+/// Reads and validates the file. It may have at most a dozen rules, each with a condition, a reason and a page that
+/// exists below `root`.
 base::Result<std::vector<Deviation>> read_deviations(const std::string& path, const std::string& root);
 
 }  // namespace conformance

@@ -12,7 +12,7 @@ struct RuleCase {
 };
 class TheList : public testing::TestWithParam<RuleCase> {};
 
-TEST_P(TheList, SpeaksAboutWhatItNamesAlone) {
+TEST_P(TheList, AppliesOnlyToTheNamedArgs) {
   const auto rules = read_deviations(EVACUATOR_SOURCE_DIR "/test/conformance/deviations.yaml", EVACUATOR_SOURCE_DIR);
   ASSERT_TRUE(rules) << rules.error().message;
   const auto args = nlohmann::json::parse(GetParam().args);

@@ -1,4 +1,5 @@
-/// A strategy's case the way of a user who comes from upstream: its policy through `convert`, the moves by the planner.
+/// Evaluates a strategy case like a user who migrates from upstream: `convert` converts the policy, the planner
+/// computes the moves.
 
 #include <algorithm>
 #include <set>
@@ -13,7 +14,8 @@ namespace {
 
 using Names = std::set<std::string>;
 
-/// The captured runs looked at every node, evicted into the void, and broke ties by a listing of their own.
+/// Returns whether the runs are comparable. Captured runs included nodes that are not ready, evicted without effect on
+/// the cluster, and broke ties by their own listing order.
 bool is_comparable(const Case& each, const scheduling::ClusterSnapshot& cluster) {
   const bool is_stable =
       each.expect().value("evictedPodsStable", true) && without_nulls(each.json.value("limits", Json())).empty();
@@ -22,7 +24,8 @@ bool is_comparable(const Case& each, const scheduling::ClusterSnapshot& cluster)
   return is_stable && !each.expect().contains("error") && nodes.size() > 1 && std::ranges::all_of(nodes, is_ready);
 }
 
-/// A pod that is gone has left free capacity, which the captured runs did not see: more pods may fit elsewhere.
+/// Returns whether free capacity matters. A moved pod frees capacity, which the captured runs ignored, so more pods may
+/// fit elsewhere.
 bool looks_at_capacity(const Case& each, const Json& evictor) {
   return evictor.value("nodeFit", false) || each.plugin == "RemovePodsViolatingNodeAffinity";
 }
@@ -33,7 +36,7 @@ const char* point_of(const std::string& plugin) {
   return kBalance.contains(plugin) ? "balance" : "deschedule";
 }
 
-/// The captured runs went without upstream's defaults, so those that matter are written out.
+/// Upstream's defaults did not apply to the captured runs, so the relevant args are set explicitly.
 std::string policy_of(const Case& each, const Json& evictor) {
   Json args = without_nulls(each.json.at("args"));
   if (each.plugin == "RemoveFailedPods" && !args.contains("minPodLifetimeSeconds")) args["minPodLifetimeSeconds"] = 0;
@@ -56,7 +59,7 @@ Names moved_by(const Case& each, const api::DeschedulerPolicySpec& spec, const s
   const planner::PlanSpec plan_spec(spec);
   planner::PlanInput input{.spec = plan_spec, .cluster = cluster, .leaving = {}, .now = each.now()};
   input.usage = usage_of(each);
-  input.options.spend_pdbs = false;  // upstream's dry run knows no budgets
+  input.options.spend_pdbs = false;  // Upstream's dry run ignores budgets
   Names moved;
   for (const api::PlannedMove& move : planner::plan_cycle(input).moves) moved.insert(move.ns + "/" + move.pod);
   return moved;

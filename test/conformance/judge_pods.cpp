@@ -1,4 +1,4 @@
-/// DefaultEvictor, node fit, and the eviction limits: one pod at a time.
+/// Evaluates cases of DefaultEvictor, node fit and the eviction limits, with one pod each.
 
 #include <algorithm>
 #include <map>
@@ -41,7 +41,7 @@ std::string upstream_words(const Refusal& refusal) {
 
 Judgement compare_words(const Json& expect, const std::optional<Refusal>& refusal) {
   if (!expect.contains("error") || !refusal || refusal->reason == "MalformedAntiAffinity")
-    return {};  // a parser's words
+    return {};  // The message is that of a parser
   const std::string got = upstream_words(*refusal);
   if (!expect.value("errorStable", true)) {
     const auto ever = expect.at("errorEver").get<std::vector<std::string>>();
@@ -90,13 +90,13 @@ Judgement compare_counter(const Case& each, const char* name, std::int64_t count
 
 }  // namespace
 
-/// What limits decide about one eviction, before the API is asked, and what is counted then: neither a refusal nor a
-/// failure. Events are the controllers' business; what the API's error means is evictors/classify's.
+/// Evaluates the limits for one eviction before the API call and the counters afterwards. Neither a refused nor a
+/// failed eviction is counted. Events are part of the controllers, and evictors/classify interprets the API's error.
 Judgement judge_eviction(const Case& each) {
   const auto cluster = snapshot_of(each);
   const scheduling::PodIndex pod = target_of(each, *cluster);
   const bool has_node = !cluster->pod(pod).node_name.empty();
-  // The case's node is no object of its own, only a name: any number stands for it.
+  // The case has only the name of the node, not its object, so any number represents it.
   const planner::CycleLimits limits(limits_of(each));
   const auto hit = limits.hit(has_node ? 0 : scheduling::kNoNode, cluster->namespace_of(pod));
   const std::string got = hit ? upstream_words(hit->refusal) : each.json.value("apiError", "");

@@ -1,4 +1,5 @@
-/// One strategy over one cluster, with upstream's evictor: evictions are counted against the limits and change nothing.
+/// Evaluates one strategy on one cluster with upstream's evictor: evictions count against the limits and do not change
+/// the cluster.
 
 #include <algorithm>
 #include <map>
@@ -77,7 +78,7 @@ Judgement compare_count(const Json& expect, std::int64_t count) {
                 std::to_string(most));
 }
 
-/// Upstream's listing order is random, so some outcomes are sets of outcomes.
+/// Upstream's listing order is random, so some expected outcomes are sets.
 Judgement compare_unstable(const Json& expect, const CountingSink& sink) {
   const auto evicted = sink.evicted();
   if (auto count = compare_count(expect, static_cast<std::int64_t>(evicted.size()));
@@ -101,7 +102,7 @@ Judgement compare_unstable(const Json& expect, const CountingSink& sink) {
 
 Judgement compare(const Json& expect, const CountingSink& sink) {
   if (!expect.value("evictedPodsStable", true)) {
-    // Our listing is by name, so where the name-sorted replays are told apart they are the measure.
+    // Our listing is by name, so the name-sorted replays are the reference if the case has them.
     return compare_unstable(expect.contains("byName") ? expect.at("byName") : expect, sink);
   }
   const auto expected = expected_names(expect);
@@ -109,11 +110,12 @@ Judgement compare(const Json& expect, const CountingSink& sink) {
   return failed("evicted " + listed(sink.evicted()) + ", expected " + listed(expected));
 }
 
-/// The captured runs went without upstream's defaults. Ours always apply, so those that matter are undone by name.
+/// Upstream's defaults did not apply to the captured runs. Ours always apply, so the relevant ones are disabled by
+/// name.
 Json args_of(const Case& each) {
   Json args = without_nulls(each.json.at("args"));
   if (each.plugin == "RemoveFailedPods" && !args.contains("minPodLifetimeSeconds")) args["minPodLifetimeSeconds"] = 0;
-  if (each.plugin == "PodLifeTime") args["terminalPods"]["evict"] = true;  // upstream needs no consent
+  if (each.plugin == "PodLifeTime") args["terminalPods"]["evict"] = true;  // upstream needs no opt-in
   return args;
 }
 

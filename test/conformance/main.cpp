@@ -36,7 +36,7 @@ std::vector<fs::path> files_below(const fs::path& root) {
 
 struct Choice {
   conformance::Way way = conformance::Way::kDirect;
-  std::string only;  ///< a part of the ids wanted
+  std::string only;  ///< Substring of the ids of cases to run
 };
 
 Choice choice_of(int argc, char** argv) {
@@ -86,7 +86,7 @@ int report(std::map<std::string, Tally>& tallies) {
 
 }  // namespace
 
-/// conformance [--converted] [PART-OF-ID]
+/// Usage: conformance [--converted] [PART-OF-ID]
 int main(int argc, char** argv) {
   const fs::path root = directory();
   if (!fs::is_directory(root)) {

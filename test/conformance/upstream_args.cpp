@@ -1,4 +1,4 @@
-/// Upstream's DefaultEvictor arguments in our words.
+/// Converts upstream's DefaultEvictor arguments to ours.
 
 #include <nlohmann/json.hpp>
 
@@ -12,7 +12,7 @@ namespace {
 
 bool flag(const Json& args, const char* name) { return args.value(name, false); }
 
-/// As upstream's filter asks for it again with each pod: a text that does not parse selects no node.
+/// Upstream parses the selector for each pod. A selector that does not parse selects no node.
 std::optional<api::LabelSelector> node_selector_of(const std::string& text) {
   if (text.empty()) return std::nullopt;
   const auto selector = api::parse_selector_text(text);

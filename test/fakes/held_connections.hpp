@@ -6,7 +6,7 @@
 
 namespace fakes {
 
-/// What a hostile peer does: opens connections to 127.0.0.1, says a little on each, and holds them as long as it lives.
+/// Hostile peer. Opens connections to 127.0.0.1, sends `said` on each and holds them for its lifetime.
 class HeldConnections {
  public:
   HeldConnections(std::uint16_t port, int count, const std::string& said);

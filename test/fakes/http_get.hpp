@@ -5,7 +5,8 @@
 
 namespace fakes {
 
-/// One plain GET to 127.0.0.1, with these header lines; the whole answer, header included, "" when it failed.
+/// Sends a plain HTTP GET with these header lines to 127.0.0.1. Returns the complete answer including headers, or "" on
+/// failure.
 std::string http_get(std::uint16_t port, const std::string& path, const std::string& headers = "");
 
 }  // namespace fakes

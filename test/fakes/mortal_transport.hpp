@@ -1,6 +1,6 @@
 #pragma once
 
-/// Header only: for tests that have a simulator.
+/// Header only, for tests that link the simulator.
 
 #include <functional>
 #include <memory>
@@ -13,10 +13,11 @@
 
 namespace fakes {
 
-/// When the process dies: the server never sees its last call, or carries it out and nobody learns the answer.
+/// Time of a crash: before the server receives the last call, or after it has processed the call and before the answer
+/// arrives.
 enum class Death { kBeforeTheCall, kAfterTheCall };
 
-/// The client's side of the wire to a simulated server. Single-threaded.
+/// Transport of a client to a simulated server. Single-threaded.
 class MortalTransport final : public kube::Transport {
  public:
   MortalTransport(simulator::ApiServer& server, simulator::User user) : inner_(server, std::move(user)) {}
@@ -39,25 +40,25 @@ class MortalTransport final : public kube::Transport {
     return inner_.watch(request);
   }
 
-  /// Sees every request of every process, watches included, as long as the process lives.
+  /// Called for every request of every live process, including watches.
   inline static std::function<void(const kube::Request&)> observer;
 
-  /// Dies at the n-th call from now; 0: at the next one. A later word replaces an earlier one.
+  /// Crashes at the n-th call from now, 0 for the next one. Replaces an earlier call of die_in().
   void die_in(int calls, Death how) {
     last_call_ = calls_ + calls;
     death_ = how;
   }
-  /// At once; within before_each_call: after that call.
+  /// Crashes immediately. Within before_each_call, crashes after that call.
   void die() { dead_ = true; }
   bool dead() const { return dead_; }
   int calls() const { return calls_; }
 
-  /// Of the calls that reach the server, watches aside.
+  /// Called for calls that reach the server, excluding watches.
   std::function<void(const kube::Request&)> before_each_call;
   std::function<void()> after_each_call;
-  /// Answers in the server's stead; of streamed lists only refusals.
+  /// Answers instead of the server. For streamed lists only refusals are used.
   std::function<std::optional<kube::Response>(const kube::Request&)> lie;
-  /// A watch that the server does not open.
+  /// Returns an error for a watch that the server must not open.
   std::function<std::optional<base::Error>(const kube::Request&)> refuse_watch;
 
  private:

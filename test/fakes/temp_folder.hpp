@@ -9,7 +9,7 @@
 
 namespace fakes {
 
-/// A folder of its own, gone with the object.
+/// Temporary folder, removed by the destructor.
 class TempFolder {
  public:
   TempFolder() : path_((std::filesystem::temp_directory_path() / "evacuator-test-XXXXXX").string()) {
@@ -24,7 +24,7 @@ class TempFolder {
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
-  /// Returns the file's path.
+  /// Returns the path of the written file.
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(file(name)) << text;
     return file(name);

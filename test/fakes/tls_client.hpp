@@ -6,11 +6,12 @@
 namespace fakes {
 
 struct TlsAnswer {
-  std::string serial;  ///< of the server's certificate, hexadecimal
-  std::string body;    ///< the whole answer, header included
+  std::string serial;  ///< Serial of the server's certificate, hexadecimal
+  std::string body;    ///< Complete answer including headers
 };
 
-/// One GET over TLS to 127.0.0.1, without verification; each of `headers` ends with CRLF. Empty fields when it failed.
+/// Sends a GET over TLS to 127.0.0.1 without verification. Each of `headers` must end with CRLF. Fields are empty on
+/// failure.
 TlsAnswer tls_get(std::uint16_t port, const std::string& path, const std::string& headers = "");
 
 }  // namespace fakes

@@ -4,7 +4,7 @@
 
 namespace fakes {
 
-/// The time of day on the operator's machine. An administrator may set it; delays do not use it.
+/// Time of day on the operator's machine. An administrator may set it. Delays must not use it.
 class WallClock final : public base::Clock {
  public:
   explicit WallClock(const base::Clock& steady) : steady_(steady) {}

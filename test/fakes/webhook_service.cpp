@@ -27,7 +27,7 @@ std::string text_of(const Json& object, const char* name) {
   return object.is_object() && at != object.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
-/// What is wrong with the body of a start; empty: nothing.
+/// Returns an error in the body of a start request, empty if it is valid.
 std::string complaint_about(const Json& body, const std::string& token) {
   if (!body.is_object()) return "the body must be a JSON object";
   if (text_of(body, "apiVersion") != kApiVersion) return std::string("apiVersion: must be ") + kApiVersion;

@@ -1,7 +1,7 @@
 #pragma once
 
-/// An example of a service that implements evacuator.dev/webhook/v1, small enough to be read as documentation. It moves
-/// nothing: a "move" only takes time. Options make it lie, for the tests.
+/// Example of a service that implements evacuator.dev/webhook/v1, short enough to serve as documentation. It moves
+/// nothing: a "move" only takes time. Options make it misbehave for tests.
 
 #include <functional>
 #include <map>
@@ -16,27 +16,27 @@
 namespace fakes {
 
 struct WebhookBehaviour {
-  base::Duration takes = base::seconds(10);    ///< from Accepted to the end state
-  base::Duration aborting = base::seconds(0);  ///< from DELETE until the token is forgotten
-  bool evicts_itself = false;                  ///< ends in Moved instead of ReadyToEvict
-  std::string fails;                           ///< reason: ends in Failed
+  base::Duration takes = base::seconds(10);    ///< Time from Accepted to the end state
+  base::Duration aborting = base::seconds(0);  ///< Time from DELETE until the token is forgotten
+  bool evicts_itself = false;                  ///< Ends in Moved instead of ReadyToEvict
+  std::string fails;                           ///< Reason of a failure. If set, ends in Failed.
   bool retryable = false;
-  std::string bearer;  ///< demanded token; empty: none
+  std::string bearer;  ///< Required bearer token, empty for none
 
   enum class Lie {
     kNone,
-    kHtml,             ///< 200 with a page of HTML
-    kWrongToken,       ///< talks about somebody else's evacuation
+    kHtml,             ///< 200 with an HTML page
+    kWrongToken,       ///< Returns the token of another evacuation
     kHuge,             ///< 300 kB
     kWrongTypes,       ///< "progress": "half"
     kWildProgress,     ///< "progress": 1000000000
     kBackwards,        ///< InProgress, then Accepted again
-    kForgets,          ///< knows nothing of the token a moment later
-    kServerError,      ///< 500 to everything
-    kIgnoresAbort,     ///< says 202 to DELETE and goes on
+    kForgets,          ///< Forgets the token after a moment
+    kServerError,      ///< 500 to every request
+    kIgnoresAbort,     ///< Answers 202 to DELETE and continues
     kRefusesAbort,     ///< 409 to DELETE
-    kStartsAnew,       ///< every POST begins again
-    kMovedButStays,    ///< Moved at once, and the pod stays
+    kStartsAnew,       ///< Every POST restarts the work
+    kMovedButStays,    ///< Moved immediately, while the pod stays
     kAcceptsNonsense,  ///< 202 to any body
   };
   Lie lie = Lie::kNone;
@@ -45,15 +45,15 @@ struct WebhookBehaviour {
 /// The service without its socket. Thread-safe.
 class WebhookService {
  public:
-  /// `clock` must outlive it.
+  /// `clock` must outlive the service.
   WebhookService(const base::Clock& clock, WebhookBehaviour behaviour);
 
   http_server::Response answer(const http_server::Request& request);
 
   void become(WebhookBehaviour behaviour);
-  /// Tokens that are being worked on or done, not those forgotten.
+  /// Returns tokens in progress or done, without forgotten ones.
   std::vector<std::string> tokens() const;
-  std::size_t starts() const;  ///< distinct tokens ever begun
+  std::size_t starts() const;  ///< Number of distinct tokens ever started
 
  private:
   struct Work {
@@ -73,7 +73,7 @@ class WebhookService {
   mutable std::mutex mutex_;
   WebhookBehaviour behaviour_;
   std::map<std::string, Work> works_;
-  std::set<std::string> aborted_;  ///< never to be started again
+  std::set<std::string> aborted_;  ///< Tokens that must not be started again
   std::size_t starts_ = 0;
 };
 

@@ -1,4 +1,4 @@
-/// Every lenient decoder on any text: no crash, and an object decodes the same way twice.
+/// Any text for every lenient decoder: no crash, and an object decodes the same way twice.
 
 #include <cstdint>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace {
 
-/// Claims, volumes, classes, CSI drivers and devices.
+/// PVCs, volumes, classes, CSI drivers and devices.
 void check_storage(std::string_view text) {
   const auto claim = api::decode_pvc(text);
   if (claim) static_cast<void>(api::pvc_risk(*claim, api::Pod()));

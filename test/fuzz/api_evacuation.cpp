@@ -1,5 +1,5 @@
-/// Any text as an Evacuation: no crash; what decodes reads back equal after encoding; check agrees with decode; the
-/// reader of text agrees with that of JSON where no key stands twice.
+/// Any text as an Evacuation: no crash, decoded objects round-trip, check agrees with decode, and the text reader
+/// agrees with the JSON reader unless a key is repeated.
 
 #include <cstdint>
 #include <cstdlib>

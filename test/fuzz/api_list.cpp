@@ -1,4 +1,4 @@
-/// A List answer of any bytes: no crash; items are objects or envelopes, and decoding them inside the walk does not
+/// Any bytes as a List answer: no crash, items are objects or envelopes, and decoding them inside the walk does not
 /// disturb it.
 
 #include <cstdint>

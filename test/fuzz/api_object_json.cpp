@@ -1,4 +1,4 @@
-/// What the quick reader takes says the same as nlohmann's, managedFields aside; what it refuses is no object.
+/// The fast reader returns the same value as nlohmann's, except for managedFields. Text that it refuses is no object.
 
 #include <cstdint>
 #include <cstdlib>
@@ -11,7 +11,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto quick = api::parse_object_json(text);
   auto slow = api::parse_json(text);
-  if (!slow || !slow->is_object()) return 0;  // simdjson forgives some texts: what follows the object, for one
+  // simdjson tolerates some invalid texts, for example text after the object.
+  if (!slow || !slow->is_object()) return 0;
   if (!quick) std::abort();
   const auto metadata = slow->find("metadata");
   if (metadata != slow->end() && metadata->is_object()) metadata->erase("managedFields");

@@ -1,5 +1,5 @@
 /// Any bytes as the protobuf of every kind, as an envelope and as a streamed list: no crash, an object decodes the same
-/// way twice, and a list is the same in whatever pieces it comes.
+/// way twice, and a list is independent of the sizes of its pieces.
 
 #include <algorithm>
 #include <cstdint>
@@ -58,7 +58,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto envelope = api::protobuf::open(bytes)) decode_all(envelope->body);
   const Split whole = split(bytes, std::max<std::size_t>(size, 1));
   const Split pieces = split(bytes, 3);
-  // A broken list may be found out sooner in one piece, but never differently.
+  // One piece may reveal a broken list earlier, but never give a different result.
   if (whole.ok && pieces.ok && (whole.complete != pieces.complete || whole.envelopes != pieces.envelopes)) std::abort();
   if (whole.ok != pieces.ok && whole.complete && pieces.complete) std::abort();
   return 0;

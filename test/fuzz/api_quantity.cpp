@@ -1,4 +1,4 @@
-/// Any text as a quantity: no crash; what is read is written so that it reads back equal.
+/// Any text as a quantity: no crash, and a parsed quantity round-trips.
 
 #include <cstdint>
 #include <cstdlib>

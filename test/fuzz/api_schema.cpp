@@ -1,4 +1,4 @@
-/// Any JSON through the schema of our own CRD: no crash; after pruning and defaulting both are stable.
+/// Any JSON validated by the schema of our CRD: no crash, and pruning and defaulting are idempotent.
 
 #include <cstdint>
 #include <cstdlib>

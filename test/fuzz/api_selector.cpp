@@ -1,5 +1,5 @@
-/// Any text as a label selector as kubectl takes it (first byte even) or as JSON (odd): no crash; what is understood is
-/// well formed and reads back equal; complaints stay short.
+/// Any text as a label selector in kubectl's syntax (first byte even) or as JSON (odd): no crash, an accepted selector
+/// is well formed and round-trips, and errors stay short.
 
 #include <cstdint>
 #include <cstdlib>
@@ -16,7 +16,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-/// nullopt: there are complaints, or there is none.
+/// Returns nullopt if there are errors or no selector.
 std::optional<api::LabelSelector> read(const api::Json& selector) {
   const api::Json object = {{"selector", selector}};
   api::FieldErrors errors;

@@ -1,4 +1,5 @@
-/// A watch line or frame of any bytes: no crash; the object is a view into it and is a JSON object or an envelope.
+/// Any bytes as a watch line or frame: no crash, and the object is a view into the input and a JSON object or an
+/// envelope.
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-/// Any YAML: no crash, and what is read is written so that it reads back equal.
+/// Any YAML: no crash, and parsed documents round-trip.
 
 #include <cstdint>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 
 namespace {
 
-/// libyaml refuses plain keys above 1024 characters; the writer does not break them up.
+/// libyaml refuses plain keys longer than 1024 characters, and the writer does not split them.
 bool has_long_key(const api::Json& value) {
   if (!value.is_structured()) return false;
   for (const auto& [key, member] : value.items()) {

@@ -15,12 +15,12 @@
 
 namespace {
 
-/// Errors go to terminals and conditions.
+/// Errors are shown in terminals and conditions.
 void expect_short(const base::Error& error, std::size_t input) {
   if (error.message.empty() || error.message.size() > 4096 + 4 * input) std::abort();
 }
 
-/// A context without a name can't be asked for: the empty name means the current one.
+/// The empty name selects the current context, so a context without a name cannot be selected.
 void resolve_every_context(const kube::Kubeconfig& config) {
   for (const auto& context : config.contexts) {
     if (context.name.empty()) continue;

@@ -1,4 +1,4 @@
-/// Any bytes as an HTTP answer, cut into pieces anywhere: no crash, bounded, and the pieces do not change what is read.
+/// Any bytes as an HTTP answer, split anywhere: no crash, limited size, and the result is independent of the split.
 
 #include <algorithm>
 #include <cstdint>

@@ -15,7 +15,7 @@ using simulator::kubevirt::Step;
 Object object_of(const kube::ResourceType& type, std::string_view text) {
   Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) return nullptr;
-  object["apiVersion"] = type.api_version();  // items of a list come without
+  object["apiVersion"] = type.api_version();  // Items of a list have no apiVersion and kind
   object["kind"] = type.kind;
   return std::make_shared<const Json>(std::move(object));
 }
@@ -45,15 +45,15 @@ base::Result<std::vector<Object>> ClientPort::list(const kube::ResourceType& typ
   return found;
 }
 
-/// Of that very object: the API server refuses to change a UID.
+/// The UID in the body restricts the patch to that object: the API server refuses to change a UID.
 base::Status ClientPort::merge(const Step& step, Json body, std::string_view subresource) {
   if (!step.uid.empty()) body["metadata"]["uid"] = step.uid;
   return done_or_error(client_.patch(step.type, step.key, kube::PatchType::kMerge, body, subresource));
 }
 
-/// A real kubelet takes a phase that somebody else wrote for granted only when it looks at the pod again; until then it
-/// puts its own back. A changed annotation makes it look at once; and each time, as it may have put it back just
-/// before.
+/// A real kubelet accepts a phase written by another client only when it syncs the pod again. Until then it restores
+/// its own. Changing an annotation triggers the sync. Each call changes it again, because the kubelet may have restored
+/// the phase just before.
 base::Status ClientPort::end_pod(const Step& step) {
   if (auto told = merge(step, step.body, "status"); !told) return told;
   const std::string time = std::to_string(++endings_);
@@ -67,7 +67,7 @@ base::Status ClientPort::carry_out(const Step& step) {
     case Verb::kMerge: return merge(step, step.body, "");
     case Verb::kMergeStatus: return step.type == kube::kPods ? end_pod(step) : merge(step, step.body, "status");
     case Verb::kDelete: return client_.remove(step.type, step.key, step.uid);
-    case Verb::kEvent: return base::Done{};  // nobody reads them here
+    case Verb::kEvent: return base::Done{};  // No test reads events from a real cluster
   }
   std::abort();
 }

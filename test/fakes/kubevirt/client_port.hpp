@@ -7,13 +7,13 @@
 
 namespace fake_kubevirt {
 
-/// The rules' way to a real API server. Thread-safe.
+/// Connects the simulator's KubeVirt rules to a real API server. Thread-safe.
 class ClientPort final : public simulator::kubevirt::Port {
  public:
   explicit ClientPort(kube::Client& client) : client_(client) {}
 
   base::Result<simulator::Object> get(const kube::ResourceType& type, const api::ObjectKey& key) const override;
-  /// A kind that the server does not serve has no objects.
+  /// Returns an empty list if the server does not serve the kind.
   base::Result<std::vector<simulator::Object>> list(const kube::ResourceType& type) const override;
   base::Status carry_out(const simulator::kubevirt::Step& step) override;
 

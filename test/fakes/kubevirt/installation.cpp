@@ -42,7 +42,7 @@ base::Status apply(kube::Client& client, const kube::ResourceType& type, const a
   return base::Done{};
 }
 
-/// Kubernetes 1.20 panics when an APIService is applied.
+/// Server-side apply of an APIService makes Kubernetes 1.20 panic.
 base::Status create_or_merge(kube::Client& client, const kube::ResourceType& type, const api::ObjectKey& key,
                              Json object) {
   const Json whole = complete(type, key, std::move(object));
@@ -82,7 +82,7 @@ Json webhooks(const std::string& ca, std::uint16_t port) {
             std::move(migrations)})}};
 }
 
-/// The aggregator finds us behind a service of type ExternalName, as no pod really runs here.
+/// The aggregator reaches this process through a service of type ExternalName, because virt-api does not run in a pod.
 base::Status install_aggregated_api(kube::Client& client, std::uint16_t port) {
   auto applied = apply(client, kServices, {"kubevirt", "virt-api"},
                        {{"spec", {{"type", "ExternalName"}, {"externalName", "localhost"}}}});

@@ -7,7 +7,7 @@
 
 namespace fake_kubevirt {
 
-/// Applies what an installation of KubeVirt brings: definitions, namespace and KubeVirt object of that version, the
+/// Applies the objects of a KubeVirt installation: definitions, namespace and KubeVirt object of that version, the
 /// validating webhooks and the aggregated API that point to this process. Waits until the kinds are served.
 base::Status install(kube::Client& client, const std::string& version, std::uint16_t port, const std::string& ca_pem);
 

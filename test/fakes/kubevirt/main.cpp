@@ -1,6 +1,6 @@
-/// KubeVirt as far as moving VMs goes, for a real API server: the rules of simulator/kubevirt/*.hpp behind real
-/// definitions, real webhooks over TLS and an aggregated API. Needs an administrator's kubeconfig; prints "ready" once
-/// everything answers. Ends with its stdin.
+/// Fake of KubeVirt's VM migration for a real API server: the rules of simulator/kubevirt/*.hpp behind real
+/// definitions, real webhooks over TLS and an aggregated API. Needs an administrator's kubeconfig. Prints "ready" once
+/// all APIs answer. Exits when its stdin is closed.
 ///
 ///   evacuator_fake_kubevirt --kubeconfig FILE [--version v1.7.0]
 
@@ -37,7 +37,7 @@ base::Status complain(const base::Error& error) {
   return error;
 }
 
-/// The controllers' loop. A failed round is told once and tried again.
+/// Loop of the controllers. A failed round is logged once and retried.
 void run_controllers(simulator::kubevirt::Port& port, const base::Clock& clock, const std::stop_token& stop) {
   std::string last;
   while (!stop.stop_requested()) {

@@ -41,7 +41,8 @@ std::optional<Refusal> review_pod(simulator::kubevirt::Port& port, std::string_v
   return message ? std::optional(Refusal{429, "", *message}) : std::nullopt;
 }
 
-/// Who may set priorities: this fake runs as the cluster's administrator, and so do its own creations.
+/// Returns whether the user may set priorities. This fake runs as the cluster's administrator, and so do its own
+/// requests.
 bool is_controller(const Json& review) {
   const Json* groups = api::find_at(review, {"request", "userInfo", "groups"});
   return groups && groups->is_array() && std::find(groups->begin(), groups->end(), "system:masters") != groups->end();
@@ -65,7 +66,7 @@ http_server::Response review(simulator::kubevirt::Port& port, const http_server:
   return json_reply(200, admission_answer(asked, review_pod(port, webhook, asked)));
 }
 
-/// What the aggregator asks to see whether we are there.
+/// Discovery document that the aggregator reads to check availability.
 Json discovery() {
   const Json resource = {{"name", "virtualmachineinstances/evacuate/cancel"},
                          {"singularName", ""},

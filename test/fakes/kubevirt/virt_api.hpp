@@ -5,7 +5,7 @@
 
 namespace fake_kubevirt {
 
-/// virt-api over HTTPS: the three webhooks and the aggregated group subresources.kubevirt.io.
+/// virt-api over HTTPS: the three webhooks and the aggregated API group subresources.kubevirt.io.
 http_server::Handler virt_api(simulator::kubevirt::Port& port);
 
 inline constexpr const char* kLauncherPath = "/launcher-eviction-validate";

@@ -1,4 +1,4 @@
-/// Any bytes as history in CSV: no crash; an error says at which line; days that were read are written and read again.
+/// Any bytes as a CSV history: no crash, an error names its line, and days round-trip.
 
 #include <cstdint>
 #include <cstdlib>

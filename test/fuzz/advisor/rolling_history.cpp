@@ -1,5 +1,5 @@
-/// Any bytes as the kept history of a container: no crash, and nothing that is read makes advice that cannot be; what
-/// is read is written and read again as it was.
+/// Any bytes as the stored history of a container: no crash, advice from an accepted history is possible, and an
+/// accepted history round-trips.
 
 #include <cmath>
 #include <cstdint>
@@ -31,7 +31,7 @@ void check(const advisor::RollingHistory& history, base::TimePoint now) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const base::TimePoint now = *base::parse_time("2026-11-21T12:00:00Z");
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
-  // As bytes, so that the fuzzer does not have to find Base64 first; and as the text itself.
+  // Reads the input as bytes, so that the fuzzer does not have to find Base64 first, and as text.
   if (const auto read = advisor::decode_history(base::encode_base64(bytes), now)) {
     check(*read, now);
     advisor::RollingHistory next;

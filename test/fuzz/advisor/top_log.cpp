@@ -1,5 +1,5 @@
-/// Any bytes as a log of `kubectl top`: no crash; every sample has names, a time and an amount; and folding them gives
-/// figures that can be.
+/// Any bytes as a log of `kubectl top`: no crash, every sample has names, a time and an amount, and folding the samples
+/// gives possible values.
 
 #include <cmath>
 #include <cstdint>

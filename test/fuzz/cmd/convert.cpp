@@ -1,5 +1,5 @@
-/// Any text as a policy of upstream's descheduler: no crash; what is written decodes, is valid, and holds no strategy
-/// that the catalogue does not know.
+/// Any text as a policy of upstream's descheduler: no crash, the output decodes, is valid, and has only strategies of
+/// the catalogue.
 
 #include <algorithm>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace {
 
-/// Knows most names, and complains in each of the ways that the converter answers to.
+/// Knows most names and reports each kind of error that the converter handles.
 api::StrategyCatalogue stub_catalogue() {
   return {{"HighNodeUtilization", "LowNodeUtilization", "PodLifeTime", "RemoveDuplicates"},
           [](const std::vector<api::StrategyChoice>& choices) -> api::FieldErrors {

@@ -1,4 +1,4 @@
-/// Whatever users bring as a file: no crash, bounded, and what reads as JSON reads as the same values again.
+/// Any file of a user: no crash, limited size, and values read as JSON round-trip.
 
 #include <cstdint>
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kLimit = std::size_t{8} << 20;
 
-/// JSON on lines of their own, as `jq -c` writes them.
+/// JSON documents on one line each, as `jq -c` writes them.
 std::string lines_of(const std::vector<api::Json>& documents) {
   std::string text;
   for (const api::Json& document : documents)

@@ -1,5 +1,5 @@
-/// Any text as ExtenderArgs: no crash; whatever is read names each node once and within the bounds; the answers are
-/// JSON that the scheduler takes, and every candidate passes or fails.
+/// Any text as ExtenderArgs: no crash, accepted args name each node once and keep the limits, the answers are JSON that
+/// the scheduler accepts, and every candidate passes or fails.
 
 #include <cstdint>
 #include <cstdlib>
@@ -24,7 +24,7 @@ extender::ExtenderConfig config() {
   return made;
 }
 
-/// Every other node has a load; the last of these is critical.
+/// Every other node has a load. Every sixth node has a critical load.
 std::vector<std::optional<extender::NodeLoad>> some_loads(std::size_t count) {
   std::vector<std::optional<extender::NodeLoad>> loads(count);
   for (std::size_t i = 0; i < count; i += 2) loads[i] = {.mean = {i % 3 == 0 ? 99.0 : 40.0}, .deviation = {5.0}};

@@ -1,5 +1,5 @@
-/// Any text as an AdmissionReview: no crash. Whatever is read can be answered; the record of who makes an object fits
-/// into an annotation, its patch applies and changes nothing else, and what is recorded is proven again.
+/// Any text as an AdmissionReview: no crash. An accepted review can be answered. The record of the creator fits into an
+/// annotation, its patch applies and changes nothing else, and the recorded creator can be verified.
 
 #include <cstdint>
 #include <cstdlib>
@@ -36,9 +36,9 @@ Json without_record(Json object) {
   return object;
 }
 
-/// The object as it is stored then.
+/// Returns the object as it is stored afterwards.
 Json changed(const Json& object, const controllers::validation::CreatorChange& change) {
-  const Json after = change.patch.is_array() ? object.patch(change.patch) : object;  // throws when it does not apply
+  const Json after = change.patch.is_array() ? object.patch(change.patch) : object;  // throws if it does not apply
   return after;
 }
 

@@ -1,5 +1,5 @@
-/// Any text as the operator's configuration: no crash; what is taken is valid, calls no service that is not allowed,
-/// and can be told to the audit log.
+/// Any text as the operator's configuration: no crash, an accepted configuration is valid, calls only allowed services,
+/// and can be written to the audit log.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +22,7 @@ bool lists(const std::vector<std::string>& values, std::string_view wanted) {
   return std::ranges::find(values, wanted) != values.end();
 }
 
-/// What is not listed may not be called.
+/// Only listed uses and namespaces are allowed.
 void check_service(const controllers::ServiceConfig& service) {
   for (const std::string_view use : api::kServiceUses) {
     for (const std::string_view ns : {"shop", "bank"}) {

@@ -1,4 +1,4 @@
-/// Any text as a cron expression: no crash; what is read either comes after now, on a whole minute, or says never.
+/// Any text as a cron expression: no crash, and the next time is after now and on a full minute, or never.
 
 #include <cstdint>
 #include <cstdlib>

@@ -1,4 +1,4 @@
-/// Any text as what Prometheus or a webhook answers: no crash, and what is shown of it stays short.
+/// Any text as an answer of Prometheus or a webhook: no crash, and the displayed part stays short.
 
 #include <cstdint>
 #include <cstdlib>

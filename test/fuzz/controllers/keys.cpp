@@ -1,5 +1,5 @@
-/// Any text as the Secret with the signing keys: no crash; what decodes reads back equal after encoding; what does not
-/// says why, and tells nothing of what it holds.
+/// Any text as the Secret with the signing keys: no crash, decoded keys round-trip, and an error has a reason but
+/// reveals no content of the Secret.
 
 #include <cstdint>
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 namespace {
 
-/// Long enough to be no part of the message by chance.
+/// Length of text that cannot be part of the message by chance.
 constexpr std::size_t kMinProgress = 24;
 
 void require(bool holds) {

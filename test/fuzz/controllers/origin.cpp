@@ -1,5 +1,5 @@
-/// Any text as an Evacuation that says the operator made it: no crash; nothing that is not ours proves to be; what we
-/// sign proves to be ours, and of no other key, time or content.
+/// Any text as an Evacuation that claims to be created by the operator: no crash, foreign objects are never verified,
+/// and our signature is verified, but not with another key, time or content.
 
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +21,7 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-/// `text` may be its own signature only if it is the one that we would write.
+/// The signature in the object may be valid only if it equals the one that we would write.
 void check_claim(const api::Evacuation& evacuation, const crypto::Key& key) {
   if (prove_origin(evacuation, {key}) != OriginProof::kSigned) return;
   api::Evacuation changed = evacuation;
@@ -31,7 +31,7 @@ void check_claim(const api::Evacuation& evacuation, const crypto::Key& key) {
 }
 
 void check_signature(const api::Evacuation& evacuation, const crypto::Key& key) {
-  constexpr std::int64_t kLatest = 253'402'300'799;  // the year 9999
+  constexpr std::int64_t kLatest = 253'402'300'799;  // The year 9999
   const auto created = evacuation.meta.creation_timestamp.time_since_epoch();
   const bool is_signable = evacuation.spec_problem.empty() && !evacuation.spec.pod_ref.uid.empty();
   if (!is_signable || created < base::Duration{} || created > base::seconds(kLatest)) return;

@@ -1,5 +1,5 @@
-/// Any text as an AdmissionReview about a new pod: no crash; whatever is answered allows the pod, and the patch of any
-/// hint applies to it, is bounded, and keeps all that was there.
+/// Any text as an AdmissionReview of a new pod: no crash, every answer allows the pod, and the patch of every hint
+/// applies, is limited in size, and keeps existing fields.
 
 #include <cstdint>
 #include <cstdlib>
@@ -25,7 +25,7 @@ void require(bool holds) {
 void check(const placement::PodReview& review, api::PlacementPolicy policy) {
   const Json patch = placement::hint_patch(review.pod, {{"node-b"}, policy, base::seconds(60)}, "mark");
   require(patch.size() <= placement::kMaxNodeTerms + 1);
-  const Json after = review.pod.patch(patch);  // throws when it does not apply
+  const Json after = review.pod.patch(patch);  // Throws if the patch does not apply
   require(patch.empty() == (after == review.pod));
   if (review.pod.contains("/spec/containers"_json_pointer))
     require(after["spec"]["containers"] == review.pod["spec"]["containers"]);

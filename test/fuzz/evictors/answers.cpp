@@ -1,6 +1,6 @@
-/// Any bytes as what others answer to a call of ours: a webhook evictor's service, a hook, the eviction subresource and
-/// the webhooks behind it; and as the hooks that an attempt remembers. No crash; no answer counts for another token;
-/// what is kept of it is bounded. The first byte says which, the second the HTTP status.
+/// Any bytes as answers to our calls: from a webhook evictor's service, a hook, the eviction subresource and the
+/// webhooks behind it, and as the stored hooks of an attempt. No crash, an answer for another token is ignored, and
+/// stored values have limited sizes. The first byte selects the kind, the second the HTTP status.
 
 #include <array>
 #include <cstdint>
@@ -47,7 +47,7 @@ void check_service_status(std::string_view body) {
   require(webhook::may_follow(status->state, status->state));
 }
 
-/// An Evacuation that policy `safe` made, whose hook `pre` is a service.
+/// An Evacuation created by policy `safe`, whose hook `pre` is a service.
 api::Evacuation hooked() {
   api::Evacuation of;
   of.meta.ns = "shop";

@@ -1,7 +1,7 @@
-/// Any JSON as an Evacuation, its pod (handoff annotations among others) and what stands beside it: KubeVirt's and the
-/// databases' objects, native EvictionRequests, Jobs of hooks, workloads, answers of services. No evictor crashes; each
-/// asks for few documents; no call leaves the Evacuation's namespace, and an eviction names the pod's UID. Input:
-/// {"evacuation": {…}, "pod": {…}, "documents": {name: object, text or HTTP status}, "code": n, "answer": …}.
+/// Any JSON as an Evacuation, its pod (including handoff annotations) and related documents: objects of KubeVirt and of
+/// databases, EvictionRequests, Jobs of hooks, workloads, answers of services. No evictor crashes, each reads few
+/// documents, no call leaves the Evacuation's namespace, and an eviction names the pod's UID. Input: {"evacuation":
+/// {…}, "pod": {…}, "documents": {name: object, text or HTTP status}, "code": n, "answer": …}.
 
 #include <algorithm>
 #include <cstdint>
@@ -45,7 +45,7 @@ struct World {
   evictors::CallResult answer = base::unavailable("no answer");
 };
 
-/// nullopt: an API server would not store such objects.
+/// Returns nullopt if an API server would not store such objects.
 std::optional<World> world_of(const Json& input) {
   World world;
   const Json* stored = api::find_at(input, {"evacuation"});
@@ -79,7 +79,7 @@ Document document_of(const World& world, const std::string& name) {
   return {name, 200, text_of(*found)};
 }
 
-/// One line of a request: nothing in it ends the line or climbs out of the path.
+/// Checks that no character ends the request line or leaves the path.
 void check_request(const kube::Request& request) {
   const auto is_plain = [](char c) { return c > ' ' && c < 0x7f; };
   require(request.path.starts_with('/'));
@@ -104,7 +104,7 @@ void check_actions(const World& world, const std::vector<Action>& actions) {
   for (const Action& action : actions) check_action(world, action);
 }
 
-/// As the controller does: until nothing new is wanted.
+/// Reads documents like the controller until the evictor wants no further ones.
 std::vector<Document> read_all(const Evictor& evictor, const World& world, EvictorContext context) {
   std::vector<Document> documents;
   for (int round = 0; round < kMaxRounds; ++round) {
@@ -119,7 +119,7 @@ std::vector<Document> read_all(const Evictor& evictor, const World& world, Evict
     std::ranges::move(fresh, std::back_inserter(documents));
     require(documents.size() <= kMaxReads);
   }
-  std::abort();  // it never has enough
+  std::abort();  // The evictor always wants further documents
 }
 
 void check_with_pod(const Evictor& evictor, const World& world, const EvictorContext& context) {
@@ -151,7 +151,7 @@ void check_evictor(const Evictor& evictor, const World& world) {
   for (const auto& choice : world.evacuation.spec.evictors) {
     if (choice.name == evictor.name()) context.parameters = choice.parameters;
   }
-  if (!evictor.validate(context.parameters, api::FieldPath("parameters")).empty()) return;  // such a spec is refused
+  if (!evictor.validate(context.parameters, api::FieldPath("parameters")).empty()) return;  // Such a spec is refused
   for (const bool is_gone : {false, true}) {
     context.pod = is_gone ? nullptr : &world.pod;
     const auto documents = read_all(evictor, world, context);
@@ -163,7 +163,7 @@ void check_evictor(const Evictor& evictor, const World& world) {
   }
 }
 
-/// What carries another token is not seen.
+/// Signs with another token must be ignored.
 void check_signs(const api::Pod& pod) {
   const std::string nobodys(300, 'n');
   require(evictors::handoff::read_signs(pod, nobodys) == evictors::handoff::Signs{});

@@ -1,5 +1,5 @@
-/// Any bytes from a client of our HTTP server, in two pieces: no crash, no hang; the handler sees only what the limits
-/// allow; every request that it saw is answered; the account of bodies in hand is even at the end.
+/// Any bytes from a client of our HTTP server, in two pieces: no crash, no hang, the handler sees only requests within
+/// the limits, every request that it saw is answered, and no body bytes are accounted at the end.
 
 #include <algorithm>
 #include <atomic>
@@ -46,7 +46,7 @@ std::size_t count(std::string_view text, std::string_view part) {
   return found;
 }
 
-/// A client that sends `first` and `second` and then nothing more, and reads all that comes.
+/// Client that sends `first` and `second`, shuts down its sending side, and reads all answers.
 class Client {
  public:
   Client(asio::io_context& io, std::string_view first, std::string_view second)
@@ -101,7 +101,7 @@ void serve(std::string_view first, std::string_view second) {
   Peer accepted(io);
   asio::local::connect_pair(client.socket(), accepted);
   std::optional work(asio::make_work_guard(io));
-  // The last one to hold the connection may be the handlers' thread.
+  // A handler thread may be the last owner of the connection.
   const auto ended = [&](http_server::Connection*) { asio::post(io, [&] { work.reset(); }); };
   http_server::make_connection(asio::ip::tcp::socket(io, asio::ip::tcp::v4(), accepted.release()), nullptr, shared,
                                ended)

@@ -1,5 +1,5 @@
-/// Any text as an audit log: no crash; what reads as a record is byte for byte what would be written; the checker and
-/// the reader of tails agree with it.
+/// Any text as an audit log: no crash, an accepted record is byte-identical to the one that would be written, and the
+/// verifier and the tail reader agree.
 
 #include <algorithm>
 #include <cstdint>

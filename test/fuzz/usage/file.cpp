@@ -1,4 +1,5 @@
-/// Any bytes as a usage file: no crash; an error says where; what is read is complete and no value is negative.
+/// Any bytes as a usage file: no crash, an error names its position, accepted rows are complete, and no value is
+/// negative.
 
 #include <cmath>
 #include <cstdint>
@@ -13,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (samples.error().message.empty()) std::abort();
     return 0;
   }
-  if (!samples->problems.empty()) std::abort();  // a file has errors, not problems
+  if (!samples->problems.empty()) std::abort();  // A file has errors, not problems
   if (samples->pod_values.size() != samples->pods.size() * samples->pod_columns.size()) std::abort();
   for (const auto& node : samples->nodes) {
     if (node.name.empty() || node.values.size() != samples->columns.size()) std::abort();

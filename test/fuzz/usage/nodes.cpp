@@ -1,5 +1,5 @@
 /// Any bytes as a page of metrics.k8s.io, as load-watcher's answer and as a page of Koordinator's NodeMetrics: no
-/// crash, no value that is negative or infinite, every row once.
+/// crash, no negative or infinite value, every row once.
 
 #include <cmath>
 #include <cstdint>

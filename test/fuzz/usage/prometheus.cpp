@@ -1,4 +1,4 @@
-/// Any bytes as an answer of Prometheus, instant or range: no crash, no value that is negative or infinite, bounded.
+/// Any bytes as an instant or range answer of Prometheus: no crash, no negative or infinite value, limited size.
 
 #include <cmath>
 #include <cstdint>
@@ -27,7 +27,7 @@ void check(const usage::Rows& rows) {
   }
 }
 
-/// The series lie side by side and take all numbers.
+/// The series must be adjacent and cover all numbers.
 void check(const usage::NumberSeries& read) {
   std::size_t end = 0;
   for (const auto& each : read.series) {

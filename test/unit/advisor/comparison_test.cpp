@@ -7,7 +7,7 @@
 #include "advisor/patches.hpp"
 #include "test/unit/advisor/decaying_histogram.hpp"
 
-/// Our profiles and the Vertical Pod Autoscaler's way on the same series, side by side.
+/// Comparison of our profiles with the Vertical Pod Autoscaler's algorithm on the same series.
 namespace advising_comparison_test {
 
 using namespace advisor;
@@ -20,7 +20,7 @@ std::string document() {
   return text.str();
 }
 
-/// Of the samples, in percent.
+/// Returns the share of samples above `request`, in percent.
 std::string above(const std::vector<double>& cpu, double request) {
   const auto count = std::ranges::count_if(cpu, [&](double value) { return value > request; });
   return fmt::format("{:.1f} %", 100.0 * static_cast<double>(count) / static_cast<double>(cpu.size()));
@@ -41,13 +41,13 @@ std::string row_of(const Truth& truth) {
                      memory_quantity(vpa.memory));
 }
 
-TEST(Comparison, StandsInTheDocumentation) {
+TEST(Comparison, EqualsTheDocumentation) {
   const std::string text = document();
   for (const Truth& truth : truths()) EXPECT_THAT(text, testing::HasSubstr(row_of(truth))) << row_of(truth);
 }
 
-/// What the document says of them.
-TEST(Comparison, ADecayingHistogramForgetsWhatAWeekKnows) {
+/// Claims of docs/advise/limits.md about both algorithms.
+TEST(Comparison, ADecayingHistogramForgetsPeaksOfThePastWeek) {
   const auto all = truths();
   const auto weekend = series_of(*std::ranges::find(all, "weekend off", &Truth::name), 14);
   const double vpa = vpa_target(weekend).cpu;

@@ -1,8 +1,8 @@
 #pragma once
 
-/// The Vertical Pod Autoscaler's way, by its public description: histograms whose buckets grow by 5 %, samples that
-/// lose half of their weight in 24 hours, the 90th percentile, and a margin of 15 %. Written from that description, for
-/// comparisons only; its lower limits (25m, 250 MB a pod) are left out.
+/// The Vertical Pod Autoscaler's algorithm by its public description: histograms whose buckets grow by 5 %, samples
+/// that lose half of their weight in 24 hours, the 90th percentile, and a margin of 15 %. Written from that
+/// description, for comparisons only. Its lower limits (25m, 250 MB per pod) are omitted.
 
 #include <cmath>
 #include <map>
@@ -22,7 +22,7 @@ class DecayingHistogram {
     weights_[bucket_of(value)] += weight;
     total_ += weight;
   }
-  /// The end of the bucket where the share of the weight is reached.
+  /// Returns the end of the bucket in which the share of the weight is reached.
   double percentile(double share) const {
     double sum = 0;
     for (const auto& [bucket, weight] : weights_) {
@@ -49,7 +49,7 @@ struct VpaTarget {
   double cpu = 0, memory = 0;
 };
 
-/// CPU by every sample; memory by the peak of every day.
+/// CPU by every sample, memory by the peak of every day.
 inline VpaTarget vpa_target(const std::vector<Point>& points) {
   constexpr double kMargin = 1.15;
   constexpr double kShare = 0.9;

@@ -48,7 +48,7 @@ TEST_F(SampleFoldTest, AddsUpADay) {
   EXPECT_TRUE(std::isnan(day(all).cpu_startup_peak)) << "it was there before the first sample";
 }
 
-TEST_F(SampleFoldTest, TellsStartUpsApart) {
+TEST_F(SampleFoldTest, SeparatesStartUps) {
   add(std::chrono::hours(0), 0.1);
   const auto noon = std::chrono::hours(12);
   add(noon, 4, 900, "web-7d4b9c6f5-zzzzz");
@@ -61,7 +61,7 @@ TEST_F(SampleFoldTest, TellsStartUpsApart) {
   EXPECT_EQ(all.containers.at(kApp).cpu->count(), 2U);
 }
 
-TEST_F(SampleFoldTest, KnowsTheStartOfPodsThatAreThere) {
+TEST_F(SampleFoldTest, KnowsTheStartOfExistingPods) {
   owners_.add_pod("shop", kPod, kWeb, kMonday - base::minutes(2));
   add(base::minutes(1), 4);
   add(base::minutes(4), 0.2);
@@ -70,7 +70,7 @@ TEST_F(SampleFoldTest, KnowsTheStartOfPodsThatAreThere) {
   EXPECT_EQ(day(all).cpu_peak, 0.2);
 }
 
-TEST_F(SampleFoldTest, CountsWhatCannotBeTrue) {
+TEST_F(SampleFoldTest, CountsImpossibleSamples) {
   add(base::minutes(1), -1);
   add(base::minutes(2), std::numeric_limits<double>::infinity());
   add(base::minutes(3), 1e9, 1e30);
@@ -88,7 +88,7 @@ TEST_F(SampleFoldTest, CountsWhatCannotBeTrue) {
   EXPECT_FALSE(all.containers.at(kApp).days.contains(kDay + 3));
 }
 
-TEST_F(SampleFoldTest, NamesWhatIsNobodys) {
+TEST_F(SampleFoldTest, ReportsSamplesWithoutAWorkload) {
   add(base::minutes(1), 1, 1, "other-7d4b9c6f5-x2x9z");
   const Histories all = finish();
   EXPECT_TRUE(all.containers.empty());
@@ -118,7 +118,7 @@ TEST(BucketFold, FillsTheSketchesOfWorkloads) {
   EXPECT_EQ(history.oddities.total(), 0U);
 }
 
-TEST(BucketFold, CountsNothingAndLeavesOutWhatIsAbsurd) {
+TEST(BucketFold, CountsZerosAndOmitsAbsurdValues) {
   const Owners owners = advising_test::web_owners();
   Histories all;
   BucketFold fold(owners, all);
@@ -167,7 +167,7 @@ TEST_F(DayFoldTest, WeighsPodsByTheirSamples) {
   EXPECT_EQ(told_.containers.at(kApp).oddities.negative, 1U);
 }
 
-TEST_F(DayFoldTest, AHundredPodsOfMinutesAreNoDay) {
+TEST_F(DayFoldTest, AHundredPodsOfMinutesDoNotCoverADay) {
   Owners owners;
   owners.add_workload(kWeb, 100);
   DayFold fold(owners, base::minutes(5));
@@ -176,7 +176,7 @@ TEST_F(DayFoldTest, AHundredPodsOfMinutesAreNoDay) {
   EXPECT_EQ(fold.finish(told_).at(kApp).covered, std::chrono::hours(1));
 }
 
-TEST(Histories, ADayThatIsToldCountsWhereItCanBeTrue) {
+TEST(Histories, AReportedDayCountsIfItIsPossible) {
   const DayUsage good{288, std::chrono::hours(24), 1.5, 0.25, 0.75, 4, 1 << 30, 1 << 29, 0.25, 3};
   const auto told = [&](auto member, double value) {
     DayUsage usage = good;
@@ -200,7 +200,7 @@ TEST(Histories, ADayThatIsToldCountsWhereItCanBeTrue) {
   }
 }
 
-TEST(Histories, OfADayThatIsToldTwiceTheBetterCoveredCounts) {
+TEST(Histories, TheBetterCoveredReportOfADayCounts) {
   Histories all;
   for (const int hours : {23, 24, 1})
     add_reported_day(all, kApp, kDay, {.samples = 1, .covered = std::chrono::hours(hours), .memory_peak = 1.0 * hours});

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Workloads whose use is known, and what is exact about them.
+/// Workloads with known usage and exact statistics of it.
 
 #include <algorithm>
 #include <cmath>
@@ -17,10 +17,10 @@ namespace advising_test {
 inline const base::TimePoint kMonday = *base::parse_time("2026-11-02T00:00:00Z");
 inline const advisor::WorkloadKey kWeb{"shop", "Deployment", "web"};
 inline const advisor::ContainerKey kApp{kWeb, "app"};
-inline constexpr int kSamplesADay = 288;  ///< every five minutes
+inline constexpr int kSamplesADay = 288;  ///< One sample every five minutes
 inline constexpr double kGiB = 1024.0 * 1024 * 1024;
 
-/// 0 … 1, the same in every run.
+/// Deterministic pseudorandom numbers from 0 to 1.
 class Numbers {
  public:
   double next() {
@@ -34,12 +34,12 @@ class Numbers {
 
 struct Truth {
   std::string name;
-  /// CPU and memory of one pod at sample `i` of day `day`; `u` is uniform in 0 … 1.
+  /// CPU and memory of one pod at sample `i` of day `day`. `u` is uniformly distributed from 0 to 1.
   std::function<double(int day, int i, double u)> cpu;
   std::function<double(int day, int i)> memory;
 };
 
-/// The kinds of workloads that the issue names.
+/// Typical kinds of workloads.
 inline std::vector<Truth> truths() {
   const auto wave = [](int i) { return std::sin(i * 2 * M_PI / kSamplesADay); };
   const auto steady = [](int, int) { return kGiB; };
@@ -60,7 +60,7 @@ struct Point {
   double cpu = 0, memory = 0;
 };
 
-/// `days` of samples from kMonday on.
+/// Returns `days` days of samples starting at kMonday.
 inline std::vector<Point> series_of(const Truth& truth, int days) {
   Numbers numbers;
   std::vector<Point> points;
@@ -72,7 +72,7 @@ inline std::vector<Point> series_of(const Truth& truth, int days) {
   return points;
 }
 
-/// Nearest rank.
+/// Quantile by nearest rank.
 inline double exact_quantile(std::vector<double> values, double q) {
   std::ranges::sort(values);
   const auto rank = static_cast<std::size_t>(std::ceil(q * static_cast<double>(values.size())));
@@ -105,7 +105,7 @@ inline advisor::Owners web_owners() {
 
 inline constexpr const char* kPod = "web-7d4b9c6f5-x2x9z";
 
-/// The samples as one pod's history.
+/// Returns the history of one pod with these samples.
 inline advisor::ContainerHistory history_of(const std::vector<Point>& points, base::Duration startup = {}) {
   const advisor::Owners owners = web_owners();
   advisor::SampleAggregator fold(owners, {kMonday, kMonday + std::chrono::hours(24 * 60), startup});

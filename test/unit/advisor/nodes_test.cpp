@@ -36,7 +36,7 @@ NodeDays days_of(const std::string& node, const NodeDay& day, int count) {
   return days;
 }
 
-TEST(NodeAdvice, ReservesWhatIsNotPods) {
+TEST(NodeAdvice, ReservesUsageOutsideOfPods) {
   const auto advice = advise_nodes({node_of("n1"), node_of("n2")}, days_of("n1", quiet_day(), 3), kADay);
   ASSERT_EQ(advice.reservations.size(), 1U);
   const Reservation& large = advice.reservations[0];
@@ -58,7 +58,7 @@ TEST(NodeAdvice, ReservesWhatIsNotPods) {
   EXPECT_TRUE(advice.findings.empty());
 }
 
-TEST(NodeAdvice, PutsAllInSystemReservedWhereAgentsAreNotTold) {
+TEST(NodeAdvice, UsesOnlySystemReservedIfAgentsAreUnknown) {
   NodeDay day = quiet_day();
   day.at(NodeMetric::kAgentsCpu) = day.at(NodeMetric::kAgentsMemory) = kUnknown;
   day.at(NodeMetric::kMemoryGrowth) = 900 * kGiB;
@@ -69,7 +69,7 @@ TEST(NodeAdvice, PutsAllInSystemReservedWhereAgentsAreNotTold) {
   EXPECT_THAT(kubelet_configuration(advice.reservations[0]), Not(HasSubstr("kubeReserved")));
 }
 
-TEST(NodeAdvice, UsesNoDayThatCannotBeTrue) {
+TEST(NodeAdvice, IgnoresImpossibleDays) {
   for (const auto& [metric, value] :
        {std::pair(NodeMetric::kRootMemory, double{INFINITY}), std::pair(NodeMetric::kRootMemory, 20 * kGiB),
         std::pair(NodeMetric::kPodsCpu, -1.0), std::pair(NodeMetric::kRootCpu, 5.0),
@@ -89,7 +89,7 @@ TEST(NodeAdvice, UsesNoDayThatCannotBeTrue) {
   }
 }
 
-TEST(NodeAdvice, WantsThreeDays) {
+TEST(NodeAdvice, RequiresThreeDays) {
   NodeDays days = days_of("n1", quiet_day(), 3);
   days["n1"][0].at(NodeMetric::kSamples) = 100;
   const auto advice = advise_nodes({node_of("n1")}, days, kADay);

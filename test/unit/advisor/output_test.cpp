@@ -7,7 +7,7 @@
 #include "api/json/yaml.hpp"
 #include "test/unit/advisor/known_truth.hpp"
 
-/// Waste and patches.
+/// Reports of waste, and patches.
 namespace advising_output_test {
 
 using namespace advisor;
@@ -50,7 +50,7 @@ TEST(Waste, AddsUpByNamespaceAndInMoney) {
   EXPECT_EQ(waste[2].containers, 3);
 }
 
-TEST(Waste, WhatNobodyMeasuredIsNotWasted) {
+TEST(Waste, UnmeasuredRequestsAreNotWaste) {
   Advice unmeasured = advice_of({"a", "Deployment", "x"}, "app");
   unmeasured.memory_used = kUnknown;
   const auto waste = waste_of({unmeasured});
@@ -94,7 +94,7 @@ TEST_F(PatchesTest, AreStrategicMergePatchesAndAComponent) {
   EXPECT_EQ(spec["initContainers"][0]["name"], "proxy");
 }
 
-TEST_F(PatchesTest, LeaveOutWhatTheyMustNotTouch) {
+TEST_F(PatchesTest, OmitFieldsThatTheyMustNotChange) {
   Advice conflict = advice_of(workload("Deployment", "web"), "app");
   conflict.conflicts = {{"cpu", "HPA web", "HPA web scales"}};
   Advice injected = advice_of(workload("Deployment", "web"), "mesh");

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 const Day kDay = day_of(kMonday);
 
-/// What a day of known figures looks like.
+/// Day with known values.
 DayUsage day_of_peak(double peak) {
   return {.samples = 288,
           .covered = std::chrono::hours(24),
@@ -43,7 +43,7 @@ ContainerSpec spec_of(double cpu = 1, double memory = 2 * kGiB) {
   return spec;
 }
 
-TEST(Profiles, AreTheirFormulas) {
+TEST(Profiles, FollowTheirFormulas) {
   const ContainerHistory history = days_of({0.4, 0.5, 0.6});
   const Advice core = advise_container(spec_of(), history, rules_of(Profile::kCore));
   EXPECT_EQ(core.recommended.cpu_request, 0.5);
@@ -60,7 +60,7 @@ TEST(Profiles, AreTheirFormulas) {
   }
 }
 
-/// Error table: every known workload under every profile, against what is exact.
+/// Compares the result for every known workload and every profile with the exact values.
 TEST(Profiles, MeetTheKnownTruth) {
   for (const auto& truth : truths()) {
     const auto points = advising_test::series_of(truth, 14);
@@ -85,9 +85,9 @@ TEST(Profiles, MeetTheKnownTruth) {
   }
 }
 
-TEST(Profiles, HaveNoStartUpsInThem) {
+TEST(Profiles, ExcludeStartUps) {
   auto points = advising_test::series_of(truths()[0], 4);
-  points[0].cpu = 6;  // Java starts
+  points[0].cpu = 6;  // A Java process starts
   points[1].cpu = 5;
   const Owners owners = [] {
     Owners with = advising_test::web_owners();
@@ -132,7 +132,7 @@ TEST(NoAdvice, IsBetterThanWrongAdvice) {
   EXPECT_EQ(why(outside), "no history (0 samples)") << "of the days that were asked for";
 }
 
-TEST(NoAdvice, IsGivenOnWhatFewerThanThreeDaysTell) {
+TEST(NoAdvice, IsGivenForFewerThanThreeDays) {
   ContainerHistory history = days_of({1, 1, 1, 1});
   for (Day day = kDay; day < kDay + 2; ++day) history.days[day].cpu_peak = kUnknown;
   const Advice advice = advise_container(spec_of(), history, rules_of(Profile::kStandard));
@@ -144,7 +144,7 @@ TEST(NoAdvice, IsGivenOnWhatFewerThanThreeDaysTell) {
             "neither CPU nor memory was told of 3 days (1152 samples)");
 }
 
-TEST(Advice, DoesNotTrustWhatALimitCutsOff) {
+TEST(Advice, DoesNotTrustUsageCappedByALimit) {
   ContainerHistory killed = days_of({0.5, 0.5, 0.5});
   killed.days[kDay + 1].oom_kills = 2;
   const Advice memory = advise_container(spec_of(1, 2 * kGiB), killed, rules_of(Profile::kCore));
@@ -161,7 +161,7 @@ TEST(Advice, DoesNotTrustWhatALimitCutsOff) {
   EXPECT_EQ(advise_container(spec_of(1), throttled, rules_of(Profile::kStandard)).recommended.cpu_limit, 0.5);
 }
 
-TEST(Advice, TellsLeaksGapsAndHowSureItIs) {
+TEST(Advice, ReportsLeaksGapsAndConfidence) {
   const auto find = [](const char* name) {
     const auto all = truths();
     return *std::ranges::find(all, name, &advising_test::Truth::name);
@@ -185,7 +185,7 @@ TEST(Advice, TellsLeaksGapsAndHowSureItIs) {
   EXPECT_THAT(with_gap.reasons, Contains("1 of 9 days are missing"));
 }
 
-TEST(Advice, TellsWhichLimitsAreNew) {
+TEST(Advice, ReportsNewLimits) {
   ContainerSpec spec;
   spec.resources.cpu_request = 0.5;
   const ContainerHistory history = days_of({0.5, 0.5, 0.5});
@@ -197,7 +197,7 @@ TEST(Advice, TellsWhichLimitsAreNew) {
   EXPECT_EQ(advise_container(spec, history, rules_of(Profile::kCore)).risk, Level::kLow);
 }
 
-TEST(Advice, NamesConflicts) {
+TEST(Advice, ReportsConflicts) {
   Inventory inventory;
   Workload& web = inventory.workloads[kWeb];
   web.key = kWeb;

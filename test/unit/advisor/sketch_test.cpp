@@ -11,7 +11,8 @@ using advisor::QuantileSketch;
 
 constexpr double kPromised = 0.02;
 
-/// Exact quantiles of every known workload and of shapes that are hard for sketches, side by side.
+/// Compares quantiles of the sketch with exact ones for every known workload and for distributions that are hard for
+/// sketches.
 TEST(QuantileSketch, IsWithinTwoPercentOfExactQuantiles) {
   advising_test::Numbers numbers;
   std::vector<std::pair<std::string, std::vector<double>>> tables;
@@ -38,7 +39,7 @@ TEST(QuantileSketch, IsWithinTwoPercentOfExactQuantiles) {
   }
 }
 
-TEST(QuantileSketch, KeepsItsMemoryAndItsUpperQuantilesWhateverTheRange) {
+TEST(QuantileSketch, KeepsItsMemoryAndUpperQuantilesForAnyRange) {
   QuantileSketch sketch(1e-4);
   std::vector<double> values;
   for (int i = 0; i < 30'000; ++i) values.push_back(std::pow(10.0, -4 + 19.0 * i / 30'000));
@@ -52,12 +53,12 @@ TEST(QuantileSketch, KeepsItsMemoryAndItsUpperQuantilesWhateverTheRange) {
   EXPECT_LE(downwards.bucket_count(), QuantileSketch::kMaxBuckets);
 }
 
-/// As Prometheus computes them: ceil(ln(value) / width).
-TEST(QuantileSketch, BucketsAreAsGoodAsValues) {
+/// Buckets as Prometheus computes them: ceil(ln(value) / width).
+TEST(QuantileSketch, BucketsEqualValues) {
   advising_test::Numbers numbers;
   QuantileSketch values(1e-4), buckets(1e-4);
   for (int i = 0; i < 20'000; ++i) {
-    const double value = std::exp(14 * numbers.next() - 10);  // some below 1e-4
+    const double value = std::exp(14 * numbers.next() - 10);  // Some values are below 1e-4
     values.add(value);
     buckets.add_bucket(static_cast<int>(std::ceil(std::log(value) / QuantileSketch::bucket_width())), 1);
   }
@@ -67,7 +68,7 @@ TEST(QuantileSketch, BucketsAreAsGoodAsValues) {
   EXPECT_EQ(buckets.quantile(0.5), 0) << "-Inf is nothing";
 }
 
-TEST(QuantileSketch, MergedIsAsIfAllCameToOne) {
+TEST(QuantileSketch, MergedEqualsASingleSketch) {
   QuantileSketch all(1e-4), left(1e-4), right(1e-4);
   advising_test::Numbers numbers;
   for (int i = 0; i < 2000; ++i) {
@@ -80,7 +81,7 @@ TEST(QuantileSketch, MergedIsAsIfAllCameToOne) {
   for (const double q : {0.0, 0.05, 0.5, 0.9, 1.0}) EXPECT_EQ(left.quantile(q), all.quantile(q)) << q;
 }
 
-TEST(QuantileSketch, CountsNothingAsNothing) {
+TEST(QuantileSketch, CountsZeroAsZero) {
   QuantileSketch sketch(1e-4);
   EXPECT_EQ(sketch.quantile(0.5), 0);
   sketch.add(0);

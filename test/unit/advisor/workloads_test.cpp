@@ -18,7 +18,7 @@ std::string name_of(const Owner& owner) {
   return owner.workload == nullptr ? "" : owner.workload->kind + "/" + owner.workload->name;
 }
 
-TEST(Owners, KnowPodsOfThePastByTheirNames) {
+TEST(Owners, RecognizePastPodsByName) {
   Owners owners;
   for (const WorkloadKey& key : std::vector<WorkloadKey>{{"shop", "Deployment", "web"},
                                                          {"shop", "StatefulSet", "db"},
@@ -31,9 +31,9 @@ TEST(Owners, KnowPodsOfThePastByTheirNames) {
     owners.add_workload(key, 1);
   const std::pair<const char*, const char*> table[] = {
       {"web-7d4b9c6f5-x2x9z", "Deployment/web"},
-      {"web-7d4b9c6f5-x2x9", ""},   // too short a suffix
-      {"web-7d4b9c6f5-aeiou", ""},  // no letters of generated names
-      {"web-abcdef-x2x9z", ""},     // no hash
+      {"web-7d4b9c6f5-x2x9", ""},   // Suffix too short
+      {"web-7d4b9c6f5-aeiou", ""},  // Not the alphabet of generated names
+      {"web-abcdef-x2x9z", ""},     // No hash
       {"db-0", "StatefulSet/db"},
       {"db-x", ""},
       {"agent-x2x9z", "DaemonSet/agent"},
@@ -84,7 +84,7 @@ TEST(Inventory, FollowsOwnersToTheWorkload) {
   EXPECT_EQ(inventory.workloads.count({"shop", "Deployment", "api"}), 1U) << "its ReplicaSet was not shown";
 }
 
-TEST(HeapFlags, AreReadAsTheJvmDoes) {
+TEST(HeapFlags, AreParsedLikeTheJvm) {
   const auto flags = [](const char* text) {
     HeapFlags found;
     read_heap_flags(text, found);
@@ -104,7 +104,7 @@ TEST(HeapFlags, AreReadAsTheJvmDoes) {
   EXPECT_EQ(both.max_ram_percent, 50);
 }
 
-TEST(Autoscalers, AreNamedWhereTheyConcernRequests) {
+TEST(Autoscalers, AreReportedIfTheyDependOnRequests) {
   const auto text = [](const char* json) {
     const auto found = autoscaler_of(read(json));
     if (!found) return std::string();

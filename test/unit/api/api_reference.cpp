@@ -32,7 +32,7 @@ void drop_rules(Json& node) {
   for (Json& child : node) drop_rules(child);
 }
 
-/// "string", "list of objects", "map of strings", "number or percentage"…
+/// Returns the type such as "string", "list of objects", "map of strings" or "number or percentage".
 std::string type_of(const Json& schema) {
   if (schema.contains("x-kubernetes-int-or-string")) return "number or percentage";
   const std::string type = text_of(schema, "type");
@@ -46,7 +46,7 @@ std::string type_of(const Json& schema) {
 
 std::string number_of(const Json& number) { return number.is_null() ? "" : api::to_json_text(number); }
 
-/// "1 … 20", "at most 253 characters", "A, B or C".
+/// Returns limits such as "1 … 20", "at most 253 characters" or the values of an enum.
 std::string bounds_of(const Json& schema) {
   std::vector<std::string> parts;
   if (schema.contains("enum")) {
@@ -73,13 +73,13 @@ std::string default_of(const Json& schema) {
   return "`" + (at->is_string() ? at->get<std::string>() : api::to_json_text(*at)) + "`";
 }
 
-/// Text for a table cell.
+/// Escapes the text for a table cell.
 std::string cell(std::string text) {
   for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2)) text.insert(at, "\\");
   return text;
 }
 
-/// Members in the order of the alphabet: the schema is a JSON object and knows no other.
+/// Writes members in alphabetical order, because the schema is a JSON object without an order of its own.
 void write_fields(const Json& schema, const std::string& path, std::string& page) {
   if (text_of(schema, "type") == "array") return write_fields(schema.at("items"), path + "[]", page);
   if (!schema.contains("properties")) return;

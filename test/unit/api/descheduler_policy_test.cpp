@@ -26,7 +26,7 @@ std::vector<std::string> texts(const api::FieldErrors& errors) {
 
 Json object_with(const std::string& spec) { return {{"metadata", {{"name", "p"}}}, {"spec", Json::parse(spec)}}; }
 
-TEST(PolicyCodecTest, ReadsBackWhatItWrites) {
+TEST(PolicyCodecTest, RoundTrips) {
   api::DeschedulerPolicy policy;
   policy.meta.name = "balance";
   policy.spec = test_api::populated_policy_spec();
@@ -42,7 +42,7 @@ TEST(PolicyCodecTest, ReadsBackWhatItWrites) {
   EXPECT_EQ(*from_text, policy);
 }
 
-TEST(PolicyCodecTest, ReadsBackAnEmptyOne) {
+TEST(PolicyCodecTest, RoundTripsAnEmptyPolicy) {
   const api::DeschedulerPolicy policy;
   Json json = api::encode_descheduler_policy(policy);
   json["status"] = api::encode_status(policy.status);
@@ -65,7 +65,7 @@ TEST(PolicyCodecTest, PublishesAtMostAHundredRefusals) {
   EXPECT_EQ(api::encode_status(status)["refusals"].size(), 100U);
 }
 
-/// The populated one, one without each of its members in turn, and some with other lists.
+/// The populated status, one without each of its members in turn, and some with other lists.
 std::vector<api::DeschedulerPolicyStatus> various_statuses() {
   const Json whole = api::encode_status(test_api::populated_policy_status());
   std::vector<api::DeschedulerPolicyStatus> all = {{}, test_api::populated_policy_status()};
@@ -80,7 +80,7 @@ std::vector<api::DeschedulerPolicyStatus> various_statuses() {
   return all;
 }
 
-TEST(PolicyCodecTest, AChangeIsTheSamePatchAsBothInFull) { test_api::expect_changes_are_patches(various_statuses()); }
+TEST(PolicyCodecTest, AChangeEqualsThePatchOfFullStatuses) { test_api::expect_changes_are_patches(various_statuses()); }
 
 TEST(PolicyCodecTest, ShowsReadinessInTheTable) {
   api::DeschedulerPolicyStatus status;
@@ -98,7 +98,7 @@ TEST(PolicyCodecTest, ReadsStatusLeniently) {
   EXPECT_THAT(policy->status.plan, IsEmpty());
 }
 
-TEST(PolicyCodecTest, KeepsArgsAsTheyAreAndTakesThemLeftOut) {
+TEST(PolicyCodecTest, KeepsArgsUnchangedAndAcceptsMissingOnes) {
   const auto policy = api::decode_descheduler_policy(object_with(
       R"({"strategies":[{"name":"A","args":{"b":[1,{"c":null}],"a":1.5}},{"name":"B"},{"name":"C","args":null}]})"));
   ASSERT_TRUE(policy);
@@ -116,7 +116,7 @@ TEST(PolicyCodecTest, ComparesNumbersInNodeSelectors) {
   EXPECT_FALSE(policy->spec.node_selector->matches({{"cores", "8"}}));
 }
 
-TEST(PolicyCodecTest, FoldsMatchLabelsIntoRequirements) {
+TEST(PolicyCodecTest, ConvertsMatchLabelsToRequirements) {
   const auto policy = api::decode_descheduler_policy(object_with(
       R"({"nodeSelector":{"matchLabels":{"b":"2","a":"1"},"matchExpressions":[{"key":"c","operator":"NotIn","values":["x"]}]}})"));
   ASSERT_TRUE(policy);
@@ -275,7 +275,7 @@ TEST_P(PolicyBoundsTest, AreChecked) {
   Spec spec;
   GetParam().change(spec);
   auto evictors = kEvictors;
-  evictors.push_back("stateful-handoff");  // the populated one has hooks
+  evictors.push_back("stateful-handoff");  // The populated policy has hooks
   EXPECT_EQ(texts(api::validate(spec, evictors)), GetParam().errors);
 }
 
@@ -461,7 +461,7 @@ TEST(PolicyHooksTest, AreCheckedWithTheirPaths) {
               ElementsAre("spec.evacuation.hooks: needs the evictor stateful-handoff in spec.evacuation.evictors"));
 }
 
-TEST(StoredPolicyTest, KeepsWhatDecodes) {
+TEST(StoredPolicyTest, KeepsTheDecodableParts) {
   const auto stored = api::decode_stored_descheduler_policy(Json::parse(
       R"({"metadata":{"name":"p"},"spec":{"suspend":true,"limits":{"inFlight":{"total":2}},"mood":1,"mode":"Fast"},"status":{"evicted":9}})"));
   ASSERT_TRUE(stored) << stored.error().message;

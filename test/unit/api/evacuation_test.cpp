@@ -27,7 +27,7 @@ std::vector<std::string> texts(const api::FieldErrors& errors) {
 
 Json object_with(const std::string& spec) { return {{"metadata", {{"name", "e"}}}, {"spec", Json::parse(spec)}}; }
 
-TEST(EvacuationCodecTest, ReadsBackWhatItWrites) {
+TEST(EvacuationCodecTest, RoundTrips) {
   api::Evacuation evacuation;
   evacuation.meta.name = "web-1-016da400";
   evacuation.meta.ns = "shop";
@@ -84,7 +84,7 @@ TEST(StoredEvacuationTest, ReadsEveryMemberFromText) {
   EXPECT_EQ(read->spec_problem, "");
 }
 
-TEST(StoredEvacuationTest, SkipsTheSpecThatNobodyWants) {
+TEST(StoredEvacuationTest, SkipsTheUnusedSpec) {
   const api::Evacuation evacuation = stored_one();
   Json json = text_of_stored(evacuation);
   json["spec"]["suspend"] = "no flag";
@@ -102,8 +102,8 @@ struct ForeignText {
 };
 class StoredEvacuationTextTest : public ::testing::TestWithParam<ForeignText> {};
 
-/// Each member has a wrong type or a strange value somewhere.
-TEST_P(StoredEvacuationTextTest, ReadsAsItsJsonDoes) {
+/// Each member has a wrong type or an unusual value in one of the cases.
+TEST_P(StoredEvacuationTextTest, EqualsTheJsonDecoder) {
   const auto by_json = api::decode_stored_evacuation(Json::parse(GetParam().text));
   const auto read = api::read_stored_evacuation(GetParam().text);
   ASSERT_TRUE(by_json && read);
@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "refs":{"a\tb":"c\/d"}}})"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(StoredEvacuationTest, TakesAnIntegerBeyond64Bits) {
+TEST(StoredEvacuationTest, AcceptsAnIntegerBeyond64Bits) {
   const auto read = api::read_stored_evacuation(
       R"({"metadata":{"name":"a"},"spec":{"podRef":{"name":"p"},"priority":18446744073709551616},"status":{"attempt":2}})");
   ASSERT_TRUE(read) << read.error().message;
@@ -140,12 +140,12 @@ TEST(StoredEvacuationTest, TakesAnIntegerBeyond64Bits) {
   EXPECT_THAT(read->spec_problem, HasSubstr("priority"));
 }
 
-TEST(StoredEvacuationTest, RefusesWhatIsNoObjectWithMetadata) {
+TEST(StoredEvacuationTest, RefusesAnythingButAnObjectWithMetadata) {
   for (const char* text : {"", "[]", "<html>", R"({"status":{}})", R"({"metadata":{)", R"({"metadata":{}} x)"})
     EXPECT_FALSE(api::read_stored_evacuation(text)) << text;
 }
 
-TEST(EvacuationCodecTest, ReadsBackAnEmptyOne) {
+TEST(EvacuationCodecTest, RoundTripsAnEmptyEvacuation) {
   const api::Evacuation evacuation;
   Json json = api::encode_evacuation(evacuation);
   json["status"] = api::encode_status(evacuation.status);
@@ -154,7 +154,7 @@ TEST(EvacuationCodecTest, ReadsBackAnEmptyOne) {
   EXPECT_EQ(*back, evacuation);
 }
 
-TEST(EvacuationCodecTest, HasDefaultsForWhatIsLeftOut) {
+TEST(EvacuationCodecTest, HasDefaultsForOmittedFields) {
   const auto evacuation = api::decode_evacuation(object_with(R"({"podRef": {"name": "web"}, "retry": null})"));
   ASSERT_TRUE(evacuation);
   api::EvacuationSpec want;
@@ -174,7 +174,7 @@ TEST(EvacuationCodecTest, DerivesTheTextsOfTheColumns) {
   EXPECT_EQ(api::encode_status(limited)["blockedBySummary"], "limit/node; suspended");
 }
 
-/// The populated one, and one without each of its members in turn.
+/// The populated status, and one without each of its members in turn.
 std::vector<api::EvacuationStatus> various_statuses() {
   const Json whole = api::encode_status(test_api::populated_evacuation_status());
   std::vector<api::EvacuationStatus> all = {{}, test_api::populated_evacuation_status()};
@@ -189,7 +189,7 @@ std::vector<api::EvacuationStatus> various_statuses() {
   return all;
 }
 
-TEST(EvacuationCodecTest, AChangeIsTheSamePatchAsBothInFull) {
+TEST(EvacuationCodecTest, AChangeEqualsThePatchOfFullStatuses) {
   test_api::expect_changes_are_patches(various_statuses());
 }
 
@@ -277,7 +277,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "spec.timeouts.x: unknown field", "spec.cancel.requested: must be true or false, not a number"}}),
     [](const auto& info) { return info.param.name; });
 
-TEST(EvacuationCodecTest, RefusesWhatIsNoObject) {
+TEST(EvacuationCodecTest, RefusesAnythingButAnObject) {
   EXPECT_THAT(api::decode_evacuation("[]").error().message, HasSubstr("must be an object"));
   EXPECT_THAT(api::decode_evacuation("<html>").error().message, HasSubstr("decoding an Evacuation: not valid JSON"));
   EXPECT_THAT(api::decode_evacuation(std::string(10000, '[')).error().message, HasSubstr("levels deep"));
@@ -429,7 +429,7 @@ struct UpdateCase {
 
 class EvacuationUpdateTest : public testing::TestWithParam<UpdateCase> {};
 
-TEST_P(EvacuationUpdateTest, MayChangeOnlyWhatTheContractSays) {
+TEST_P(EvacuationUpdateTest, MayChangeOnlyTheAllowedFields) {
   const Spec before = test_api::populated_evacuation_spec();
   Spec after = before;
   GetParam().change(after);
@@ -468,7 +468,7 @@ INSTANTIATE_TEST_SUITE_P(
         UpdateCase{"DryRun", [](Spec& s) { s.dry_run = false; }, immutable("dryRun")}),
     [](const auto& info) { return info.param.name; });
 
-TEST(EvacuationUpdateTest, LetsUidNodeAndCancelBeFilledIn) {
+TEST(EvacuationUpdateTest, AllowsUidNodeAndCancelToBeSet) {
   const Spec before = minimal();
   Spec after = before;
   after.pod_ref.uid.value = "u-1";
@@ -504,7 +504,7 @@ INSTANTIATE_TEST_SUITE_P(Evacuation, EvacuationNameTest,
                                                             "016da400-", std::string(243, 'a') + "-016da400"}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(EvacuationTest, SpellsItsToken) {
+TEST(EvacuationTest, FormatsItsToken) {
   api::Evacuation evacuation;
   evacuation.meta.uid = "e-1";
   evacuation.status.attempt = 3;
@@ -530,7 +530,7 @@ struct StoredCase {
 };
 class StoredEvacuation : public testing::TestWithParam<StoredCase> {};
 
-TEST_P(StoredEvacuation, KeepsWhatDecodes) {
+TEST_P(StoredEvacuation, KeepsTheDecodableParts) {
   const auto stored = api::decode_stored_evacuation(object_with(GetParam().spec));
   ASSERT_TRUE(stored) << stored.error().message;
   EXPECT_EQ(stored->meta.name, "e");

@@ -34,7 +34,7 @@ TEST(EvictionRequest, IsReadInTheDraftsSpelling) {
   EXPECT_EQ(got->observed_generation, 0);
 }
 
-TEST(EvictionRequest, OfNonsenseIsAnErrorOrEmpty) {
+TEST(EvictionRequest, OfInvalidInputIsAnErrorOrEmpty) {
   for (const char* nonsense : {"", "<html>", "[]", "{}", R"({"metadata": {}})", R"({"metadata": 7})"}) {
     EXPECT_FALSE(api::decode_eviction_request(nonsense)) << nonsense;
     EXPECT_FALSE(api::decode_native_eviction(nonsense)) << nonsense;
@@ -57,7 +57,7 @@ constexpr const char* kEviction = R"({"kind": "Eviction",
                     "expectedCompletionTime": "2026-11-21T12:30:00Z", "message": "copying"},
                    {"name": "a.io/first", "startTime": "2026-11-21T11:00:00Z"}, {"message": "nameless"}]}})";
 
-TEST(NativeEviction, HasItsRespondersInTheOrderOfTheirTurns) {
+TEST(NativeEviction, HasItsRespondersInOrder) {
   const auto got = api::decode_native_eviction(kEviction);
   ASSERT_TRUE(got) << got.error().message;
   EXPECT_THAT(got->requesters,
@@ -76,7 +76,7 @@ TEST(NativeEviction, HasItsRespondersInTheOrderOfTheirTurns) {
   EXPECT_FALSE(got->is_final());
 }
 
-TEST(NativeEviction, ListsSkipWhatMakesNoSense) {
+TEST(NativeEviction, ListsSkipInvalidItems) {
   const auto got = api::decode_native_evictions(std::string(R"({"items": [7, {"metadata": {}}, )") + kEviction + "]}");
   ASSERT_TRUE(got);
   ASSERT_EQ(got->size(), 1u);

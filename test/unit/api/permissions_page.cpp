@@ -23,20 +23,20 @@ using api::Json;
 constexpr std::string_view kOperator = "ServiceAccount/evacuator";
 
 struct RoleFile {
-  std::string path;  ///< below the repository
+  std::string path;  ///< Relative to the repository
   std::string comment;
   std::vector<Json> roles;
   std::vector<Json> bindings;
 };
 
-/// "name      what about it" of a list in a comment.
+/// Converts an item "name      description" of a list in a comment to Markdown.
 std::string list_item(std::string_view words) {
   const auto gap = words.find("  ");
   if (gap == std::string_view::npos) return std::string(words);
   return fmt::format("`{}`: {}", words.substr(0, gap), words.substr(words.find_first_not_of(' ', gap)));
 }
 
-/// The comment at the top, as one paragraph with its list.
+/// Returns the comment at the top of the file as one paragraph with its list.
 std::string leading_comment(const std::string& text) {
   constexpr std::size_t kListIndent = 3;
   constexpr std::size_t kContinued = 10;
@@ -70,7 +70,7 @@ RoleFile read_role_file(const fs::path& repository, const fs::path& path) {
   return file;
 }
 
-/// What everybody gets first, then the options, each by its path.
+/// Returns the default roles first, then the optional ones, each sorted by path.
 std::vector<RoleFile> role_files(const fs::path& repository) {
   std::vector<RoleFile> files;
   for (const auto& entry : fs::recursive_directory_iterator(repository / "config")) {
@@ -107,7 +107,7 @@ std::string rows_of(const Json& role) {
   return rows;
 }
 
-/// By the role's kind and name: who has it.
+/// Returns the subjects of all bindings of the role, found by its kind and name.
 std::string holders(const std::vector<RoleFile>& files, const Json& role) {
   const std::string name = api::text_at(role, {"metadata", "name"});
   std::vector<std::string> found;

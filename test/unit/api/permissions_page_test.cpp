@@ -19,7 +19,7 @@ TEST(PermissionsPageTest, IsCurrent) {
   EXPECT_EQ(stored_page(), api_reference::permissions_page(EVACUATOR_SOURCE_DIR)) << "run make generate";
 }
 
-TEST(PermissionsPageTest, SaysWhoHoldsWhat) {
+TEST(PermissionsPageTest, ListsSubjectsOfEachRole) {
   const std::string page = stored_page();
   EXPECT_THAT(page, HasSubstr("| `evacuator-operator` | the operator |"));
   EXPECT_THAT(page, HasSubstr("| `evacuator-operator` | cluster | core | pods/eviction | any | create |"));

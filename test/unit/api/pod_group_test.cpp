@@ -16,7 +16,7 @@ struct PodGroupCase {
 
 class PodGroupOf : public testing::TestWithParam<PodGroupCase> {};
 
-TEST_P(PodGroupOf, ReadsWhatThePodDeclares) {
+TEST_P(PodGroupOf, ReadsTheDeclarationOfThePod) {
   const PodGroupCase& c = GetParam();
   api::Pod pod;
   pod.meta.labels = api::StringMap(Entries(c.labels));
@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
         PodGroupCase{"OwnGroupBeforeTheJobs", {}, {kIndex, kGroup}, "Job", api::PodGroup{"trainer", 0}}),
     [](const auto& info) { return info.param.name; });
 
-TEST(PodGroupOfPod, CutsNamesOfAnyLength) {
+TEST(PodGroupOfPod, TruncatesNamesOfAnyLength) {
   api::Pod pod;
   pod.meta.annotations = api::StringMap{{"evacuator.dev/group", std::string(300'000, 'x')}};
   ASSERT_TRUE(api::pod_group_of(pod));

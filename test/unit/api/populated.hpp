@@ -1,6 +1,6 @@
 #pragma once
 
-/// Objects in which every member is set to something that is no default.
+/// Objects in which every member differs from its default.
 
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
@@ -10,17 +10,17 @@ namespace test_api {
 api::EvacuationSpec populated_evacuation_spec();
 api::EvacuationStatus populated_evacuation_status();
 api::DeschedulerPolicySpec populated_policy_spec();
-/// Webhooks, but for migrate, which is a Job.
+/// Webhooks, except for migrate, which is a Job.
 api::EvacuationHooks populated_hooks();
 api::Hook populated_job_hook();
 api::DeschedulerPolicyStatus populated_policy_status();
 
-/// A small registry, for messages that list it.
+/// Small registry of evictors, for error messages that list it.
 inline const std::vector<std::string_view> kEvictors = {"eviction-api", "annotation"};
-/// One for objects that use more.
+/// Registry for objects that use more evictors.
 inline const std::vector<std::string_view> kAllEvictors = {"eviction-api", "annotation", "stateful-handoff"};
 
-/// Sources and gates with the members that exclude those of the populated ones.
+/// Usage sources and gates with the members that exclude those of the populated ones.
 std::vector<api::UsageSource> other_usage_sources();
 std::vector<api::PolicyGate> other_gates();
 

@@ -1,5 +1,5 @@
-/// Holds crds/evacuator.dev_resourceadvices.yaml and api/advice/resource_advice.hpp together; it has no spec, so that
-/// the table of crds/fields_test.cpp does not fit.
+/// Checks that crds/evacuator.dev_resourceadvices.yaml agrees with api/advice/resource_advice.hpp. The kind has no
+/// spec, so the table of crds/fields_test.cpp does not apply.
 
 #include "api/advice/resource_advice.hpp"
 
@@ -31,7 +31,7 @@ std::string file_text(const std::string& path) {
 Json crd() { return api::parse_yaml(file_text(kFile))->at(0); }
 Json schema() { return crd().at("spec").at("versions").at(0).at("schema").at("openAPIV3Schema"); }
 
-/// Every member is set.
+/// Status in which every member is set.
 api::ResourceAdviceStatus populated() {
   const base::TimePoint noon = *base::parse_time("2026-11-21T12:00:00Z");
   api::ContainerAdvice app;
@@ -67,7 +67,7 @@ Json object_of(const api::ResourceAdviceStatus& status) {
           {"status", api::encode_status(status)}};
 }
 
-TEST(ResourceAdvice, ReadsBackAsItWasWritten) {
+TEST(ResourceAdvice, RoundTrips) {
   const auto read = api::decode_resource_advice(object_of(populated()));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->status, populated());
@@ -112,7 +112,7 @@ TEST(ResourceAdvice, HasNoSpecAndAStatusSubresource) {
   EXPECT_EQ(file_text(std::string("legacy/") + kFile), api_reference::legacy_file(crd(), kFile)) << "run make generate";
 }
 
-TEST(ResourceAdvice, OfHostileTypesReadsAsAbsentAndBounded) {
+TEST(ResourceAdvice, TreatsHostileTypesAsAbsentAndLimitsSizes) {
   const auto read = [](Json status) {
     return api::decode_resource_advice({{"metadata", {{"name", "x"}}}, {"status", std::move(status)}})->status;
   };

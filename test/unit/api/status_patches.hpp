@@ -1,6 +1,6 @@
 #pragma once
 
-/// What api::encode_change() owes: the merge patch that whole statuses would give.
+/// Contract of api::encode_change(): its merge patch equals that of the complete statuses.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 namespace test_api {
 
-/// A merge patch of one member: from objects only what differs in them, everything else as a whole.
+/// Compares the merge patches of one member. Objects contain only the differing members, other values are complete.
 inline void expect_same_patch(const api::Json& was, const api::Json& is, const api::Json& before,
                               const api::Json& after, const std::string& name) {
   const auto at = [&](const api::Json& json) { return json.contains(name) ? json.at(name) : api::Json(); };
@@ -27,7 +27,7 @@ inline void expect_same_patch(const api::Json& was, const api::Json& is, const a
   EXPECT_TRUE(!at(before).is_object() || at(was) == at(before)) << name;
 }
 
-/// Of each status to each other one.
+/// Compares every pair of statuses.
 template <typename Status>
 void expect_changes_are_patches(const std::vector<Status>& all) {
   for (const Status& before : all) {

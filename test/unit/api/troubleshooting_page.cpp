@@ -34,7 +34,7 @@ This page explains every word that Evacuator writes into statuses and Events. Fi
 A word that is not on this page was written by somebody else, such as the workload's operator, or by another version of Evacuator.
 )";
 
-/// Text for a table cell.
+/// Escapes the text for a table cell.
 std::string cell(std::string_view text) {
   std::string out;
   for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);

@@ -1,7 +1,8 @@
 #pragma once
 
 /// docs/troubleshooting.md, which `make generate` derives from the tables of api/vocabulary. The program is
-/// hack/generate/generate_reference.cpp; the test that nothing is stale or missing is troubleshooting_page_test.cpp.
+/// hack/generate/generate_reference.cpp. The test troubleshooting_page_test.cpp checks that the page is current and
+/// complete.
 
 #include <string>
 

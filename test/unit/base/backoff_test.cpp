@@ -19,7 +19,7 @@ struct Case {
 
 class BackoffDelay : public testing::TestWithParam<Case> {};
 
-TEST_P(BackoffDelay, DoublesUpToTheLongest) {
+TEST_P(BackoffDelay, DoublesUpToTheMaximum) {
   EXPECT_EQ(base::backoff_delay(GetParam().backoff, GetParam().failures), GetParam().want);
 }
 
@@ -43,7 +43,7 @@ TEST(Jitter, ShortensByUpToHalf) {
   EXPECT_EQ(base::jitter_down_by_half(seconds(10), 1), seconds(10));
 }
 
-TEST(Jitter, ProlongsByUpToAFifth) {
+TEST(Jitter, ExtendsByUpToAFifth) {
   EXPECT_EQ(base::jitter_up_by_fifth(seconds(10), 0), seconds(10));
   EXPECT_EQ(base::jitter_up_by_fifth(seconds(10), 7), base::jitter_up_by_fifth(seconds(10), 7));
   for (std::uint64_t seed = 0; seed < 100; ++seed) {

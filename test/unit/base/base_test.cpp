@@ -20,17 +20,17 @@ TEST(Result, HoldsAValueOrTheErrorThatPreventedIt) {
   EXPECT_EQ(bad.error().message, "no number");
 }
 
-TEST(Result, AbortsWhenAnErrorIsTakenForAValue) {
+TEST(Result, AbortsOnAccessToTheValueOfAnError) {
   const Result<int> bad = invalid("no number");
   EXPECT_DEATH((void)*bad, "");
 }
 
-TEST(Error, CollectsTheStepsOnTheWayUp) {
+TEST(Error, CollectsContextOnTheWayUp) {
   EXPECT_EQ(invalid("no such file").during("reading kubeconfig").during("starting").message,
             "starting: reading kubeconfig: no such file");
 }
 
-TEST(ErrorCode, HasANameAndASideForEveryCode) {
+TEST(ErrorCode, HasANameAndASideForEachCode) {
   EXPECT_EQ(to_string(ErrorCode::kOutcomeUnknown), "OutcomeUnknown");
   EXPECT_TRUE(is_retriable(ErrorCode::kThrottled));
   EXPECT_FALSE(is_retriable(ErrorCode::kForbidden));
@@ -47,7 +47,7 @@ TEST(Log, WritesTextWithFields) {
   EXPECT_THAT(out, Not(HasSubstr("not shown")));
 }
 
-TEST(Log, WritesOneJsonObjectALineWhateverTheText) {
+TEST(Log, WritesOneJsonObjectPerLineForAnyText) {
   testing::internal::CaptureStderr();
   const Log log = Log::to_stderr(LogLevel::kInfo, LogFormat::kJson);
   log.info("a \"quoted\"\nline", {kv("ok", true), kv("ratio", 0.5)});
@@ -56,7 +56,7 @@ TEST(Log, WritesOneJsonObjectALineWhateverTheText) {
   EXPECT_THAT(out, HasSubstr(R"("msg":"a \"quoted\"\u000aline","ok":true,"ratio":0.5})"));
 }
 
-/// Names and messages of tenants are in the log, and people read it in a terminal.
+/// Names and messages of tenants are logged, and terminals must not interpret them.
 TEST(Log, PrintsNoControlCharacterInEitherFormat) {
   const std::string evil =
       "a\x1b[2J\x07\r\x7f\xc2\x9b"
@@ -81,7 +81,7 @@ TEST(Log, DiscardsByDefault) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(Metrics, RendersWhatWasCounted) {
+TEST(Metrics, RendersCounters) {
   Metrics metrics;
   metrics.counter("evacuations_total", "Finished evacuations.", {{"result", "Succeeded"}}).increment();
   metrics.counter("evacuations_total", "Finished evacuations.", {{"result", "Succeeded"}}).increment(2);

@@ -16,7 +16,7 @@ TEST(FormatMicroTime, WritesSixDecimals) {
   EXPECT_EQ(format_micro_time(TimePoint(Duration(1))), "1970-01-01T00:00:00.000001Z");
 }
 
-TEST(FormatMicroTime, ReadsBackWhateverTheDigits) {
+TEST(FormatMicroTime, RoundTripsAnyDigits) {
   for (const char* text : {"0000-01-01T00:00:00.000000Z", "0099-12-31T09:08:07.060504Z", "1969-12-31T23:59:59.999999Z",
                            "2024-02-29T20:10:05.100000Z", "9999-12-31T23:59:59.000009Z"}) {
     const auto time = parse_time(text);
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                     DurationCase{"TooLong", "9999999999h", std::nullopt}),
     [](const auto& info) { return info.param.name; });
 
-TEST(FormatDuration, SpellsLikeGo) {
+TEST(FormatDuration, FormatsLikeGo) {
   EXPECT_EQ(format_duration(Duration(0)), "0s");
   EXPECT_EQ(format_duration(minutes(5)), "5m0s");
   EXPECT_EQ(format_duration(hours(1) + minutes(30)), "1h30m0s");
@@ -86,7 +86,7 @@ TEST(FormatDuration, IsReadBackByParse) {
   }
 }
 
-TEST(FormatAge, SpellsLikeKubectl) {
+TEST(FormatAge, FormatsLikeKubectl) {
   EXPECT_EQ(format_age(seconds(5)), "5s");
   EXPECT_EQ(format_age(seconds(119)), "119s");
   EXPECT_EQ(format_age(seconds(200)), "3m20s");
@@ -98,7 +98,7 @@ TEST(FormatAge, SpellsLikeKubectl) {
   EXPECT_EQ(format_age(-seconds(3)), "0s");
 }
 
-TEST(ManualClock, MovesOnlyWhenTold) {
+TEST(ManualClock, MovesOnlyOnRequest) {
   ManualClock clock{TimePoint(seconds(100))};
   EXPECT_EQ(clock.now(), TimePoint(seconds(100)));
   clock.advance(seconds(5));

@@ -19,7 +19,7 @@ TEST(FairQueue, OwnersTakeTurnsAndKeepTheirOrder) {
   EXPECT_TRUE(lane.empty());
 }
 
-TEST(FairQueue, OneThatComesBackWaitsForItsTurn) {
+TEST(FairQueue, ARequeuedItemWaitsForItsTurn) {
   FairQueue<std::string> lane;
   lane.push("a", "a1");
   lane.push("b", "b1");

@@ -7,13 +7,13 @@ namespace metrics_test {
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(MetricsBounds, AFamilyHasAnEnd) {
+TEST(MetricsBounds, AFamilyHasAMaximumNumberOfSeries) {
   base::Metrics metrics;
   const auto count = [&](const std::string& reason) {
     metrics.counter("hits_total", "Hits.", {{"reason", reason}, {"kind", "a"}}).increment();
   };
   for (std::size_t i = 0; i < base::Metrics::kMaxSeries + 5; ++i) count(std::to_string(i));
-  count("0");  // a known one
+  count("0");  // An existing series
   std::string text = metrics.render();
   EXPECT_THAT(text, HasSubstr("hits_total{kind=\"other\",reason=\"other\"} 5\n"));
   EXPECT_THAT(text, HasSubstr("hits_total{kind=\"a\",reason=\"0\"} 2\n"));

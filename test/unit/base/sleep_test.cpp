@@ -12,7 +12,7 @@ TEST(SleepUnlessStopped, EndsByItself) {
   EXPECT_TRUE(base::sleep_unless_stopped(base::milliseconds(1), std::stop_token()));
 }
 
-TEST(SleepUnlessStopped, DoesNotBeginOnceStopped) {
+TEST(SleepUnlessStopped, ReturnsImmediatelyIfStopped) {
   std::stop_source source;
   source.request_stop();
   EXPECT_FALSE(base::sleep_unless_stopped(std::chrono::hours(1), source.get_token()));

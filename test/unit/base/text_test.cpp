@@ -13,7 +13,7 @@ struct Case {
 
 class ShortText : public testing::TestWithParam<Case> {};
 
-TEST_P(ShortText, IsWhatAServerGivesBack) {
+TEST_P(ShortText, TruncatesTheAnswerOfAServer) {
   EXPECT_EQ(base::truncate_utf8(GetParam().text, GetParam().most), GetParam().want);
 }
 

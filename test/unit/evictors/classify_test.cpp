@@ -32,7 +32,8 @@ Json cause(const std::string& reason, const std::string& message) {
 const std::string kDeniedBy = "admission webhook \"guard.example.com\" denied the request: ";
 const std::string kBudgetMessage = "Cannot evict pod as it would violate the pod's disruption budget.";
 
-/// A page of a proxy is nobody's refusal, whatever call it answers; 408 and 425 are none with a Status either.
+/// An HTML page of a proxy is no refusal by the API server, for any call and code. 408 and 425 are none with a Status
+/// either.
 TEST(ProxyPage, IsNoRefusal) {
   for (const int code : {400, 402, 403, 405, 406, 407, 408, 409, 410, 411, 413, 415, 418, 421, 422, 425, 451}) {
     for (const char* body : {"", "<html>forbidden</html>", "access denied", R"({"error":"uid is forbidden"})"}) {
@@ -182,7 +183,7 @@ TEST(ClassifyEviction, ReadsTheNumbersOfTheBudget) {
   EXPECT_EQ(got.message, "The disruption budget web-pdb needs 3 healthy pods and has 2 currently");
 }
 
-TEST(ClassifyEviction, AcceptsTheBackgroundTextOnlyWhenTold) {
+TEST(ClassifyEviction, AcceptsTheBackgroundTextOnlyWhenEnabled) {
   const std::array accepted = {
       evictors::KnownText{429, evictors::kEvacuationTriggered, Class::kAcceptedInBackground, seconds(0)}};
   const std::string text = "Evacuation in progress: Eviction triggered evacuation of VMI \"ns/vm\"";
@@ -207,14 +208,14 @@ TEST(ClassifyEviction, WaitsTenSecondsForABudgetStillBeingProcessed) {
   EXPECT_EQ(got.retry_after, seconds(10));
 }
 
-TEST(ClassifyEviction, CutsLongMessagesBetweenCharacters) {
+TEST(ClassifyEviction, TruncatesLongMessagesBetweenCharacters) {
   std::string long_text(511, 'a');
   long_text += "\xC3\xA4\xC3\xA4";
   const Classification got = evictors::classify_eviction(answer(422, status(422, "Invalid", long_text)));
   EXPECT_EQ(got.message, std::string(511, 'a'));
 }
 
-TEST(ClassifyEviction, CutsTheNamesThatItReadsFromForeignText) {
+TEST(ClassifyEviction, TruncatesNamesFromForeignText) {
   const std::string name(100'000, 'a');
   const std::string budget = "The disruption budget " + name + " needs 3 healthy pods and has 3 currently";
   for (const CallResult& refusal :
@@ -227,7 +228,7 @@ TEST(ClassifyEviction, CutsTheNamesThatItReadsFromForeignText) {
   }
 }
 
-TEST(ClassifyEviction, BearsEveryByteSequence) {
+TEST(ClassifyEviction, SurvivesEveryByteSequence) {
   std::string garbage;
   for (int i = 0; i < 4096; ++i) garbage += static_cast<char>((i * 37) ^ (i >> 3));
   for (const int code : {0, 100, 200, 301, 400, 403, 404, 409, 418, 422, 429, 499, 500, 504, 999, -1}) {
@@ -237,7 +238,7 @@ TEST(ClassifyEviction, BearsEveryByteSequence) {
   }
 }
 
-TEST(ClassifyPatch, TellsStoredFromChangedFromRefused) {
+TEST(ClassifyPatch, DistinguishesStoredChangedAndRefused) {
   const auto of = [](const CallResult& given) { return evictors::classify_patch(given).answer; };
   EXPECT_EQ(of(answer(200, R"({"kind":"Pod"})")), Class::kApplied);
   EXPECT_EQ(of(answer(409, status(409, "Conflict", "the object has been modified"))), Class::kConflict);
@@ -255,7 +256,7 @@ struct DelayCase {
   Class answer;
   int consecutive;
   std::optional<seconds> retry_after;
-  seconds want;  ///< without the spread of up to 20 %
+  seconds want;  ///< Delay without the jitter of up to 20 %
 };
 
 class BlockedDelay : public testing::TestWithParam<DelayCase> {};
@@ -285,8 +286,8 @@ INSTANTIATE_TEST_SUITE_P(Protocols65, BlockedDelay,
                                          DelayCase{"ConsecutiveZero", Class::kPdbBlocked, 0, {}, seconds(5)}),
                          [](const auto& info) { return info.param.name; });
 
-/// A webhook that hands something over before it lets the pod go answers 429 meanwhile: asking every five minutes would
-/// find the moment too late.
+/// A webhook that performs a handoff before it allows the eviction answers 429 meanwhile. With retries every five
+/// minutes the eviction would be late.
 TEST(BlockedDelays, OfAWebhooks429AreShort) {
   const auto delay = [](int code, int consecutive) {
     const auto refused = evictors::classify_eviction(answer(code, status(code, "", kDeniedBy + "leaders are moving")));

@@ -43,7 +43,7 @@ TEST(EvictionApi, PostsWithUidTokenAndReason) {
     "deleteOptions":{"gracePeriodSeconds":5,"preconditions":{"uid":"7c1a8c1e-0000-4000-8000-000000000001"}}})"));
 }
 
-TEST(EvictionApi, DoesNotSpeakInTheNameOfAPolicyThatDidNotMakeIt) {
+TEST(EvictionApi, OmitsAPolicyThatDidNotCreateTheEvacuation) {
   auto of = evacuation();
   of.spec.reason = "because";
   of.spec.source = {"balance", "LowNodeUtilization", ""};
@@ -52,7 +52,7 @@ TEST(EvictionApi, DoesNotSpeakInTheNameOfAPolicyThatDidNotMakeIt) {
   EXPECT_EQ(body["metadata"]["annotations"]["reason"], "because");
 }
 
-TEST(EvictionApi, SpeaksV1beta1WhereOnlyThatIsServed) {
+TEST(EvictionApi, UsesV1beta1IfOnlyThatIsServed) {
   const auto of = evacuation();
   const auto target = pod();
   auto seen = context(of, target);
@@ -78,7 +78,7 @@ TEST(EvictionApi, HasNothingToPrepareOrUndo) {
   EXPECT_EQ(EvictionApi().undone(seen), evictors::Rollback::kNothingToDo);
 }
 
-TEST(EvictionApi, RefusesPodsThatMustBeAskedAnotherWay) {
+TEST(EvictionApi, RefusesPodsThatNeedAnotherEvictor) {
   const auto of = evacuation();
   const auto support = [&](const api::Pod& target) { return EvictionApi().probe(context(of, target)).support; };
   EXPECT_EQ(support(pod()), Support::kSupported);
@@ -112,7 +112,7 @@ TEST(Registry, NamesThePathOfEveryMistake) {
                                              "spec.evictors[3].name"}));
 }
 
-TEST(Timeouts, TakeTheDefaultsWhereTheSpecIsSilent) {
+TEST(Timeouts, UseTheDefaultsIfTheSpecHasNone) {
   api::EvacuationSpec spec;
   EXPECT_EQ(evictors::effective_timeouts(spec).blocked, base::seconds(900));
   spec.timeouts.blocked = base::seconds(0);
@@ -131,7 +131,7 @@ TEST(Timeouts, AddTheGracePeriodToTermination) {
   EXPECT_EQ(evictors::termination_timeout(spec, nullptr), base::seconds(7));
 }
 
-/// Whoever deleted it may have given it more time than we would have.
+/// The actual grace period may be longer than that of the spec, because another client deleted the pod.
 TEST(TerminationDeadline, IsTwoMinutesAfterTheEndOfTheGracePeriodThatItReallyHas) {
   const base::TimePoint now = *base::parse_time("2026-11-21T12:00:00Z");
   api::EvacuationSpec spec;

@@ -37,7 +37,7 @@ inline api::Evacuation evacuation(api::EvacuationPhase phase = api::EvacuationPh
   return result;
 }
 
-/// A handoff key with its prefix.
+/// Annotation of the handoff protocol with the full key.
 inline std::pair<std::string, std::string> handoff(const std::string& key, std::string value) {
   return {"handoff.evacuator.dev/" + key, std::move(value)};
 }

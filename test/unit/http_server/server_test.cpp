@@ -24,10 +24,10 @@ using base::milliseconds;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// A raw TCP client: what a hostile peer is.
+/// Raw TCP client that can send invalid data.
 class Peer {
  public:
-  /// `from`: another loopback address; nullptr: the usual one.
+  /// `from` is another loopback address to connect from, nullptr for the default.
   explicit Peer(std::uint16_t port, const char* from = nullptr) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in own{};
     own.sin_family = AF_INET;
@@ -45,7 +45,7 @@ class Peer {
   void send(const std::string& text) {
     EXPECT_EQ(::send(socket_, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
   }
-  /// Reads until `until` was seen, the peer closed, or ten seconds passed.
+  /// Reads until `until` has been received, the peer has closed, or ten seconds have passed.
   std::string read(const std::string& until) {
     std::string all;
     while (all.find(until) == std::string::npos) {
@@ -105,7 +105,7 @@ TEST_F(ServerTest, TurnsAHandlersExceptionInto500) {
   EXPECT_THAT(peer.read("internal error"), StartsWith("HTTP/1.1 500"));
 }
 
-TEST_F(ServerTest, DropsTheConnectionWhenToldTo) {
+TEST_F(ServerTest, DropsTheConnectionOnRequestOfTheHandler) {
   Peer peer(start().port());
   peer.send("GET /drop HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_EQ(peer.read_to_end(), "<closed>");
@@ -114,10 +114,10 @@ TEST_F(ServerTest, DropsTheConnectionWhenToldTo) {
 struct HostileCase {
   const char* name;
   std::string sent;
-  const char* answer;  ///< beginning of what comes back
+  const char* answer;  ///< Beginning of the answer
 };
 class HostileTest : public ServerTest, public testing::WithParamInterface<HostileCase> {};
-TEST_P(HostileTest, IsRefusedClosedAndTold) {
+TEST_P(HostileTest, IsRefusedClosedAndReported) {
   std::promise<int> told;
   ServerOptions options;
   options.on_end = [&](int status, const std::string& from) {
@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(
                     HostileCase{"BadLength", "POST / HTTP/1.1\r\nContent-Length: -4\r\n\r\n", "HTTP/1.1 400"}),
     [](const auto& info) { return info.param.name; });
 
-TEST_F(ServerTest, DropsWhoeverDawdlesWithTheHeaderAndTells) {
+TEST_F(ServerTest, DropsClientsWithASlowHeaderAndReportsThem) {
   std::promise<int> told;
   ServerOptions options{.header_timeout = milliseconds(50)};
   options.on_end = [&](int status, const std::string&) { told.set_value(status); };
@@ -148,11 +148,11 @@ TEST_F(ServerTest, DropsWhoeverDawdlesWithTheHeaderAndTells) {
   EXPECT_EQ(told.get_future().get(), http_server::kNoResponse);
 }
 
-/// Load balancers look whether a port is open.
-TEST_F(ServerTest, TellsOfAnAnswerAndNotOfWhoOnlyConnects) {
+/// Load balancers connect without a request to check whether the port is open.
+TEST_F(ServerTest, ReportsAnAnswerButNotABareConnection) {
   std::vector<int> told;
   ServerOptions options;
-  options.on_end = [&](int status, const std::string&) { told.push_back(status); };  // of one thread
+  options.on_end = [&](int status, const std::string&) { told.push_back(status); };  // Called by one thread
   const auto port = start(echo, std::move(options)).port();
   { const Peer looks(port); }
   Peer peer(port);
@@ -162,7 +162,7 @@ TEST_F(ServerTest, TellsOfAnAnswerAndNotOfWhoOnlyConnects) {
   EXPECT_EQ(told, std::vector<int>{200});
 }
 
-TEST_F(ServerTest, DropsWhoeverDawdlesWithTheBody) {
+TEST_F(ServerTest, DropsClientsWithASlowBody) {
   Peer peer(start(echo, {.body_timeout = milliseconds(50)}).port());
   peer.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
   EXPECT_EQ(peer.read_to_end(), "<closed>");
@@ -177,7 +177,7 @@ std::string post_of(std::size_t length, const std::string& more = "") {
   return "POST / HTTP/1.1\r\nHost: x\r\n" + more + "Content-Length: " + std::to_string(length) + "\r\n\r\n";
 }
 
-TEST_F(ServerTest, ClosesTheSlowestBodiesForOneThatWouldBeTooMuchWithThem) {
+TEST_F(ServerTest, ClosesTheSlowestBodiesToAcceptANewOne) {
   Server& server = start(echo, {.max_all_body_bytes = 100});
   Peer idle(server.port());
   idle.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -195,7 +195,7 @@ TEST_F(ServerTest, ClosesTheSlowestBodiesForOneThatWouldBeTooMuchWithThem) {
   EXPECT_THAT(later.read("sss"), StartsWith("HTTP/1.1 200")) << "one of the two did";
 }
 
-TEST_F(ServerTest, RefusesABodyThatWouldBeTooMuchWithThoseInHand) {
+TEST_F(ServerTest, RefusesABodyBeyondTheTotalLimit) {
   std::promise<void> release;
   std::promise<void> begun;
   auto released = release.get_future().share();
@@ -221,14 +221,14 @@ TEST_F(ServerTest, RefusesABodyThatWouldBeTooMuchWithThoseInHand) {
   EXPECT_THAT(third.read("done"), StartsWith("HTTP/1.1 200")) << "what was answered counts no more";
 }
 
-TEST_F(ServerTest, CountsABodyOfUnknownLengthAsTheLargest) {
+TEST_F(ServerTest, CountsABodyOfUnknownLengthAsTheMaximum) {
   Server& server = start(echo, {.max_body_bytes = 50, .max_all_body_bytes = 49});
   Peer peer(server.port());
   peer.send("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n");
   EXPECT_THAT(peer.read_to_end(), StartsWith("HTTP/1.1 503"));
 }
 
-TEST_F(ServerTest, ClosesTheConnectionThatWaitedLongestForANewOneBeyondItsLimit) {
+TEST_F(ServerTest, ClosesTheLongestIdleConnectionForANewOneBeyondItsLimit) {
   Server& server = start(echo, {.max_connections = 2});
   Peer first(server.port());
   first.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -237,7 +237,7 @@ TEST_F(ServerTest, ClosesTheConnectionThatWaitedLongestForANewOneBeyondItsLimit)
   second.send("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(second.read("GET /2"), HasSubstr("200"));
   first.send("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_THAT(first.read("GET /1"), HasSubstr("200"));  // the second waits longer now
+  EXPECT_THAT(first.read("GET /1"), HasSubstr("200"));  // Now the second connection has been idle for longer
   Peer third(server.port());
   third.send("GET /3 HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(third.read("GET /3"), HasSubstr("200"));
@@ -251,23 +251,24 @@ Reply endless(const Request& request) {
   return Response{.body = huge ? std::string(std::size_t{64} << 20, 'x') : "small " + request.path};
 }
 
-TEST_F(ServerTest, ClosesWhoeverDoesNotReadItsAnswersForANewOneBeyondItsLimit) {
+TEST_F(ServerTest, ClosesClientsThatDoNotReadTheirAnswersForANewOneBeyondItsLimit) {
   Server& server = start(endless, {.max_connections = 2});
   Peer first(server.port());
   Peer second(server.port());
   first.send("GET /huge HTTP/1.1\r\nHost: x\r\n\r\n");
   second.send("GET /huge HTTP/1.1\r\nHost: x\r\n\r\n");
   std::string answer;
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);  // before their own time is over
+  // Shorter than the timeout of the answers.
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
   while (answer.find("small /new") == std::string::npos && std::chrono::steady_clock::now() < until) {
-    Peer other(server.port());  // closed at once as long as the answers are being made
+    Peer other(server.port());  // Closed immediately while the other answers are being created
     other.send("GET /new HTTP/1.1\r\nHost: x\r\n\r\n");
     answer = other.read("small /new");
   }
   EXPECT_THAT(answer, HasSubstr("200"));
 }
 
-TEST_F(ServerTest, GivesAnAnswerSoMuchTimeHoweverItIsRead) {
+TEST_F(ServerTest, LimitsTheTotalTimeOfAnAnswer) {
   Server& server = start(endless, {.response_timeout = milliseconds(50)});
   Peer peer(server.port());
   peer.send("GET /huge HTTP/1.1\r\nHost: x\r\n\r\n");
@@ -278,7 +279,7 @@ TEST_F(ServerTest, GivesAnAnswerSoMuchTimeHoweverItIsRead) {
   EXPECT_LT(peer.read_to_end().size(), std::size_t{64} << 20);
 }
 
-TEST_F(ServerTest, KeepsConnectionsWithARequestInHandBeyondItsLimit) {
+TEST_F(ServerTest, KeepsConnectionsWithARequestInProgressBeyondItsLimit) {
   std::promise<void> release;
   std::promise<void> entered;
   auto released = release.get_future().share();
@@ -314,7 +315,7 @@ TEST_F(ServerTest, ServesOthersWhileAHandlerIsSlow) {
   EXPECT_THAT(slow.read("done /slow"), HasSubstr("200"));
 }
 
-/// One peer over many connections, before another one with a single request.
+/// One peer with many connections competes with a peer that sends a single request.
 TEST_F(ServerTest, PeersTakeTurnsForTheHandlers) {
   constexpr std::size_t kFlood = 20;
   std::promise<void> release;
@@ -338,7 +339,7 @@ TEST_F(ServerTest, PeersTakeTurnsForTheHandlers) {
   }
   Peer honest(server.port(), "127.0.0.2");
   honest.send("GET /honest HTTP/1.1\r\nHost: x\r\n\r\n");
-  Peer probe(server.port(), "127.0.0.3");  // arrives last: when it is served, all have been queued
+  Peer probe(server.port(), "127.0.0.3");  // Arrives last: when it is served, all other requests have been queued
   probe.send("GET /probe HTTP/1.1\r\nHost: x\r\n\r\n");
   while (server.connections() < kFlood + 3) std::this_thread::yield();
   release.set_value();
@@ -361,7 +362,7 @@ TEST_F(ServerTest, StreamsChunksUntilTheProducerEnds) {
   EXPECT_THAT(peer.read_to_end(), testing::AllOf(HasSubstr("4\r\none\n\r\n"), HasSubstr("0\r\n\r\n<closed>")));
 }
 
-TEST_F(ServerTest, TellsTheProducerThatThePeerIsGone) {
+TEST_F(ServerTest, NotifiesTheProducerThatThePeerIsGone) {
   std::promise<void> noticed;
   Server& server = start([&](const Request&) -> Reply {
     return Stream{.produce = [&](StreamWriter& writer) {
@@ -388,11 +389,11 @@ TEST_F(ServerTest, StopsWhileStreaming) {
   peer.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
   peer.read("tick");
   server.stop();
-  server.stop();  // idempotent
+  server.stop();  // stop() is idempotent
   EXPECT_FALSE(Peer(server.port()).connected());
 }
 
-TEST_F(ServerTest, NamesTheAddressThatIsTaken) {
+TEST_F(ServerTest, ReportsTheAddressThatIsInUse) {
   const std::uint16_t taken = start().port();
   Server second({.port = taken}, echo);
   const auto started = second.start();
@@ -411,7 +412,7 @@ TEST_F(ServerTest, ServesTlsAndReloadsItsCertificate) {
   EXPECT_NE(fakes::tls_get(server.port(), "/x").serial, before.serial);
 }
 
-TEST_F(ServerTest, RefusesACertificateThatIsNone) {
+TEST_F(ServerTest, RefusesAnInvalidCertificate) {
   Server server({.certificate = Certificate{"nonsense", "nonsense"}}, echo);
   EXPECT_EQ(server.start().error().code, base::ErrorCode::kInvalid);
 }

@@ -53,7 +53,8 @@ INSTANTIATE_TEST_SUITE_P(
         CodeCase{599, "", ErrorCode::kUnavailable}, CodeCase{0, "", ErrorCode::kInvalid}),
     [](const auto& info) { return "Http" + std::to_string(info.param.status) + info.param.reason; });
 
-/// API servers send a metav1.Status with each 4xx but some 429. Anything else is of a proxy, and may pass.
+/// API servers send a metav1.Status with each 4xx except some 429. Any other body comes from a proxy and may be
+/// transient.
 TEST(Classify, TakesNoFinalWordFromAProxy) {
   for (const int status : {400, 402, 403, 405, 406, 407, 408, 409, 410, 411, 412, 413, 415, 418, 421, 422, 425, 451}) {
     for (const char* body : {"", "<html>no</html>", "access denied", R"({"error":"forbidden"})", R"({"kind":"Stat)"}) {
@@ -85,7 +86,7 @@ struct BodyCase {
 };
 class BodyTest : public ::testing::TestWithParam<BodyCase> {};
 
-TEST_P(BodyTest, IsToldInWords) {
+TEST_P(BodyTest, GivesAReadableMessage) {
   const auto got = classify(GetParam().response);
   ASSERT_FALSE(got);
   EXPECT_THAT(got.error().message, HasSubstr(GetParam().message));
@@ -136,7 +137,7 @@ TEST(Classify, ReadsAStatusInProtobuf) {
   EXPECT_EQ(other.error().message, "HTTP 503 with a body that is no Kubernetes Status");
 }
 
-TEST(Classify, CutsLongText) {
+TEST(Classify, TruncatesLongText) {
   const auto got = classify(Response{500, std::string(100'000, 'x'), {}, "text/plain"});
   ASSERT_FALSE(got);
   EXPECT_LT(got.error().message.size(), 1100u);
@@ -152,7 +153,7 @@ std::optional<base::Duration> retry_after(std::optional<base::seconds> header, c
   return classify(Response{429, R"({"kind":"Status","details":)" + details + "}", header, ""}).error().retry_after;
 }
 
-TEST(Classify, TakesRetryAfterFromHeaderThenFromDetails) {
+TEST(Classify, ReadsRetryAfterFromHeaderThenFromDetails) {
   EXPECT_EQ(retry_after(base::seconds(3), R"({"retryAfterSeconds":9})"), base::Duration(base::seconds(3)));
   EXPECT_EQ(retry_after({}, R"({"retryAfterSeconds":9})"), base::Duration(base::seconds(9)));
   EXPECT_EQ(retry_after({}, R"({"retryAfterSeconds":0})"), std::nullopt);
@@ -170,7 +171,7 @@ TEST(ErrorOfStatus, ReadsTheCodeOfAWatchError) {
   EXPECT_EQ(gone.message, "too old resource version: 1 (2)");
 }
 
-TEST(ErrorOfStatus, OfSomethingElseMayHeal) {
+TEST(ErrorOfStatus, OfAnotherObjectIsTransient) {
   EXPECT_EQ(error_of_status("{}").code, ErrorCode::kUnavailable);
   EXPECT_EQ(error_of_status("nonsense").code, ErrorCode::kUnavailable);
   EXPECT_EQ(error_of_status(R"({"kind":"Status"})").code, ErrorCode::kUnavailable);
@@ -182,7 +183,7 @@ TEST(ParseStatus, KeepsHostileNumbersInRange) {
   EXPECT_FALSE(parse_status(std::string(2 << 20, ' ') + R"({"kind":"Status"})").is_status);
 }
 
-TEST(Classify, DoesNotTakeAPageForAnAbsence) {
+TEST(Classify, DoesNotTreatAnHtmlPageAsNotFound) {
   const auto page = classify(Response{404, "<html>no such site</html>", {}, "text/html"});
   EXPECT_EQ(page.error().code, ErrorCode::kUnavailable);
   const auto path = classify(Response{404, "404 page not found\n", {}, "text/plain"});
@@ -230,7 +231,7 @@ struct AbsenceCase {
 };
 class Absence : public ::testing::TestWithParam<AbsenceCase> {};
 
-TEST_P(Absence, IsBelievedOnlyByName) {
+TEST_P(Absence, IsAcceptedOnlyWithTheObjectsName) {
   const auto& [name, status, body, doubtful] = GetParam();
   const auto doubt = doubtful_absence(get_request(kPods, {"shop", "web-1"}), Response{status, body, {}, ""});
   EXPECT_EQ(doubt.has_value(), doubtful);
@@ -255,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
         AbsenceCase{"OtherCode", 403, "<html/>", false}, AbsenceCase{"Success", 200, "{}", false}),
     [](const auto& info) { return info.param.name; });
 
-/// Of a list, of discovery, of a subresource.
+/// Requests for a list, for discovery or for a subresource.
 class PathAbsence : public ::testing::TestWithParam<AbsenceCase> {};
 
 TEST_P(PathAbsence, IsOnlyWhatAServerSaysOfAPath) {
@@ -292,7 +293,7 @@ struct ForbiddenCase {
 };
 class Forbidden : public testing::TestWithParam<ForbiddenCase> {};
 
-TEST_P(Forbidden, IsAboutAllObjectsOnlyWhereTheRightIsMissing) {
+TEST_P(Forbidden, ConcernsAllObjectsOnlyIfThePermissionIsMissing) {
   EXPECT_EQ(kube::is_right_missing(GetParam().error), GetParam().is_right_missing);
 }
 

@@ -123,7 +123,7 @@ TEST(Client, NamesVerbAndPathInErrors) {
   EXPECT_EQ(got.error().message, "GET /api/v1/namespaces/shop/pods/web: pods is forbidden: no RBAC");
 }
 
-TEST(Client, TakesOnlyA404ThatNamesTheObjectForItsAbsence) {
+TEST(Client, TreatsOnlyA404ThatNamesTheObjectAsNotFound) {
   FakeTransport transport;
   Response answer = testing::not_found("web");
   transport.answer = [&](const Request&) -> base::Result<Response> { return answer; };
@@ -154,7 +154,7 @@ TEST(Client, ChangesNothingOnceItMayNotAlthoughItsTurnHasCome) {
   EXPECT_EQ(transport.requests().size(), 2U);
 }
 
-TEST(Client, SendsNoLongerThanItsFenceAllows) {
+TEST(Client, LimitsTheTimeoutToItsFence) {
   FakeTransport transport;
   transport.answer = [](const Request&) -> base::Result<Response> { return json_response(200, "{}"); };
   Client client(transport, nullptr);
@@ -168,7 +168,7 @@ TEST(Client, SendsNoLongerThanItsFenceAllows) {
   EXPECT_EQ(transport.requests().size(), 2U);
 }
 
-TEST(Client, SendReturnsAnyAnswerAsItIs) {
+TEST(Client, SendReturnsAnyAnswerUnchanged) {
   FakeTransport transport;
   transport.answer = [](const Request&) -> base::Result<Response> { return json_response(429, "x"); };
   Client client(transport, nullptr);
@@ -192,7 +192,7 @@ TEST(Client, SendsEveryVerb) {
   EXPECT_THAT(methods, ElementsAre("GET", "POST", "PUT", "PATCH", "DELETE", "GET"));
 }
 
-TEST(Client, GivesItsSlotBackAfterEachRequest) {
+TEST(Client, ReleasesItsSlotAfterEachRequest) {
   base::ManualClock clock{base::TimePoint{}};
   RateLimiter limiter(clock, {.qps = 1000, .burst = 1000, .max_in_flight = 4});
   FakeTransport transport;
@@ -269,7 +269,7 @@ TEST(Discover, FindsANewServerWithOurKinds) {
   EXPECT_TRUE(got->has_policies);
 }
 
-TEST(Discover, OfServer1_21KeepsBothVersionsApart) {  // PDBs as v1 already, Eviction still v1beta1
+TEST(Discover, OfServer1_21KeepsBothVersionsApart) {  // PDBs are v1 already, Eviction is still v1beta1
   const auto got =
       discover_from({{"/version", R"({"gitVersion":"v1.21.0"})"},
                      {"/api/v1", R"({"resources":[{"name":"pods/eviction","group":"policy","version":"v1beta1"}]})"},
@@ -288,7 +288,7 @@ TEST(Discover, SurvivesWrongTypes) {
   }
 }
 
-TEST(Discover, RefusesWhatIsNoApiServer) {
+TEST(Discover, RefusesAServerThatIsNoApiServer) {
   EXPECT_FALSE(discover_from({{"/version", "hello"}}));
   EXPECT_THAT(discover_from({{"/version", "[]"}}).error().message, HasSubstr("is this a Kubernetes API server?"));
 }

@@ -15,7 +15,7 @@
 
 namespace kube::testing {
 
-/// The test's end of a watch: lines and ends are pushed, the client's end reads them.
+/// The test's end of a watch. The test pushes lines and the end, the client's end reads them.
 class FakeFeed {
  public:
   void push(std::string line) {
@@ -36,7 +36,7 @@ class FakeFeed {
     return true;
   }
 
-  bool tells_news = false;  ///< before it is opened
+  bool tells_news = false;  ///< Whether on_news() is supported. Set it before the watch is opened.
   base::Result<std::optional<std::string>> next(base::milliseconds wait) {
     std::unique_lock lock(mutex_);
     ++reads_;
@@ -50,7 +50,7 @@ class FakeFeed {
     if (end_) return *end_;
     return std::optional<std::string>();
   }
-  /// Waits until somebody reads.
+  /// Waits until the client reads.
   void await_reader() {
     std::unique_lock lock(mutex_);
     const int before = reads_;
@@ -82,13 +82,13 @@ class FakeStream final : public WatchStream, public ReadinessSource {
   std::shared_ptr<FakeFeed> feed_;
 };
 
-/// Answers by the functions given; records every request. Thread-safe.
+/// Answers with the given functions and records every request. Thread-safe.
 class FakeTransport final : public Transport {
  public:
   std::function<base::Result<Response>(const Request&)> answer = [](const Request&) -> base::Result<Response> {
     return Response{404, "", {}, ""};
   };
-  /// nullptr with no error set: the watch opens and stays silent.
+  /// Returns the feed of a new watch. A nullptr without an error opens a watch that stays silent.
   std::function<base::Result<std::shared_ptr<FakeFeed>>(const Request&)> open_watch =
       [](const Request&) -> base::Result<std::shared_ptr<FakeFeed>> { return std::make_shared<FakeFeed>(); };
 
@@ -136,7 +136,7 @@ inline Response json_response(int status, std::string body) {
   return {status, std::move(body), std::nullopt, "application/json"};
 }
 
-/// What a server says of an object that does not exist.
+/// The API server's answer for an object that does not exist.
 inline Response not_found(const std::string& name) {
   return json_response(404, R"({"kind":"Status","status":"Failure","reason":"NotFound","code":404,"message":"\")" +
                                 name + R"(\" not found","details":{"name":")" + name + "\"}}");

@@ -11,16 +11,16 @@
 
 namespace kube::testing {
 
-/// One Lease as the API server keeps it, with optimistic locking. A POST makes it, and so does a PUT.
+/// One Lease with the optimistic locking of the API server. A POST creates it, and so does a PUT.
 class LeaseServer {
  public:
   LeaseServer() {
     transport.answer = [this](const Request& request) { return answer(request); };
   }
   FakeTransport transport;
-  api::Json lease;  // null: there is none
+  api::Json lease;  // null if the Lease does not exist
   std::optional<base::Error> failure;
-  /// Looks at each request, and may answer it.
+  /// Called for each request. May answer it instead of the server.
   std::function<std::optional<Response>(const Request&)> look;
   bool lose_answers = false;
   int writes = 0;

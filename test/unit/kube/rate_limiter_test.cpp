@@ -26,7 +26,7 @@ TEST(TokenBucket, HoldsABurstAndRefillsAtItsRate) {
   EXPECT_TRUE(bucket.try_take(kStart + milliseconds(101)));
 }
 
-TEST(TokenBucket, SavesNoMoreThanTheBurst) {
+TEST(TokenBucket, SavesAtMostTheBurst) {
   TokenBucket bucket(10, 2);
   EXPECT_TRUE(bucket.try_take(kStart));
   const base::TimePoint later = kStart + seconds(3600);
@@ -42,7 +42,7 @@ TEST(TokenBucket, SurvivesAClockSetBack) {
   EXPECT_TRUE(bucket.try_take(kStart - seconds(3599))) << "a second later by the new time";
 }
 
-/// Threads that wait for their turn, each at a known place of the queue.
+/// Threads that wait for a permit, each at a known position of the queue.
 class RateLimiterTest : public ::testing::Test {
  protected:
   base::ManualClock clock{kStart};
@@ -74,11 +74,11 @@ class RateLimiterTest : public ::testing::Test {
 
 TEST_F(RateLimiterTest, SharesTokensByWeight) {
   RateLimiter limiter(clock, {.qps = 1, .burst = 1, .max_in_flight = 1000});
-  const auto first = limiter.acquire(Flow::kWrite);  // the burst
+  const auto first = limiter.acquire(Flow::kWrite);  // Uses up the burst
   for (int i = 0; i < 15; ++i) {
     for (const Flow flow : {Flow::kList, Flow::kRead, Flow::kWrite, Flow::kEviction}) start_waiting(limiter, flow);
   }
-  for (std::size_t turn = 1; turn <= 15; ++turn) {  // one token at a time
+  for (std::size_t turn = 1; turn <= 15; ++turn) {  // One token at a time
     clock.advance(seconds(1));
     await_order(turn);
   }
@@ -93,7 +93,7 @@ TEST_F(RateLimiterTest, SharesTokensByWeight) {
   held.clear();
 }
 
-TEST_F(RateLimiterTest, LeasesPassAtOnce) {
+TEST_F(RateLimiterTest, LeasesPassImmediately) {
   RateLimiter limiter(clock, {.qps = 0.1, .burst = 1, .max_in_flight = 4});
   const auto first = limiter.acquire(Flow::kWrite);
   start_waiting(limiter, Flow::kEviction);
@@ -127,7 +127,7 @@ TEST_F(RateLimiterTest, SlowListsLeaveSlotsForEvictions) {
   held.clear();
 }
 
-TEST_F(RateLimiterTest, BoundsWhatIsInFlight) {
+TEST_F(RateLimiterTest, LimitsRequestsInFlight) {
   RateLimiter limiter(clock, {.qps = 1000, .burst = 1000, .max_in_flight = 4});
   for (int i = 0; i < 6; ++i) {
     std::optional<base::Result<RateLimiter::Permit>> last;
@@ -150,7 +150,7 @@ TEST_F(RateLimiterTest, StopEndsTheWait) {
   const auto first = limiter.acquire(Flow::kWrite);
   start_waiting(limiter, Flow::kRead);
   start_waiting(limiter, Flow::kWrite);
-  threads.clear();  // requests stop and joins
+  threads.clear();  // Requests stop and joins
   EXPECT_EQ(limiter.stats().waiting, 0u);
   EXPECT_TRUE(order.empty());
 }
@@ -166,7 +166,7 @@ TEST_F(RateLimiterTest, ShutDownEndsEveryWait) {
   EXPECT_EQ(limiter.acquire(Flow::kLease).error().code, base::ErrorCode::kCancelled);
 }
 
-TEST_F(RateLimiterTest, RaisesNonsenseOptions) {
+TEST_F(RateLimiterTest, RaisesInvalidOptions) {
   RateLimiter limiter(clock, {.qps = -5, .burst = 0, .max_in_flight = -1});
   EXPECT_TRUE(limiter.acquire(Flow::kList));
 }

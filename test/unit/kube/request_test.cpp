@@ -21,7 +21,7 @@ struct PathCase {
 
 class PathTest : public ::testing::TestWithParam<PathCase> {};
 
-TEST_P(PathTest, IsWhatTheServerServes) {
+TEST_P(PathTest, MatchesTheServer) {
   const PathCase& c = GetParam();
   EXPECT_EQ(path_of(c.type, c.key, c.subresource), c.want);
 }
@@ -68,9 +68,9 @@ TEST(GetRequest, ReadsOneObject) {
   EXPECT_EQ(want.accept, "application/json");
 }
 
-TEST(GetRequest, OfALeaseHasTheLeasesLane) { EXPECT_EQ(get_request(kLeases, {"a", "b"}).flow, Flow::kLease); }
+TEST(GetRequest, OfALeaseHasTheLeaseFlow) { EXPECT_EQ(get_request(kLeases, {"a", "b"}).flow, Flow::kLease); }
 
-TEST(ListRequest, AsksForPages) {
+TEST(ListRequest, RequestsPages) {
   ListOptions options;
   options.ns = "shop";
   options.label_selector = "app in (web,api)";
@@ -83,20 +83,20 @@ TEST(ListRequest, AsksForPages) {
   EXPECT_EQ(got.flow, Flow::kList);
 }
 
-TEST(ListRequest, DropsTheVersionBesideAContinueToken) {
+TEST(ListRequest, OmitsTheVersionWithAContinueToken) {
   ListOptions options;
   options.resource_version = "0";
   options.continue_token = "a/+=";
   EXPECT_EQ(list_request(kPods, options).target(), "/api/v1/pods?limit=500&continue=a%2F%2B%3D");
 }
 
-TEST(ListRequest, WithoutLimitAsksForAll) {
+TEST(ListRequest, WithoutLimitRequestsAll) {
   ListOptions options;
   options.limit = 0;
   EXPECT_EQ(list_request(kNodes, options).target(), "/api/v1/nodes");
 }
 
-TEST(ListRequest, AsksForProtobufWhereTheReaderTakesIt) {
+TEST(ListRequest, RequestsProtobufIfTheReaderSupportsIt) {
   ListOptions options;
   EXPECT_EQ(list_request(kPods, options).accept, "application/json");
   EXPECT_EQ(watch_request(kPods, options, base::seconds(1)).accept, "application/json");
@@ -106,7 +106,7 @@ TEST(ListRequest, AsksForProtobufWhereTheReaderTakesIt) {
             "application/vnd.kubernetes.protobuf;stream=watch,application/json");
 }
 
-TEST(WatchRequest, AsksForBookmarks) {
+TEST(WatchRequest, RequestsBookmarks) {
   ListOptions options;
   options.resource_version = "123";
   options.label_selector = "a=b";
@@ -117,7 +117,7 @@ TEST(WatchRequest, AsksForBookmarks) {
   EXPECT_EQ(got.method, "GET");
 }
 
-TEST(WatchRequest, BeginsWithAListWhereItIsAskedTo) {
+TEST(WatchRequest, RequestsInitialEventsIfConfigured) {
   ListOptions options;
   EXPECT_EQ(watch_request(kPods, options, base::seconds(300)).flow, Flow::kRead);
   options.send_initial_events = true;
@@ -137,7 +137,7 @@ TEST(CreateRequest, PostsToTheCollection) {
   EXPECT_EQ(got.flow, Flow::kWrite);
 }
 
-TEST(CreateRequest, SurvivesTextThatIsNoUtf8) {
+TEST(CreateRequest, SurvivesInvalidUtf8) {
   EXPECT_EQ(create_request(kEvents, "shop",
                            {{"note",
                              "a\xff"
@@ -163,7 +163,7 @@ struct PatchCase {
 };
 class PatchTest : public ::testing::TestWithParam<PatchCase> {};
 
-TEST_P(PatchTest, SpeaksItsDialect) {
+TEST_P(PatchTest, UsesItsContentType) {
   const PatchCase& c = GetParam();
   const Request got = patch_request(kPods, {"shop", "web-1"}, c.kind, {{"a", 1}}, {}, c.force);
   EXPECT_EQ(got.method, "PATCH");
@@ -206,7 +206,7 @@ TEST(EvictionRequest, NamesThePodAndItsUid) {
                       R"("metadata":{"name":"web-1","namespace":"shop"}})");
 }
 
-TEST(EvictionRequest, SpeaksV1beta1) {
+TEST(EvictionRequest, SupportsV1beta1) {
   EXPECT_EQ(Json::parse(eviction_request({"a", "b"}, {.uid = "u"}, "v1beta1").body)["apiVersion"], "policy/v1beta1");
 }
 

@@ -13,12 +13,12 @@ struct PatchCase {
   const char* name;
   Json before;
   Json after;
-  Json want;  ///< under "status"
+  Json want;  ///< Expected patch of "status"
 };
 
 class StatusPatch : public testing::TestWithParam<PatchCase> {};
 
-TEST_P(StatusPatch, SaysWhatChanged) {
+TEST_P(StatusPatch, ContainsOnlyChanges) {
   const PatchCase& c = GetParam();
   api::ObjectMeta meta;
   meta.uid = "u-1";

@@ -36,7 +36,7 @@ TEST(ClusterTest, SameSeedSameHistory) {
   EXPECT_NE(history(7), history(8));
 }
 
-TEST(ClusterTest, MovesTheClockExactlyAsFarAsTold) {
+TEST(ClusterTest, AdvancesTheClockExactly) {
   World world;
   const base::TimePoint start = world.now();
   world.add_nodes(1);
@@ -45,7 +45,7 @@ TEST(ClusterTest, MovesTheClockExactlyAsFarAsTold) {
   EXPECT_EQ(world.now() - start, milliseconds(1234));
 }
 
-TEST(ClusterTest, RunUntilStopsAtTheMoment) {
+TEST(ClusterTest, RunUntilStopsWhenTheConditionHolds) {
   World world;
   world.add_nodes(1);
   world.add(objects::pod("shop", "p", "", ""));
@@ -56,7 +56,7 @@ TEST(ClusterTest, RunUntilStopsAtTheMoment) {
   EXPECT_EQ(world.now() - start, seconds(2) + minutes(5));
 }
 
-TEST(ClusterTest, CarriesOnWhenTheJournalWasCutOff) {
+TEST(ClusterTest, ContinuesAfterTheJournalWasTruncated) {
   World world;
   world.add_nodes(2);
   world.add(objects::deployment("shop", "web", 3, "100m", "64Mi"));
@@ -111,7 +111,7 @@ TEST(ClusterTest, WorksOnARealClockUntilStopped) {
   EXPECT_TRUE(cluster.failures().empty());
 }
 
-// --- garbage, pods of lost nodes, namespaces
+// --- garbage collection, pods of lost nodes, namespaces
 
 TEST(GarbageCollectorTest, DeletingADeploymentTakesEverythingBelowIt) {
   World world;
@@ -124,14 +124,14 @@ TEST(GarbageCollectorTest, DeletingADeploymentTakesEverythingBelowIt) {
   EXPECT_TRUE(world.cluster.store().list(kube::kReplicaSets, "shop").empty());
 }
 
-/// What the API server does on DELETE with that propagation policy.
+/// Effect of a DELETE with that propagation policy.
 void remove_with(World& world, const char* finalizer) {
   world.edit(kube::kReplicaSets, "shop", "web",
              [&](Json& object) { object["metadata"]["finalizers"] = Json::array({finalizer}); });
   world.remove(kube::kReplicaSets, "shop", "web");
 }
 
-TEST(GarbageCollectorTest, OrphanCutsTheTies) {
+TEST(GarbageCollectorTest, OrphanRemovesOwnerReferences) {
   World world;
   world.add_nodes(2);
   world.add(objects::replica_set("shop", "web", 3, "100m", "64Mi"));
@@ -179,7 +179,7 @@ TEST(GarbageCollectorTest, ADependentWithAnotherLivingOwnerStays) {
   EXPECT_FALSE(world.get(kube::kPersistentVolumeClaims, "shop", "data"));
 }
 
-TEST(GarbageCollectorTest, CollectsAnObjectWhoseOwnerNeverWas) {
+TEST(GarbageCollectorTest, CollectsAnObjectWhoseOwnerNeverExisted) {
   World world;
   Json claim = objects::persistent_volume_claim("shop", "data", "1Gi");
   claim["metadata"]["ownerReferences"] =
@@ -203,7 +203,7 @@ TEST(PodGarbageCollectorTest, DeletesPodsOfALostNodeAfterQuarantine) {
   for (const Object& pod : world.pods()) EXPECT_EQ(api::text_at(*pod, {"spec", "nodeName"}), "node-2");
 }
 
-TEST(NamespaceTest, IsEmptiedBeforeItGoes) {
+TEST(NamespaceTest, IsEmptiedBeforeItIsDeleted) {
   World world;
   world.add_nodes(2);
   world.add(objects::name_space("shop"));
@@ -227,7 +227,7 @@ TEST(NamespaceTest, IsEmptiedBeforeItGoes) {
   EXPECT_TRUE(world.cluster.store().list({"example.dev", "v1", "things", "Thing"}, "shop").empty());
 }
 
-TEST(VolumeBinderTest, BindsClaimsAtOnceAndDeletesWhatItMade) {
+TEST(VolumeBinderTest, BindsClaimsImmediatelyAndDeletesItsVolumes) {
   World world;
   world.add(objects::persistent_volume_claim("shop", "data", "1Gi"));
   world.advance(seconds(0));
@@ -240,7 +240,7 @@ TEST(VolumeBinderTest, BindsClaimsAtOnceAndDeletesWhatItMade) {
   EXPECT_FALSE(world.get(kube::kPersistentVolumes, "", volume));
 }
 
-TEST(EventsTest, CountRepeatsAndStayBounded) {
+TEST(EventsTest, CountRepetitionsAndAreLimited) {
   World world;
   const Object node = world.add(objects::node("node-1", "1", "1Gi"));
   for (int i = 0; i < 3; ++i) world.cluster.events().warning("test", *node, "Repeated", "again");
@@ -263,8 +263,9 @@ TEST(BehaviourTest, ReadDurations) {
   for (const auto& [text, want] : cases) EXPECT_EQ(behaviour::parse_duration(text), want) << '"' << text << '"';
 }
 
-/// A thousand pods come up, then a fifth of them is replaced at once. (Figures for more: docs of the simulator.)
-TEST(ScaleTest, ThousandsOfPodsComeToRest) {
+/// 1,000 pods start, then a fifth of them is replaced at once. The simulator's documentation has figures for larger
+/// clusters.
+TEST(ScaleTest, AThousandPodsBecomeReady) {
   World world({.events = false});
   world.add_nodes(100, "32", "64Gi");
   for (int i = 0; i < 10; ++i) world.add(objects::deployment("shop", "web-" + std::to_string(i), 100, "100m", "64Mi"));

@@ -23,7 +23,7 @@ class FaultsTest : public ApiFixture {
   static Json map_json(const char* name) { return {{"metadata", {{"name", name}}}}; }
 };
 
-TEST_F(FaultsTest, EachEffectDoesWhatItSays) {
+TEST_F(FaultsTest, EachEffectIsApplied) {
   server.faults().add({.effect = FaultEffect::kDropRequest, .count = 1});
   ApiAnswer answer = ask("POST", kMaps, map_json("a"));
   EXPECT_TRUE(answer.dropped);
@@ -68,7 +68,7 @@ TEST_F(FaultsTest, StaleListsShowThePast) {
   EXPECT_EQ(ask("GET", kMaps).response.status, 200) << "no past left: the present";
 }
 
-TEST_F(FaultsTest, RulesMatchWhatTheyName) {
+TEST_F(FaultsTest, RulesMatchTheirRequests) {
   const auto hit = [&](FaultRule rule, FaultSubject subject) {
     Faults faults(1);
     faults.add(std::move(rule));
@@ -87,7 +87,7 @@ TEST_F(FaultsTest, RulesMatchWhatTheyName) {
   EXPECT_FALSE(hit({.effect = FaultEffect::kCutWatch}, {"watch", "pods", "", "op"})) << "that is for running watches";
 }
 
-TEST_F(FaultsTest, AnswersAreCutWhereTheRuleOrChanceSays) {
+TEST_F(FaultsTest, AnswersAreTruncatedAtAGivenOrRandomByte) {
   server.faults().add({.effect = FaultEffect::kCutAnswer, .count = 1, .at = 0.5});
   ApiAnswer answer = ask("GET", kMaps);
   EXPECT_EQ(answer.cut_at, answer.response.body.size() / 2);
@@ -98,7 +98,7 @@ TEST_F(FaultsTest, AnswersAreCutWhereTheRuleOrChanceSays) {
   EXPECT_FALSE(ask("GET", kMaps).cut_at);
 }
 
-TEST_F(FaultsTest, AfterSparesTheFirstOnes) {
+TEST_F(FaultsTest, AfterSkipsTheFirstRequests) {
   Faults faults(1);
   faults.add({.effect = FaultEffect::kUnavailable, .count = 1, .after = 2});
   const FaultSubject get{"get", "pods", "", "op"};

@@ -27,7 +27,7 @@ std::string run(const std::string& command) {
 
 bool has_program(const char* name) { return run(std::string("command -v ") + name).find('/') != std::string::npos; }
 
-/// The server behind HTTPS, with curl and kubectl in front where the machine has them.
+/// The server behind HTTPS, called by curl and kubectl if the machine has them.
 class HttpServerTest : public ApiFixture {
  protected:
   HttpServer& start(bool tls) {
@@ -58,7 +58,7 @@ class HttpServerTest : public ApiFixture {
   std::unique_ptr<HttpServer> http;
 };
 
-TEST_F(HttpServerTest, ServesBothWays) {
+TEST_F(HttpServerTest, ServesHttpAndHttps) {
   if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
   for (const bool tls : {false, true}) {
     start(tls);
@@ -102,7 +102,7 @@ TEST_F(HttpServerTest, StreamsWatchesUntilTheyEnd) {
   if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
   start(true);
   must("POST", "/api/v1/namespaces/shop/configmaps", {{"metadata", {{"name", "there"}}}});
-  std::jthread time([&](std::stop_token stop) {  // so that the watch, whenever it opens, comes to its end
+  std::jthread time([&](std::stop_token stop) {  // Advances the clock so that the watch ends whenever it is opened
     while (!stop.stop_requested()) {
       clock.advance(base::minutes(1));
       std::this_thread::yield();
@@ -116,7 +116,7 @@ TEST_F(HttpServerTest, StreamsWatchesUntilTheyEnd) {
   }
 }
 
-/// What the operator does, over a real connection.
+/// Sends requests like the operator over a real connection.
 class ProtobufOverHttp : public HttpServerTest {
  protected:
   std::unique_ptr<kube::HttpTransport> connect() {
@@ -134,7 +134,7 @@ class ProtobufOverHttp : public HttpServerTest {
   }
 };
 
-TEST_F(ProtobufOverHttp, ListsAreReadOrKnownToBeCut) {
+TEST_F(ProtobufOverHttp, ListsAreReadOrDetectedAsTruncated) {
   for (const char* name : {"p", "q", "r"}) run_pod(name);
   const auto transport = connect();
   kube::Client client(*transport, nullptr);
@@ -156,7 +156,7 @@ TEST_F(ProtobufOverHttp, ListsAreReadOrKnownToBeCut) {
   EXPECT_EQ(names, "pqr");
 }
 
-TEST_F(ProtobufOverHttp, WatchesComeInFrames) {
+TEST_F(ProtobufOverHttp, WatchesAreSentInFrames) {
   run_pod("p");
   const auto transport = connect();
   kube::Client client(*transport, nullptr);
@@ -181,7 +181,7 @@ TEST_F(HttpServerTest, StopsWhileAWatchRuns) {
   if (!has_program("curl")) GTEST_SKIP() << "curl is not installed";
   server.faults().add({.effect = FaultEffect::kStallWatch});
   std::jthread watcher([&] { (void)curl("", "/api/v1/pods?watch=true"); });
-  while (server.faults().rules().at(0).hits == 0) std::this_thread::yield();  // now it runs
+  while (server.faults().rules().at(0).hits == 0) std::this_thread::yield();  // The watch runs now
   http->stop();
 }
 
@@ -207,7 +207,7 @@ TEST_F(HttpServerTest, WorksWithTheStockKubectl) {
   EXPECT_EQ(kubectl("delete evac e -n shop"), "evacuation.evacuator.dev \"e\" deleted\n");
 }
 
-TEST(Certificates, RefuseNonsense) {
+TEST(Certificates, RefuseInvalidInput) {
   const base::TimePoint now = base::SystemClock().now();
   EXPECT_FALSE(http_server::make_server_identity({}, now));
   EXPECT_FALSE(http_server::make_server_identity({"a,DNS:b"}, now));

@@ -38,7 +38,7 @@ class StoreTest : public testing::Test {
   Store store{clock, 7};
 };
 
-TEST_F(StoreTest, CreateFillsInWhatTheServerOwns) {
+TEST_F(StoreTest, CreateSetsServerOwnedFields) {
   Json evacuation = named("shop", "e", {{"spec", {{"x", 1}}}});
   evacuation["metadata"]["uid"] = "mine";
   evacuation["metadata"]["deletionTimestamp"] = "2020-01-01T00:00:00Z";
@@ -113,7 +113,7 @@ TEST_F(StoreTest, CoreKindsButPodsHaveNoGeneration) {
   EXPECT_TRUE(must_create(kube::kPods, pod("p"))->at("metadata").contains("generation"));
 }
 
-TEST_F(StoreTest, PartsAreKeptApart) {
+TEST_F(StoreTest, PartsAreWrittenSeparately) {
   must_create(kube::kEvacuations, named("shop", "e", {{"spec", {{"x", 1}}}, {"status", {{"phase", "Pending"}}}}));
   const auto both = [](Json& o) -> base::Status {
     o["spec"]["x"] = 2;
@@ -134,7 +134,7 @@ TEST_F(StoreTest, PartsAreKeptApart) {
   EXPECT_EQ((*saved)->at("status").at("phase"), "Pending");
 }
 
-TEST_F(StoreTest, WritesWithoutDifferenceMakeNoRevision) {
+TEST_F(StoreTest, WritesWithoutChangesMakeNoRevision) {
   must_create(kube::kPods, pod("p"));
   const std::uint64_t before = store.revision();
   ASSERT_TRUE(store.mutate(kube::kPods, {"shop", "p"}, Part::kAll, [](Json&) -> base::Status { return base::Done{}; }));
@@ -167,22 +167,22 @@ TEST_F(StoreTest, MutateRefuses) {
   EXPECT_EQ(*store.get(kube::kPods, {"shop", "p"}), *created);
 }
 
-TEST_F(StoreTest, PodsWithANodeLeaveGracefully) {
+TEST_F(StoreTest, PodsWithANodeAreDeletedGracefully) {
   must_create(kube::kPods, pod("p"));
   auto removed = store.remove(kube::kPods, {"shop", "p"});
   EXPECT_EQ((*removed)->at("metadata").at("deletionTimestamp"), "2026-11-21T10:00:20Z");
   EXPECT_EQ((*removed)->at("metadata").at("deletionGracePeriodSeconds"), 20);
-  ASSERT_TRUE(store.remove(kube::kPods, {"shop", "p"}, {}, 5));  // shorter: taken
+  ASSERT_TRUE(store.remove(kube::kPods, {"shop", "p"}, {}, 5));  // A shorter grace period is applied
   EXPECT_EQ(store.get(kube::kPods, {"shop", "p"})->at("metadata").at("deletionTimestamp"), "2026-11-21T10:00:05Z");
   const std::uint64_t before = store.revision();
-  ASSERT_TRUE(store.remove(kube::kPods, {"shop", "p"}, {}, 60));  // longer: ignored
+  ASSERT_TRUE(store.remove(kube::kPods, {"shop", "p"}, {}, 60));  // A longer grace period is ignored
   ASSERT_TRUE(store.remove(kube::kPods, {"shop", "p"}));
   EXPECT_EQ(store.revision(), before);
-  ASSERT_TRUE(store.remove(kube::kPods, {"shop", "p"}, {}, 0));  // the kubelet's word
+  ASSERT_TRUE(store.remove(kube::kPods, {"shop", "p"}, {}, 0));  // The kubelet reports the end of the pod
   EXPECT_FALSE(store.get(kube::kPods, {"shop", "p"}));
 }
 
-TEST_F(StoreTest, PodsThatNobodyRunsGoAtOnce) {
+TEST_F(StoreTest, PodsWithoutANodeAreDeletedImmediately) {
   must_create(kube::kPods, pod("unscheduled", ""));
   Json done = pod("done");
   done["status"]["phase"] = "Succeeded";
@@ -193,7 +193,7 @@ TEST_F(StoreTest, PodsThatNobodyRunsGoAtOnce) {
   }
 }
 
-TEST_F(StoreTest, FinalizersHoldAndTheLastOneLetsGo) {
+TEST_F(StoreTest, FinalizersDelayDeletionUntilTheLastIsRemoved) {
   Json object = named("shop", "e");
   object["metadata"]["finalizers"] = {"a/x", "b/y"};
   must_create(kube::kEvacuations, std::move(object));
@@ -211,7 +211,7 @@ TEST_F(StoreTest, FinalizersHoldAndTheLastOneLetsGo) {
   EXPECT_FALSE(store.get(kube::kEvacuations, {"shop", "e"}));
 }
 
-TEST_F(StoreTest, RemovingTheLastFinalizerDoesNotCutAPodsGraceShort) {
+TEST_F(StoreTest, RemovingTheLastFinalizerDoesNotShortenTheGracePeriod) {
   Json object = pod("p");
   object["metadata"]["finalizers"] = {"a/x"};
   must_create(kube::kPods, std::move(object));
@@ -223,7 +223,7 @@ TEST_F(StoreTest, RemovingTheLastFinalizerDoesNotCutAPodsGraceShort) {
   EXPECT_TRUE(store.get(kube::kPods, {"shop", "p"}));
 }
 
-TEST_F(StoreTest, RemovePreconditionsSpeakKubernetesWords) {
+TEST_F(StoreTest, RemovePreconditionsMatchTheMessagesOfKubernetes) {
   const Object created = must_create(kube::kPods, pod("p"));
   const std::string uid = created->at("metadata").at("uid");
   EXPECT_EQ(store.remove(kube::kPods, {"shop", "p"}, {"other", ""}).error().message,
@@ -275,7 +275,7 @@ TEST_F(StoreTest, ListAtShowsThePast) {
   EXPECT_EQ(store.list_at(kConfigMaps, "shop", then).error().code, ErrorCode::kGone);
 }
 
-TEST_F(StoreTest, TheJournalTellsEveryChangeOnce) {
+TEST_F(StoreTest, TheJournalContainsEveryChangeOnce) {
   const std::uint64_t start = store.revision();
   must_create(kube::kPods, pod("p"));
   must_create(kConfigMaps, named("shop", "c"));

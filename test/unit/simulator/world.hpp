@@ -1,6 +1,6 @@
 #pragma once
 
-/// A simulated cluster on virtual time, with the questions that the actors' tests ask of it.
+/// A simulated cluster on virtual time with queries for tests of the controllers.
 
 #include <gtest/gtest.h>
 
@@ -58,7 +58,7 @@ class World {
     const Object found = pod(pod_name);
     return found ? api::text_at(*found, {"spec", "nodeName"}) : "(no pod)";
   }
-  /// Number at status.<field>; -1 when it is absent.
+  /// Returns the number at status.<field>, or -1 if it is absent.
   std::int64_t status(const kube::ResourceType& type, const std::string& name, const char* field,
                       const std::string& ns = "shop") {
     const Object found = get(type, ns, name);
@@ -106,7 +106,7 @@ using base::milliseconds;
 using base::minutes;
 using base::seconds;
 
-/// A pod of namespace shop that is already bound: for worlds without a scheduler.
+/// A pod of namespace shop that is already bound, for worlds without a scheduler.
 inline api::Json bound_pod(const char* name, const char* node = "node-1") {
   api::Json pod = objects::pod("shop", name, "100m", "64Mi");
   pod["spec"]["nodeName"] = node;

@@ -12,12 +12,13 @@ using usage::BackTest;
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 const BackTest::Settings kSettings{.horizon = 3, .fading = 100, .overlap = 1, .share = 0.9, .width = 1.6};
 
-/// The first rule says `rule`, the first naive one `naive`, the others nothing.
+/// Forecasts in which the first rule returns `rule` and the first naive rule returns `naive`. Other rules have no
+/// forecast.
 BackTest::Forecasts saying(float rule, float naive) {
   return {{rule, kNone, kNone, kNone, kNone, kNone}, {naive, kNone}};
 }
 
-TEST(BackTest, JudgesByTheHighestValueUntilTheHorizon) {
+TEST(BackTest, ComparesWithTheMaximumUntilTheHorizon) {
   BackTest test(kSettings);
   test.open(saying(7, 4));
   test.add(5);
@@ -33,7 +34,7 @@ TEST(BackTest, JudgesByTheHighestValueUntilTheHorizon) {
   EXPECT_TRUE(std::isnan(test.judged()));
 }
 
-TEST(BackTest, AddsWhatARuleIsAlwaysWrongBy) {
+TEST(BackTest, CorrectsTheBiasOfARule) {
   const BackTest::Settings settings{.horizon = 1, .fading = 100, .overlap = 1, .share = 0.9, .width = 1.6};
   BackTest test(settings);
   for (int i = 0; i < 20; ++i) {
@@ -46,7 +47,7 @@ TEST(BackTest, AddsWhatARuleIsAlwaysWrongBy) {
   EXPECT_TRUE(test.is_better(0, 0));
 }
 
-TEST(BackTest, LeavesOutWhatIsMostlyGaps) {
+TEST(BackTest, IgnoresWindowsThatAreMostlyGaps) {
   BackTest test(kSettings);
   test.open(saying(7, 4));
   test.add(5);
@@ -60,7 +61,7 @@ TEST(BackTest, LeavesOutWhatIsMostlyGaps) {
   EXPECT_EQ(test.judged(), 6);
 }
 
-TEST(BackTest, TakesAGainThatMayBeChanceForNone) {
+TEST(BackTest, IgnoresAnInsignificantGain) {
   const BackTest::Settings settings{.horizon = 1, .fading = 100, .overlap = 8, .share = 0.9, .width = 1.6};
   BackTest test(settings);
   for (int i = 0; i < 30; ++i) {

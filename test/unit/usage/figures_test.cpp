@@ -20,7 +20,7 @@ api::UsageSmoothing by(SmoothingMethod method, double number = 0) {
 }
 
 class Smooth : public testing::TestWithParam<SmoothCase> {};
-TEST_P(Smooth, MakesOneFigure) {
+TEST_P(Smooth, ReturnsOneValue) {
   const double figure = usage::smooth(GetParam().values, GetParam().settings);
   if (std::isnan(GetParam().want)) {
     EXPECT_TRUE(std::isnan(figure)) << figure;

@@ -17,7 +17,7 @@ using usage::Series;
 constexpr std::size_t kDay = 288;
 const base::TimePoint kMonday = base::parse_time("2026-06-01T00:00:00Z").value();
 
-/// Small, even, and the same everywhere: -1 … 1.
+/// Deterministic noise from -0.5 to 0.5, uniformly distributed.
 double noise(std::size_t i) {
   return std::sin(static_cast<double>(i) * 12.9898) * 43758.5453 -
          std::floor(std::sin(static_cast<double>(i) * 12.9898) * 43758.5453) - 0.5;
@@ -32,8 +32,8 @@ Series series_of(std::size_t count, F&& value) {
   return series;
 }
 
-TEST(Forecast, SeesTheDailyPeakComing) {
-  const std::size_t count = 3 * kDay + 24;  // 02:00; the wave rises until 06:00
+TEST(Forecast, PredictsTheDailyPeak) {
+  const std::size_t count = 3 * kDay + 24;  // 02:00. The wave rises until 06:00.
   const Forecast forecast = usage::forecast(series_of(count, [](auto i) { return wave(i) + noise(i); }), {});
   const double actual = wave(count + 11);
   EXPECT_TRUE(forecast.trusted);
@@ -44,15 +44,15 @@ TEST(Forecast, SeesTheDailyPeakComing) {
   EXPECT_LT(forecast.error, forecast.seasonal_error);
 }
 
-TEST(Forecast, LooksAsFarAsTheHorizon) {
+TEST(Forecast, CoversTheHorizon) {
   api::UsageForecast far;
   far.horizon = std::chrono::hours(6);
-  const auto series = series_of(4 * kDay, [](auto i) { return wave(i) + noise(i); });  // midnight
+  const auto series = series_of(4 * kDay, [](auto i) { return wave(i) + noise(i); });  // Midnight
   EXPECT_NEAR(usage::forecast(series, far).middle, 70, 3);
   EXPECT_NEAR(usage::forecast(series, {}).middle, wave(12), 3);
 }
 
-TEST(Forecast, FollowsATrendWhereTheHistoryIsShort) {
+TEST(Forecast, FollowsATrendIfTheHistoryIsShort) {
   const auto series = series_of(100, [](auto i) { return 10 + 0.2 * static_cast<double>(i) + 0.1 * noise(i); });
   const Forecast forecast = usage::forecast(series, {});
   EXPECT_TRUE(forecast.trusted);
@@ -61,7 +61,7 @@ TEST(Forecast, FollowsATrendWhereTheHistoryIsShort) {
   EXPECT_TRUE(std::isnan(forecast.seasonal_error));
 }
 
-TEST(Forecast, KnowsTheWeekendWhereTheHistoryIsLong) {
+TEST(Forecast, PredictsTheWeekendIfTheHistoryIsLong) {
   const auto week = [](std::size_t i) { return (i / kDay % 7 >= 5 ? 0.4 : 1.0) * wave(i) + noise(i); };
   api::UsageForecast settings;
   settings.history = std::chrono::hours(24 * 28);
@@ -74,7 +74,7 @@ TEST(Forecast, KnowsTheWeekendWhereTheHistoryIsLong) {
   EXPECT_LT(forecast.error, daily.error);
 }
 
-TEST(Forecast, TrustsNothingBeforeItWasTried) {
+TEST(Forecast, TrustsNothingBeforeItWasTested) {
   const Forecast forecast = usage::forecast(series_of(10, wave), {});
   EXPECT_FALSE(forecast.trusted);
   EXPECT_EQ(forecast.judged, 0U);
@@ -82,8 +82,8 @@ TEST(Forecast, TrustsNothingBeforeItWasTried) {
   EXPECT_FALSE(std::isnan(forecast.middle));
 }
 
-/// Even noise alone decides whether another rule is a little better: whenever it is not, yesterday's is used.
-TEST(Forecast, RepeatsYesterdayWhereNothingIsBetter) {
+/// Rules that are better only by noise must not win. In that case yesterday's value is used.
+TEST(Forecast, RepeatsYesterdayIfNoRuleIsBetter) {
   api::UsageForecast far;
   far.horizon = std::chrono::hours(8);
   far.percentile = 50;
@@ -93,7 +93,7 @@ TEST(Forecast, RepeatsYesterdayWhereNothingIsBetter) {
     const Forecast forecast = usage::forecast(series, far);
     EXPECT_TRUE(forecast.trusted) << shift;
     EXPECT_LE(forecast.error, forecast.seasonal_error) << shift;
-    EXPECT_NEAR(forecast.middle, 70, 1) << shift;  // midnight; the peak is six hours away
+    EXPECT_NEAR(forecast.middle, 70, 1) << shift;  // Midnight. The peak is six hours away.
     by_yesterday += forecast.rule == ForecastRule::kYesterday ? 1 : 0;
     if (forecast.rule == ForecastRule::kYesterday) {
       EXPECT_EQ(forecast.error, forecast.seasonal_error) << "as it is";
@@ -107,13 +107,13 @@ TEST(Forecast, IsUnknownWithoutValues) {
   EXPECT_TRUE(std::isnan(usage::forecast(series_of(kDay, [](auto) { return kUnknown; }), {}).peak));
 }
 
-TEST(Forecast, IsUnknownAfterASilenceAsLongAsTheHorizon) {
+TEST(Forecast, IsUnknownAfterAGapOfTheHorizon) {
   const auto silent = [](std::size_t i) { return i < 2 * kDay ? wave(i) : kUnknown; };
   EXPECT_FALSE(std::isnan(usage::forecast(series_of(2 * kDay + 6, silent), {}).peak));
   EXPECT_TRUE(std::isnan(usage::forecast(series_of(2 * kDay + 13, silent), {}).peak));
 }
 
-TEST(Forecast, BearsGaps) {
+TEST(Forecast, SurvivesGaps) {
   const std::size_t count = 4 * kDay + 24;
   const auto holes = [](std::size_t i) { return i % 7 == 3 || (i > 400 && i < 440) ? kUnknown : wave(i) + noise(i); };
   const Forecast forecast = usage::forecast(series_of(count, holes), {});
@@ -121,7 +121,7 @@ TEST(Forecast, BearsGaps) {
   EXPECT_NEAR(forecast.middle, wave(count + 11), 3);
 }
 
-TEST(Forecast, BearsAnything) {
+TEST(Forecast, SurvivesAnyInput) {
   const double infinity = std::numeric_limits<double>::infinity();
   const auto absurd = [&](std::size_t i) { return i % 3 == 0 ? infinity : i % 3 == 1 ? 1e38 : 5.0; };
   const Forecast forecast = usage::forecast(series_of(3 * kDay, absurd), {});
@@ -135,7 +135,7 @@ TEST(Forecast, IsNeverNegative) {
   EXPECT_GE(forecast.peak, 0);
 }
 
-TEST(Forecast, LiesHigherTheSurerItIsToBe) {
+TEST(Forecast, IncreasesWithThePercentile) {
   api::UsageForecast settings;
   const auto series = series_of(4 * kDay, [](auto i) { return wave(i) + 8 * noise(i); });
   settings.percentile = 50;
@@ -147,7 +147,7 @@ TEST(Forecast, LiesHigherTheSurerItIsToBe) {
   EXPECT_LT(most, usage::forecast(series, settings).peak);
 }
 
-TEST(Forecast, TakesEveryStepAndHorizonThatAPolicyMayName) {
+TEST(Forecast, SupportsEveryValidStepAndHorizon) {
   for (const base::Duration step : {base::minutes(1), base::minutes(7), base::minutes(60)}) {
     for (const base::Duration horizon : {base::minutes(1), base::minutes(90), base::minutes(24 * 60)}) {
       api::UsageForecast settings{horizon, 90, std::chrono::hours(24 * 35), step};
@@ -163,7 +163,7 @@ Forecast judged(double error, double now, double yesterday = kUnknown) {
   return forecast;
 }
 
-TEST(ForecastQuality, IsComparedWithEachNaiveOne) {
+TEST(ForecastQuality, IsComparedWithEachNaiveForecast) {
   Forecast one = judged(1, 4, 2);
   one.trusted = true;
   const usage::ForecastQuality quality = usage::quality_of(std::vector{one, judged(1, 2), Forecast{}});
@@ -173,12 +173,12 @@ TEST(ForecastQuality, IsComparedWithEachNaiveOne) {
   EXPECT_DOUBLE_EQ(quality.to_yesterday, 0.5) << "of the series that had a yesterday";
 }
 
-TEST(ForecastQuality, IsNoRatioToAForecastThatNeverErred) {
+TEST(ForecastQuality, HasNoRatioToAForecastWithoutErrors) {
   EXPECT_TRUE(std::isnan(usage::quality_of(std::vector{judged(0, 0)}).ratio_to_now));
   EXPECT_TRUE(std::isnan(usage::quality_of({}).to_yesterday));
 }
 
-TEST(ForecastQuality, CountsColumnsAlikeWhateverTheirUnit) {
+TEST(ForecastQuality, WeighsColumnsEquallyRegardlessOfTheirUnit) {
   const auto cores = usage::quality_of(std::vector{judged(0.5, 1, 1)});
   const auto bytes = usage::quality_of(std::vector{judged(3e9, 2e9)});
   const usage::ForecastQuality both = usage::quality_of_columns(std::vector{cores, bytes, usage::ForecastQuality{}});

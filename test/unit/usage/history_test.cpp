@@ -38,7 +38,7 @@ TEST(UsageHistory, AveragesTheSamplesOfAStep) {
   EXPECT_TRUE(history.of("n2", kMonday).empty());
 }
 
-TEST(UsageHistory, SaysNothingOfANodeThatIsSilent) {
+TEST(UsageHistory, HasNoForecastForASilentNode) {
   History history({});
   history.add(answer({{"n1", kMonday, {2}}}), kMonday);
   history.add(answer({{"n1", kMonday + base::minutes(5), {2}}}), kMonday + base::minutes(5));
@@ -69,7 +69,7 @@ TEST(UsageHistory, IgnoresClocksThatAreWrong) {
   EXPECT_EQ(history.node_count(), 1U);
 }
 
-TEST(UsageHistory, LeavesGapsWhereNothingUsableWasSaid) {
+TEST(UsageHistory, LeavesGapsForUnusableSamples) {
   History history({});
   for (int i = 0; i < 6; ++i) {
     const base::TimePoint now = kMonday + base::minutes(5 * i);
@@ -78,7 +78,7 @@ TEST(UsageHistory, LeavesGapsWhereNothingUsableWasSaid) {
   EXPECT_NEAR(middle_of(history, "n1", kMonday + base::minutes(25)), 3, 0.01);
 }
 
-TEST(UsageHistory, GoesOnFromThePastOfItsSource) {
+TEST(UsageHistory, ContinuesFromThePastOfItsSource) {
   History history({});
   std::vector<float> values(2 * 288, 4);
   history.seed(kCpu, {{"n1", "cpu", kMonday, base::minutes(5), values},
@@ -93,7 +93,7 @@ TEST(UsageHistory, GoesOnFromThePastOfItsSource) {
   EXPECT_GE(history.quality(now).judged, 1U);
 }
 
-TEST(UsageHistory, BeginsAgainWithOtherColumns) {
+TEST(UsageHistory, RestartsWithOtherColumns) {
   History history({});
   history.add(answer({{"n1", kMonday, {2}}}), kMonday);
   Samples other = answer({});
@@ -102,7 +102,7 @@ TEST(UsageHistory, BeginsAgainWithOtherColumns) {
   EXPECT_EQ(history.node_count(), 0U);
 }
 
-TEST(UsageHistory, KeepsTwoKilobytesANodeAndColumn) {
+TEST(UsageHistory, UsesTwoKilobytesPerNodeAndColumn) {
   const auto before = mallinfo2().uordblks;
   History history({});
   std::vector<Series> past;

@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 usage::Samples::Node sample(const std::string& name, double value) { return {name, {}, {value}}; }
 
-TEST(MatchNodes, RenamesSortsAndTellsStrangers) {
+TEST(MatchNodes, RenamesSortsAndReportsUnknownNodes) {
   usage::Samples samples;
   samples.columns = {{"cpu", usage::Unit::kAmount}};
   samples.nodes = {sample("n2", 2), sample("host-1", 1), sample("zzz", 9)};
@@ -54,7 +54,7 @@ TEST(MatchNodes, RenamesSortsAndTellsStrangers) {
   EXPECT_EQ(joined(samples.problems), "1 of 3 are no nodes of this cluster: zzz");
 }
 
-/// A node that lists the address of another one cannot take its usage over, and is named.
+/// A node that lists another node's address must not take over its usage. The problem names both nodes.
 TEST(MatchNodes, AnAddressOfTwoNodesIsReportedWithBoth) {
   usage::Samples samples;
   samples.columns = {{"cpu", usage::Unit::kAmount}};
@@ -75,7 +75,7 @@ TEST(MatchNodes, TwoOfOneNodeAreNone) {
   EXPECT_EQ(joined(samples.problems), "more than one value for n1");
 }
 
-TEST(MatchNodes, HistoriesKeepWhatIsClear) {
+TEST(MatchNodes, HistoriesKeepUnambiguousSeries) {
   std::vector<usage::Series> series = {{"n2", "cpu", {}, {}, {2}},
                                        {"n1", "cpu", {}, {}, {1}},
                                        {"host-1", "cpu", {}, {}, {1}},

@@ -34,7 +34,7 @@ TEST(Presets, AreFoundByName) {
   EXPECT_EQ(usage::find_preset("NodeExporterGPU"), nullptr);
 }
 
-TEST(Presets, AreAcceptedAsTheyAre) {
+TEST(Presets, AreValid) {
   for (const auto& one : usage::presets()) {
     auto query = preset(std::string(one.name), std::string(one.resource));
     query.of = one.of;
@@ -52,7 +52,7 @@ TEST(Presets, TakeTheLabelsOfTheQuery) {
   EXPECT_EQ(query.query, "max by (kubernetes_node) (container_memory_working_set_bytes{id=\"/\"})");
 }
 
-TEST(Problems, Tell) {
+TEST(Problems, AreReported) {
   EXPECT_EQ(told(source_of({})), "") << "a strategy brings the query, as upstream's do";
   EXPECT_TRUE(told(source_of({preset("NodeExporterGPU", "gpu")}))
                   .starts_with("prometheus.queries[0].preset: is not one of NodeExporterCPU, NodeExporterMemory, "));

@@ -15,7 +15,7 @@ struct RangeCase {
 };
 class Range : public testing::TestWithParam<RangeCase> {};
 
-TEST_P(Range, IsTheLongestOfTheExpression) { EXPECT_EQ(usage::longest_mean(GetParam().promql), GetParam().longest); }
+TEST_P(Range, IsTheMaximumOfTheExpression) { EXPECT_EQ(usage::longest_mean(GetParam().promql), GetParam().longest); }
 
 INSTANTIATE_TEST_SUITE_P(
     Of, Range,

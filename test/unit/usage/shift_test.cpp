@@ -8,7 +8,7 @@ namespace usage_shift_test {
 
 const base::TimePoint kMonday = base::parse_time("2026-06-01T00:00:00Z").value();
 
-TEST(ForecastShift, GoesOnFromTheNewLevelAtOnce) {
+TEST(ForecastShift, ContinuesFromTheNewLevelImmediately) {
   usage::Forecaster forecaster(std::make_shared<const usage::ForecastRates>(api::UsageForecast{}), kMonday);
   for (int i = 0; i < 3 * 288; ++i) forecaster.add(40 + i % 2);
   const usage::Forecast before = forecaster.forecast();
@@ -19,10 +19,10 @@ TEST(ForecastShift, GoesOnFromTheNewLevelAtOnce) {
   EXPECT_NEAR(forecaster.forecast().error, before.error, 0.2) << "the move was no error of the forecast";
 }
 
-TEST(ForecastShift, IsOfYesterdayToo) {
+TEST(ForecastShift, AppliesToYesterdayToo) {
   api::UsageForecast far;
   far.horizon = std::chrono::hours(8);
-  const auto jump = [](int hour) { return hour < 12 ? 20.0 : 60.0; };  // no season of waves follows that so well
+  const auto jump = [](int hour) { return hour < 12 ? 20.0 : 60.0; };  // No seasonal wave can follow that jump better
   usage::Forecaster forecaster(std::make_shared<const usage::ForecastRates>(far), kMonday);
   for (int i = 0; i < 5 * 288; ++i) forecaster.add(jump(i / 12 % 24));
   ASSERT_EQ(forecaster.forecast().rule, usage::ForecastRule::kYesterday);
@@ -31,7 +31,7 @@ TEST(ForecastShift, IsOfYesterdayToo) {
   EXPECT_NEAR(forecaster.forecast().middle, before.middle - 15, 0.01);
 }
 
-TEST(ForecastShift, IsOfOneNodeAndColumn) {
+TEST(ForecastShift, AppliesToOneNodeAndColumn) {
   usage::History history({});
   usage::Samples samples;
   samples.columns = {{"cpu", usage::Unit::kAmount}, {"memory", usage::Unit::kAmount}};
@@ -49,7 +49,7 @@ TEST(ForecastShift, IsOfOneNodeAndColumn) {
   EXPECT_NEAR(history.of("n2", now)[0].middle, 4, 0.01);
 }
 
-TEST(ForecastShift, TakesNothingOffSamplesThatShowItAlready) {
+TEST(ForecastShift, DoesNotChangeSamplesThatAlreadyReflectIt) {
   usage::History history({});
   usage::Samples samples;
   samples.columns = {{"cpu", usage::Unit::kAmount}};
@@ -57,10 +57,10 @@ TEST(ForecastShift, TakesNothingOffSamplesThatShowItAlready) {
     samples.nodes = {{"n1", kMonday + at, {cores}}};
     history.add(samples, kMonday + at);
   };
-  for (int i = 0; i < 20; ++i) answer(base::minutes(i), 4);  // steps of five minutes, all closed but the last
+  for (int i = 0; i < 20; ++i) answer(base::minutes(i), 4);  // Five-minute steps, all closed except the last
   answer(base::minutes(20), 4);
   answer(base::minutes(21), 4);
-  answer(base::minutes(22), 3);  // its metrics end here
+  answer(base::minutes(22), 3);  // The metrics of the moved pod end here
   answer(base::minutes(23), 3);
   history.shift("n1", 0, -1, 2);
   answer(base::minutes(24), 3);

@@ -28,7 +28,7 @@ TEST(HistoryCsv, ReadsSamples) {
             "2026-11-21T12:00:00Z shop/web/app 0.5 nan\n");
 }
 
-TEST(HistoryCsv, ReadsBackTheDaysThatItWrites) {
+TEST(HistoryCsv, RoundTripsDays) {
   const DayUsage full{288, std::chrono::hours(24), 1.5, 0.25, 0.75, 4, 1 << 30, 1 << 29, 0.25, 3};
   const DayUsage bare{5, base::minutes(25), kUnknown, kUnknown, kUnknown, kUnknown, 2e6, kUnknown, kUnknown, 0};
   const ContainerKey key{{"shop", "Deployment", "web"}, "app"};
@@ -38,7 +38,7 @@ TEST(HistoryCsv, ReadsBackTheDaysThatItWrites) {
             "2024-10-04,shop,Deployment,web,app,288,24h0m0s,1.500,0.250,0.750,4.000,1073741824,536870912,0.250,3\n");
 }
 
-TEST(HistoryCsv, SaysWhatIsWrongAndWhere) {
+TEST(HistoryCsv, ReportsErrorsWithTheirLine) {
   const std::string samples = "time,namespace,pod,container,cpu\n";
   const std::string days = "day,namespace,kind,workload,container,samples,covered\n";
   const std::pair<std::string, const char*> table[] = {

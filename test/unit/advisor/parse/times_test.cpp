@@ -7,7 +7,7 @@ namespace advising_times_test {
 using advisor::epoch_time;
 using advisor::parse_history_time;
 
-TEST(HistoryTime, IsReadAsPeopleWriteIt) {
+TEST(HistoryTime, AcceptsCommonFormats) {
   const std::pair<const char*, const char*> table[] = {{"2026-11-21T12:00:00Z", "2026-11-21T12:00:00.000000Z"},
                                                        {"2026-11-21T13:30:00+0130", "2026-11-21T12:00:00.000000Z"},
                                                        {"2026-11-21T13:30:00+01:30", "2026-11-21T12:00:00.000000Z"},
@@ -24,7 +24,7 @@ TEST(HistoryTime, IsReadAsPeopleWriteIt) {
   }
 }
 
-TEST(HistoryTime, IsNoneWithoutAnOffsetOrWithOtherThings) {
+TEST(HistoryTime, IsInvalidWithoutAnOffsetOrWithOtherText) {
   for (const char* text : {"",
                            "2026-11-21",
                            "2026-11-21T12:00:00",

@@ -21,7 +21,7 @@ std::string read(std::string_view text, std::string_view ns = "", LogNotes* note
 const std::string kExpected =
     "2026-11-21T12:00:00Z shop/web/app 0.012 33554432\n2026-11-21T12:00:00Z shop/db/db 1 1073741824\n";
 
-TEST(TopLog, TakesATimeBeforeABlock) {
+TEST(TopLog, AcceptsATimeBeforeABlock) {
   const std::string block =
       "NAMESPACE   POD   NAME   CPU(cores)   MEMORY(bytes)\nshop  web  app  12m  32Mi\nshop  db   db   1    1Gi\n";
   for (const char* time :
@@ -31,7 +31,7 @@ TEST(TopLog, TakesATimeBeforeABlock) {
   EXPECT_EQ(read("\xef\xbb\xbf# 2026-11-21T12:00:00Z\r\n" + block), kExpected);
 }
 
-TEST(TopLog, TakesATimeBeforeEveryLine) {
+TEST(TopLog, AcceptsATimeBeforeEveryLine) {
   EXPECT_EQ(read("2026-11-21T12:00:00Z NAMESPACE POD NAME CPU(cores) MEMORY(bytes)\n"
                  "2026-11-21T12:00:00Z shop web app 12m 32Mi\n2026-11-21T12:00:00Z shop db db 1 1Gi"),
             kExpected);
@@ -40,18 +40,18 @@ TEST(TopLog, TakesATimeBeforeEveryLine) {
             kExpected);
 }
 
-TEST(TopLog, TakesANamespaceThatLooksLikeSecondsForOne) {
+TEST(TopLog, DistinguishesANumericNamespaceFromSeconds) {
   EXPECT_EQ(read("2026-11-21T12:00:00Z\n1732665600 web app 12m 32Mi\n"),
             "2026-11-21T12:00:00Z 1732665600/web/app 0.012 33554432\n");
 }
 
-TEST(TopLog, TakesOneNamespaceByItsFlag) {
+TEST(TopLog, AcceptsOneNamespaceByItsFlag) {
   const std::string text = "2026-11-21T12:00:00Z\nPOD NAME CPU(cores) MEMORY(bytes)\nweb app 12m 32Mi\ndb db 1 1Gi\n";
   EXPECT_EQ(read(text, "shop"), kExpected);
   EXPECT_EQ(read(text), "line 3: there is no column NAMESPACE: name the namespace with -n");
 }
 
-TEST(TopLog, CountsWhatIsNoSample) {
+TEST(TopLog, CountsLinesThatAreNoSamples) {
   LogNotes notes;
   const std::string text =
       "2026-11-21T12:00:00Z\nerror: Metrics API not available\n\nshop web app <unknown> 32Mi\nshop web app 12m\n"
@@ -63,7 +63,7 @@ TEST(TopLog, CountsWhatIsNoSample) {
   EXPECT_EQ(notes.first_unreadable, 2U);
 }
 
-TEST(TopLog, LeavesOutTheColumnOfSwap) {
+TEST(TopLog, IgnoresTheSwapColumn) {
   EXPECT_EQ(read("2026-11-21T12:00:00Z\nNAMESPACE POD NAME CPU(cores) MEMORY(bytes) SWAP(bytes)\n"
                  "shop web app 12m 32Mi 0Mi\nshop db db 1 1Gi 0Mi\n"),
             kExpected);
@@ -85,7 +85,7 @@ TEST(TopLog, RefusesAListOfPodsOrNodes) {
   EXPECT_EQ(notes.unreadable, 1U);
 }
 
-TEST(TopLog, WantsTimes) {
+TEST(TopLog, RequiresTimes) {
   const std::string asked = "a sample before any time: write `date -u +%FT%TZ` before each `kubectl top`";
   EXPECT_EQ(read("NAMESPACE POD NAME CPU(cores) MEMORY(bytes)\nshop web app 12m 32Mi\n"), "line 2: " + asked);
   EXPECT_EQ(read("Sat Nov 21 12:00:00 UTC 2026\nshop web app 12m 32Mi\n"),

@@ -62,7 +62,7 @@ TEST(Causes, ASmallStatefulSetMayBeAQuorum) {
   EXPECT_EQ(found(cluster, Cause::kRequiredAntiAffinity).at(0).risk, Risk::kHigh);
 }
 
-TEST(Causes, SpreadIsToldByItsTopology) {
+TEST(Causes, SpreadIsReportedByItsTopology) {
   ClusterBuilder cluster = nodes(2);
   const auto spread = [](const char* name, std::string_view topology, bool soft) {
     return web(name, "n1", name).with([&](api::Pod& pod) {
@@ -79,7 +79,7 @@ TEST(Causes, SpreadIsToldByItsTopology) {
   EXPECT_EQ(found(cluster, Cause::kZoneSpread).at(0).name, "zone");
 }
 
-TEST(Causes, ASelectorThatLeavesNoNodeOutPinsNobody) {
+TEST(Causes, ASelectorThatMatchesAllNodesIsNoCause) {
   ClusterBuilder cluster = nodes(4);
   const auto pinned = [](const char* name, const char* zone) {
     return web(name, "n1", name).with([&](api::Pod& pod) {
@@ -121,7 +121,7 @@ struct BudgetCase {
 };
 class Budget : public ::testing::TestWithParam<BudgetCase> {};
 
-TEST_P(Budget, BlocksWhenItNeverLetsAnybodyGo) {
+TEST_P(Budget, BlocksIfItNeverAllowsAnEviction) {
   ClusterBuilder cluster = nodes(2);
   cluster.add(web("a", "n1")).add(web("b", "n2"));
   auto budget = builders::pdb("budget", "web", 0);
@@ -142,7 +142,7 @@ INSTANTIATE_TEST_SUITE_P(All, Budget,
                                            BudgetCase{"OnlyNow", {}, {}, false}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(Budgets, TwoOfAPodBlockItAndOneOfNobodyIsEmpty) {
+TEST(Budgets, TwoForOnePodBlockItAndOneWithoutPodsIsEmpty) {
   ClusterBuilder cluster = nodes(1);
   cluster.add(web("a", "n1"));
   cluster.add(builders::pdb("first", "web", 1))
@@ -163,7 +163,7 @@ TEST(Risks, SingleReplicasAndMissingBudgets) {
   EXPECT_THAT(found(cluster, Cause::kMissingBudget), SizeIs(1));
 }
 
-TEST(Risks, APriorityPreemptsNobodyWhereNoneIsLower) {
+TEST(Risks, APriorityPreemptsNoPodIfNoneIsLower) {
   ClusterBuilder cluster = nodes(1);
   const auto with_class = [](const char* name, const char* of, int value) {
     return web(name, "n1", name).priority(value).with([&](api::Pod& pod) { pod.priority_class_name = of; });
@@ -183,7 +183,7 @@ TEST(Risks, APriorityPreemptsNobodyWhereNoneIsLower) {
   EXPECT_THAT(idle, testing::ElementsAre("low"));
 }
 
-TEST(Requests, AreOversizedWhereLessThanHalfIsUsed) {
+TEST(Requests, AreOversizedIfLessThanHalfIsUsed) {
   ClusterBuilder cluster = nodes(1);
   cluster.add(web("idle", "n1", "idle")).add(web("busy", "n1", "busy")).add(web("new", "n1", "new"));
   scheduling::MeasuredUsage measured;
@@ -201,18 +201,18 @@ TEST(Requests, AreOversizedWhereLessThanHalfIsUsed) {
   EXPECT_EQ(api::amount_of((*pod)->containers[0].requests, "cpu").milli(), 130);
 }
 
-// --- effects
+// --- effects of changes
 
-TEST(Advice, ABareNodeHoldsWhatNobodyStartsAgain) {
+TEST(Advice, ABarePodHoldsItsNode) {
   ClusterBuilder cluster = nodes(2);
   cluster.add(web("a", "n1")).add(PodBuilder("lonely").on("n2").cpu(500).bare());
   const auto report = advise_placement({.cluster = cluster.input(), .now = builders::kNoon});
-  // n1 can be emptied onto n2 already; with the bare pod owned no more than one node is needed either.
+  // n1 can already be emptied onto n2. If the bare pod had an owner, one node would be needed as well.
   EXPECT_EQ(report.busy, 2);
   EXPECT_EQ(report.now.freed, 1);
 }
 
-TEST(Advice, ABlockingBudgetIsToldWithWhatItHolds) {
+TEST(Advice, ABlockingBudgetIsReportedWithTheHeldNodes) {
   ClusterBuilder cluster = nodes(2);
   cluster.add(web("a", "n1", "web")).add(web("b", "n2", "web"));
   auto budget = builders::pdb("budget", "web", 0);
@@ -227,7 +227,7 @@ TEST(Advice, ABlockingBudgetIsToldWithWhatItHolds) {
   EXPECT_EQ(gained_nodes(report.findings[0], report.now), 1);
 }
 
-TEST(Advice, WhatGainsNothingIsLeftOutAndWhatIsNotTriedIsCounted) {
+TEST(Advice, ChangesWithoutGainAreOmittedAndUntriedOnesAreCounted) {
   ClusterBuilder cluster = nodes(1);
   cluster.add(web("a", "n1").with([](api::Pod& pod) { pod.node_selector = {{"kubernetes.io/hostname", "n1"}}; }));
   const auto input = cluster.input();
@@ -238,7 +238,7 @@ TEST(Advice, WhatGainsNothingIsLeftOutAndWhatIsNotTriedIsCounted) {
   EXPECT_EQ(none.unplanned, 1);
 }
 
-TEST(Alerts, ComeFromTheSizeOfTheCluster) {
+TEST(Alerts, DependOnTheSizeOfTheCluster) {
   const auto alerts = alerts_for(nodes(10).input());
   ASSERT_THAT(alerts, SizeIs(3));
   EXPECT_EQ(alerts[0].percent, 72);

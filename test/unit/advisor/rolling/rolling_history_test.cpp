@@ -22,7 +22,7 @@ const base::TimePoint kStart = *base::parse_time("2026-11-02T00:00:00Z");
 const base::TimePoint kLater = *base::parse_time("2026-12-24T00:00:00Z");
 constexpr double kMiB = 1024.0 * 1024;
 
-/// A wave a day: 0.1 to 0.5 cores, 100 to 300 MiB.
+/// Daily wave of 0.1 to 0.5 cores and 100 to 300 MiB.
 void feed(RollingHistory& history, base::TimePoint from, base::TimePoint to, base::Duration step = minutes(5)) {
   for (base::TimePoint time = from; time < to; time += step) {
     const double hours = std::chrono::duration<double, std::ratio<3600>>(time.time_since_epoch()).count();
@@ -48,7 +48,7 @@ advisor::Rules rules_until(base::TimePoint now, advisor::Profile profile = advis
   return {profile, 95, to - RollingHistory::kMaxDays, to};
 }
 
-TEST(RollingHistory, GivesAdviceAfterThreeDaysAsSamplesWouldAtOnce) {
+TEST(RollingHistory, GivesAdviceAfterThreeDaysLikeABatchOfSamples) {
   const advisor::ContainerSpec spec = app();
   const auto advice_after = [&](int days) {
     const auto time = std::chrono::hours(24 * days);
@@ -63,7 +63,7 @@ TEST(RollingHistory, GivesAdviceAfterThreeDaysAsSamplesWouldAtOnce) {
   EXPECT_NEAR(*advice.recommended.memory_limit / kMiB, 345, 1) << "the maximum and 15 %";
 }
 
-TEST(RollingHistory, IsWhatSampleFoldMakesOfTheSameSamples) {
+TEST(RollingHistory, EqualsSampleFold) {
   const advisor::WorkloadKey web{"shop", "Pod", "web"};
   advisor::Owners owners;
   owners.add_workload(web, 1);
@@ -87,7 +87,7 @@ TEST(RollingHistory, IsWhatSampleFoldMakesOfTheSameSamples) {
   EXPECT_EQ(told.cpu->count(), folded.cpu->count());
 }
 
-TEST(RollingHistory, ForgetsWhatIsOlderThanTwoWeeks) {
+TEST(RollingHistory, ForgetsSamplesOlderThanTwoWeeks) {
   const auto history = fed(std::chrono::hours(24 * 40)).parts();
   EXPECT_EQ(history.closed.size(), static_cast<std::size_t>(RollingHistory::kMaxDays));
   EXPECT_EQ(history.closed.rbegin()->first + 1, *history.day);
@@ -99,7 +99,7 @@ TEST(RollingHistory, ForgetsWhatIsOlderThanTwoWeeks) {
   EXPECT_TRUE(paused.parts().sketches.empty());
 }
 
-TEST(RollingHistory, CountsFaultsAndLetsThemFade) {
+TEST(RollingHistory, CountsFaultsAndForgetsThemGradually) {
   struct Case {
     const char* name;
     double cpu;
@@ -121,7 +121,7 @@ TEST(RollingHistory, CountsFaultsAndLetsThemFade) {
   EXPECT_EQ(late.parts().samples, 432U);
 }
 
-TEST(RollingHistory, TellsStartUpsApart) {
+TEST(RollingHistory, SeparatesStartUps) {
   RollingHistory history = fed(std::chrono::hours(24));
   history.add(kStart + std::chrono::hours(25), 3, kMiB, true);
   const auto told = history.history();
@@ -129,9 +129,9 @@ TEST(RollingHistory, TellsStartUpsApart) {
   EXPECT_TRUE(std::isnan(told.days.rbegin()->second.cpu_peak));
 }
 
-/// Whenever the process ends, what its successor has is what one process would have: it reads what was kept before its
-/// first write, a little after its first samples.
-TEST(RollingHistory, MergedWithWhatWasKeptIsAsIfNothingHadHappened) {
+/// A restart at any time must not change the result. The new process reads the stored history before its first write,
+/// which is after its first samples.
+TEST(RollingHistory, MergedWithTheStoredHistoryEqualsOneProcess) {
   const auto end = std::chrono::hours(101);
   const auto whole = fed(end);
   for (const int cut : {0, 1, 23, 24, 25, 47, 72, 99, 100}) {
@@ -161,7 +161,7 @@ TEST(RollingHistory, MergedWithWhatWasKeptIsAsIfNothingHadHappened) {
   }
 }
 
-TEST(RollingHistory, MergedOverMidnightKeepsOfADayWhatCoversMore) {
+TEST(RollingHistory, MergedOverMidnightKeepsTheBetterCoveredDay) {
   const RollingHistory kept = fed(std::chrono::hours(24) - minutes(30));
   RollingHistory next;
   feed(next, kStart + std::chrono::hours(24) - minutes(30), kStart + std::chrono::hours(24) + minutes(30));
@@ -171,7 +171,7 @@ TEST(RollingHistory, MergedOverMidnightKeepsOfADayWhatCoversMore) {
   EXPECT_EQ(next.parts().open.samples, 6U);
 }
 
-TEST(HistoryText, ReadsBackAsItWas) {
+TEST(HistoryText, RoundTrips) {
   for (const int hours : {0, 1, 24, 100, 24 * 30}) {
     SCOPED_TRACE(hours);
     const std::string text = advisor::encode_history(fed(std::chrono::hours(hours)));
@@ -182,7 +182,7 @@ TEST(HistoryText, ReadsBackAsItWas) {
   }
 }
 
-TEST(HistoryText, OfTheWidestUseStaysBelowItsBound) {
+TEST(HistoryText, StaysWithinItsSizeLimitForTheWidestRange) {
   RollingHistory history;
   base::TimePoint time = kStart;
   for (int i = 0; i < 200'000; ++i, time += base::seconds(8)) {
@@ -198,7 +198,7 @@ std::string with_byte(std::string text, std::size_t at, char value) {
   return base::encode_base64(bytes);
 }
 
-TEST(HistoryText, ThatIsHostileIsRefusedAsAWhole) {
+TEST(HistoryText, RefusesHostileInputCompletely) {
   const std::string good = advisor::encode_history(fed(std::chrono::hours(100)));
   const std::string bytes = *base::decode_base64(good);
   struct Case {
@@ -207,8 +207,8 @@ TEST(HistoryText, ThatIsHostileIsRefusedAsAWhole) {
     const char* why;
   };
   std::string nan_peak = bytes;
-  // version, first (5), last (5), samples (2), 4 oddities, count of days; then day (3), samples (2), minutes (2),
-  // kills, which are known, and the peak of CPU.
+  // version, first (5), last (5), samples (2), 4 oddities, number of days, then day (3), samples (2), minutes (2), flag
+  // for known kills, CPU peak.
   const std::size_t peak = 1 + 5 + 5 + 2 + 4 + 1 + 3 + 2 + 2 + 1 + 1;
   const double nan = advisor::kUnknown;
   std::memcpy(nan_peak.data() + peak, &nan, sizeof nan);
@@ -238,7 +238,7 @@ TEST(HistoryText, ThatIsHostileIsRefusedAsAWhole) {
   EXPECT_FALSE(advisor::decode_history(good, kStart)) << "its days have not come yet";
 }
 
-TEST(HistoryText, WithAnyByteChangedGivesFiguresThatCanBe) {
+TEST(HistoryText, WithAnyChangedByteHasPossibleValues) {
   const std::string bytes = *base::decode_base64(advisor::encode_history(fed(std::chrono::hours(50))));
   for (std::size_t at = 0; at < bytes.size(); ++at) {
     for (const char value : {'\0', '\x01', '\x7F', '\x80', '\xFF'}) {
@@ -254,7 +254,7 @@ TEST(HistoryText, WithAnyByteChangedGivesFiguresThatCanBe) {
   }
 }
 
-TEST(SketchParts, ThatNoSketchHasAreRefused) {
+TEST(SketchParts, ThatAreInvalidAreRefused) {
   using advisor::QuantileSketch;
   const auto of = [](QuantileSketch::Parts parts) {
     return QuantileSketch::of(advisor::kMinSketchCores, advisor::kMaxCores, std::move(parts)).has_value();

@@ -108,7 +108,7 @@ TEST(DecodePodTest, ReadsContainersWithSortedResourcesAndHostPorts) {
   EXPECT_FALSE(pod->init_containers[1].restart_always);
 }
 
-TEST(DecodePodTest, ReadsTolerationsAndLetsThoseOfTheFutureTolerateNothing) {
+TEST(DecodePodTest, ReadsTolerationsAndIgnoresUnknownOnes) {
   const auto pod = api::decode_pod(kPod);
   ASSERT_TRUE(pod);
   EXPECT_THAT(
@@ -145,13 +145,13 @@ INSTANTIATE_TEST_SUITE_P(
                     PhaseCase{"Unknown", R"("status": {"phase": "Unknown"})", api::PodPhase::kUnknown}),
     [](const auto& info) { return info.param.name; });
 
-TEST(DecodePodTest, CountsAnOwnerThatSaysNothing) {
+TEST(DecodePodTest, CountsAnEmptyOwner) {
   const auto pod = api::decode_pod(R"({"metadata": {"ownerReferences": [{"kind": "", "uid": ""}, 3, null]}})");
   ASSERT_TRUE(pod);
   EXPECT_THAT(pod->meta.owner_references, ElementsAre(api::OwnerReference{}));
 }
 
-TEST(DecodePodTest, TellsAnEmptyNodeAffinityFromNone) {
+TEST(DecodePodTest, DistinguishesAnEmptyNodeAffinityFromNone) {
   const auto empty = api::decode_pod(R"({"spec": {"affinity": {"nodeAffinity": {}}}})");
   const auto none = api::decode_pod(R"({"spec": {"affinity": {"nodeAffinity": null}}})");
   ASSERT_TRUE(empty && none);
@@ -160,7 +160,7 @@ TEST(DecodePodTest, TellsAnEmptyNodeAffinityFromNone) {
   EXPECT_EQ(none->affinity, nullptr);
 }
 
-/// The requirement of the only term of a pod's required node affinity.
+/// Requirement of the only term of a pod's required node affinity.
 struct RequirementTextCase {
   std::string name;
   std::string text;
@@ -169,7 +169,7 @@ struct RequirementTextCase {
 
 class DecodeRequirementTest : public testing::TestWithParam<RequirementTextCase> {};
 
-TEST_P(DecodeRequirementTest, TakesWhatTheApiServerTakes) {
+TEST_P(DecodeRequirementTest, AcceptsWhatTheApiServerAccepts) {
   const auto pod = api::decode_pod(
       R"({"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
           {"matchExpressions": [)" +
@@ -298,7 +298,7 @@ TEST(DecodePodTest, ReadsAffinityOfEveryKind) {
   EXPECT_THAT(affinity.preferred_pod_anti_affinity[0].second.mismatch_label_keys, ElementsAre("n"));
 }
 
-TEST(DecodePodTest, NeverMatchesASelectorOperatorOfTheFuture) {
+TEST(DecodePodTest, NeverMatchesAnUnknownSelectorOperator) {
   const auto pod =
       api::decode_pod(R"({"spec":{"affinity":{"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":
     {"nodeSelectorTerms":[{"matchExpressions":[{"key":"a","operator":"Like","values":["x"]}]}]}}}}})");
@@ -353,7 +353,7 @@ struct BrokenCase {
 
 class BrokenTextTest : public testing::TestWithParam<BrokenCase> {};
 
-TEST_P(BrokenTextTest, IsAnErrorThatSaysSo) {
+TEST_P(BrokenTextTest, IsReportedAsAnError) {
   const auto& [name, text, error] = GetParam();
   const auto pod = api::decode_pod(text);
   ASSERT_FALSE(pod);
@@ -495,7 +495,7 @@ INSTANTIATE_TEST_SUITE_P(
         WorkloadCase{"OfAListItem", R"({"spec":{"replicas":0}})", "", 0, 0}),
     [](const auto& info) { return info.param.name; });
 
-TEST(DecodeOtherKindsTest, ReadsWhatWeNeed) {
+TEST(DecodeOtherKindsTest, ReadsTheNeededFields) {
   const auto priority = api::decode_priority_class(R"({"metadata":{"name":"high"},"value":1000,"globalDefault":true})");
   ASSERT_TRUE(priority);
   EXPECT_EQ(priority->value, 1000);
@@ -518,7 +518,7 @@ TEST(DecodeOtherKindsTest, ReadsWhatWeNeed) {
   EXPECT_EQ(api::decode_meta(R"({"kind":"Whatever","metadata":{"name":"x"}})")->name, "x");
 }
 
-TEST(DecodeOtherKindsTest, ReadsWhatKeepsAClaimFromBeingUsedAgain) {
+TEST(DecodeOtherKindsTest, ReadsWhetherAPvcCanBeUsedAgain) {
   const auto going = api::decode_pvc(R"({"metadata":{"name":"d","deletionTimestamp":"2026-11-21T12:00:00Z"},
     "spec":{"volumeName":"pv1"},"status":{"phase":"Bound"}})");
   EXPECT_TRUE(going->meta.is_terminating());
@@ -546,7 +546,7 @@ TEST(ClaimRiskTest, IsAboutTheLastUseOfAVolume) {
   EXPECT_EQ(risk_of(owned_by_another), api::PvcRisk::kBeingDeleted);
 }
 
-TEST(DecodeOtherKindsTest, ReadsWhatVolumesNeed) {
+TEST(DecodeOtherKindsTest, ReadsFieldsOfVolumes) {
   const auto pvc = api::decode_pvc(R"({"spec":{"accessModes":["ReadWriteOnce"],
     "resources":{"requests":{"storage":"10Gi"},"limits":{"storage":"20Gi"}}}})");
   EXPECT_EQ(pvc->request.units(), std::int64_t{10} << 30);
@@ -568,7 +568,7 @@ TEST(DecodeOtherKindsTest, ReadsWhatVolumesNeed) {
   EXPECT_FALSE(api::decode_pod(R"({"spec":{"resourceClaims":[]}})")->uses_resource_claims);
 }
 
-TEST(DecodeOtherKindsTest, ReadsWhatDecidesBetweenVolumes) {
+TEST(DecodeOtherKindsTest, ReadsFieldsThatDecideBetweenVolumes) {
   const auto pvc = api::decode_pvc(R"({"spec":{"volumeMode":"Block","volumeAttributesClassName":"gold",
     "selector":{"matchLabels":{"tier":"gold"}}}})");
   EXPECT_TRUE(pvc->wants_block);
@@ -589,7 +589,7 @@ TEST(DecodeOtherKindsTest, ReadsWhatDecidesBetweenVolumes) {
   EXPECT_EQ(pod->volumes[0].claim_template->request.units(), std::int64_t{1} << 30);
 }
 
-TEST(DecodeOtherKindsTest, ReadsWhyABudgetCannotBeWorkedOut) {
+TEST(DecodeOtherKindsTest, ReadsTheSyncFailureOfABudget) {
   const auto pdb = [](const char* condition) {
     return api::decode_pdb(R"({"status":{"conditions":[)" + std::string(condition) + "]}}")->sync_failure;
   };
@@ -599,7 +599,7 @@ TEST(DecodeOtherKindsTest, ReadsWhyABudgetCannotBeWorkedOut) {
   EXPECT_EQ(pdb(R"({"type":"DisruptionAllowed","status":"False","reason":"InsufficientPods","message":"x"})"), "");
 }
 
-/// Spec, status and condition of a pod that is being resized; cpu of what its one container holds, "": as requested.
+/// Returns the allocated cpu of the only container of a pod that is being resized, or "" if it equals the request.
 std::string held_cpu(const std::string& status, const std::string& more = "") {
   const auto pod = api::decode_pod(R"({"spec":{"containers":[{"name":"c","resources":{"requests":
     {"cpu":"300m","memory":"1Gi"}}}]},"status":{"containerStatuses":[{"name":"c",)" +
@@ -610,7 +610,7 @@ std::string held_cpu(const std::string& status, const std::string& more = "") {
   return api::amount_of(*held, "cpu").to_string();
 }
 
-TEST(DecodePodTest, TellsWhatAResizedContainerHolds) {
+TEST(DecodePodTest, ReadsTheAllocationOfAResizedContainer) {
   EXPECT_EQ(held_cpu(R"("ready":true)"), "");
   EXPECT_EQ(held_cpu(R"("resources":{"requests":{"cpu":"300m","memory":"1Gi"}})"), "");
   EXPECT_EQ(held_cpu(R"("resources":{"requests":{"cpu":"900m","memory":"1Gi"}})"), "900m") << "it shrinks";
@@ -621,14 +621,14 @@ TEST(DecodePodTest, TellsWhatAResizedContainerHolds) {
             "100m");
 }
 
-TEST(DecodePodTest, TellsWhatAResizedPodHolds) {
+TEST(DecodePodTest, ReadsTheAllocationOfAResizedPod) {
   const auto pod = api::decode_pod(R"({"spec":{"containers":[{"name":"c"}],"resources":{"requests":{"cpu":"300m"}}},
     "status":{"resources":{"requests":{"cpu":"800m"}},"allocatedResources":{"cpu":"300m"}}})");
   ASSERT_NE(pod->held_pod_requests, nullptr);
   EXPECT_EQ(api::amount_of(*pod->held_pod_requests, "cpu").to_string(), "800m");
 }
 
-TEST(DecodePodTest, KeepsTheNominatedNodeOfAPodThatWaits) {
+TEST(DecodePodTest, KeepsTheNominatedNodeOfAPendingPod) {
   EXPECT_EQ(api::decode_pod(R"({"status":{"nominatedNodeName":"n1"}})")->nominated_node.value, "n1");
   EXPECT_EQ(api::decode_pod(R"({"spec":{"nodeName":"n2"},"status":{"nominatedNodeName":"n1"}})")->nominated_node.value,
             "");
@@ -693,7 +693,7 @@ TEST(ForEachItemTest, FindsMetadataBehindTheItems) {
   EXPECT_EQ(items.size(), 1U);
 }
 
-TEST(ForEachItemTest, TakesNullAndMissingItemsForNone) {
+TEST(ForEachItemTest, TreatsNullAndMissingItemsAsEmpty) {
   std::vector<std::string> items;
   EXPECT_TRUE(collect(R"({"items":null,"metadata":{}})", items));
   EXPECT_TRUE(collect(R"({"metadata":{}})", items));

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Everything that a decoded object says, as text: what two decoders must agree on.
+/// Complete contents of a decoded object as text, for comparison of two decoders.
 
 #include <string>
 
@@ -17,7 +17,7 @@ std::string described(const PersistentVolumeClaim& claim);
 std::string described(const PersistentVolume& volume);
 std::string described(const StorageClass& storage_class);
 std::string described(const CsiNode& node);
-/// Without the kind, which items of a List say in protobuf only.
+/// Omits the kind, which items of a List contain only in protobuf.
 std::string described(const Workload& workload);
 
 }  // namespace api

@@ -25,7 +25,7 @@ struct RequirementCase {
 
 class SelectorRequirementTest : public testing::TestWithParam<RequirementCase> {};
 
-TEST_P(SelectorRequirementTest, MatchesAsKubernetesDoes) {
+TEST_P(SelectorRequirementTest, MatchesLikeKubernetes) {
   const RequirementCase& c = GetParam();
   const api::StringMap labels =
       c.label ? api::StringMap{{"other", "1"}, {"key", *c.label}} : api::StringMap{{"other", "1"}};
@@ -70,7 +70,7 @@ struct WellFormedCase {
 
 class WellFormedSelectorTest : public testing::TestWithParam<WellFormedCase> {};
 
-TEST_P(WellFormedSelectorTest, IsWhatTheApiServerWouldTake) {
+TEST_P(WellFormedSelectorTest, IsWhatTheApiServerAccepts) {
   const auto& [name, requirement, is_well_formed] = GetParam();
   EXPECT_EQ((api::LabelSelector{{{"a", SelectorOperator::kExists, {}}, requirement}}.is_well_formed()), is_well_formed);
 }
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Selector, WellFormedSelectorTest,
                                          WellFormedCase{"LtIsForNodes", {"k", SelectorOperator::kLt, {"1"}}, false}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(PodDisruptionBudgetTest, CoversNobodyWithASelectorThatDoesNotParse) {
+TEST(PodDisruptionBudgetTest, CoversNoPodWithAnInvalidSelector) {
   api::Pod pod;
   pod.meta.labels = {{"a", "b"}};
   api::PodDisruptionBudget pdb;
@@ -170,7 +170,7 @@ TEST(ResourceListTest, KeepsOrderWhileAdding) {
   EXPECT_EQ(api::amount_of(resources, "gpu"), api::Quantity());
 }
 
-TEST(PodTest, KnowsWhatItIs) {
+TEST(PodTest, ClassifiesItself) {
   api::Pod pod;
   EXPECT_FALSE(pod.is_ready() || pod.is_mirror() || pod.is_daemon_set() || pod.is_terminal());
   pod.conditions.push_back({"Ready", api::ConditionStatus::kTrue, "", "", 0, {}});
@@ -199,12 +199,12 @@ TEST(ConditionTest, MovesTheTransitionTimeOnlyWhenTheStatusFlips) {
   EXPECT_FALSE(api::is_true(conditions, "Other"));
 }
 
-TEST(FieldPathTest, SpellsPlaces) {
+TEST(FieldPathTest, WritesPaths) {
   const api::FieldPath path = api::FieldPath().field("spec").field("strategies").index(1).field("args").key("a/b");
   EXPECT_EQ(path.text(), "spec.strategies[1].args[a/b]");
 }
 
-TEST(FieldErrorsTest, JoinsThemAndCutsAtFifty) {
+TEST(FieldErrorsTest, JoinsThemUpToFifty) {
   EXPECT_EQ(api::to_error({{"a", "x"}, {"b", "y"}}).message, "a: x; b: y");
   const api::FieldErrors many(60, {"a", "x"});
   EXPECT_THAT(api::to_error(many).message, HasSubstr("; and 10 more"));

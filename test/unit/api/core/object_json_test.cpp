@@ -17,7 +17,7 @@ std::string name_of(const testing::TestParamInfo<TextCase>& info) { return info.
 
 class SameAsParseTest : public testing::TestWithParam<TextCase> {};
 
-/// In text, too: so numbers are of the same kind.
+/// Comparing the text ensures that numbers have the same type.
 TEST_P(SameAsParseTest, ReadsWhatParseReads) {
   const auto read = api::parse_object_json(GetParam().text);
   ASSERT_TRUE(read) << read.error().message;
@@ -45,14 +45,14 @@ INSTANTIATE_TEST_SUITE_P(
                              R"({"spec":{"metadata":{"managedFields":[1]}},"managedFields":2})"}),
     name_of);
 
-TEST(ObjectJson, LeavesOutWhoManagesTheFields) {
+TEST(ObjectJson, OmitsManagedFields) {
   const auto read =
       api::parse_object_json(R"({"metadata":{"name":"a","managedFields":[{"fieldsV1":{"f:a":{}}}],"uid":"u"}})");
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, Json({{"metadata", {{"name", "a"}, {"uid", "u"}}}}));
 }
 
-TEST(ObjectJson, LeavesThemOutOfWhatTheSlowWayReads) {
+TEST(ObjectJson, OmitsManagedFieldsInTheFallback) {
   const auto read = api::parse_object_json(R"({"metadata":{"managedFields":[1]},"n":18446744073709551616})");
   ASSERT_TRUE(read);
   EXPECT_EQ(read->at("metadata"), Json::object());
@@ -77,6 +77,6 @@ INSTANTIATE_TEST_SUITE_P(ObjectJson, NoObjectTest,
                                          TextCase{"TooDeep", nested(api::kMaxJsonDepth + 1)}),
                          name_of);
 
-TEST(ObjectJson, TakesWhatIsDeepButNotTooDeep) { EXPECT_TRUE(api::parse_object_json(nested(api::kMaxJsonDepth - 2))); }
+TEST(ObjectJson, AcceptsTheMaximumDepth) { EXPECT_TRUE(api::parse_object_json(nested(api::kMaxJsonDepth - 2))); }
 
 }  // namespace object_json_test

@@ -16,7 +16,7 @@ std::string list_of(std::size_t count, const std::function<std::string(std::size
   return list + "]";
 }
 
-/// `text` with "#" replaced by the number of the entry.
+/// Returns a list with `count` copies of `text`, in which "#" is replaced by the index.
 std::string repeated(std::size_t count, const std::string& text) {
   return list_of(count, [&](std::size_t i) {
     std::string entry = text;
@@ -43,8 +43,8 @@ std::string pod_terms(const char* sort, const char* list, const std::string& ter
 
 struct LongList {
   std::string name;
-  std::function<std::string(std::size_t)> spec;  ///< with so many entries
-  std::string want;                              ///< Pod::oversized with one entry too many
+  std::function<std::string(std::size_t)> spec;  ///< Returns a spec with the given number of entries
+  std::string want;                              ///< Pod::oversized if the list has one entry too many
   std::size_t max = kMaxPodTerms;
 };
 
@@ -123,7 +123,7 @@ std::vector<LongList> long_lists() {
 
 class LongLists : public testing::TestWithParam<LongList> {};
 
-TEST_P(LongLists, UpToTheBoundNothingIsDropped) { EXPECT_EQ(pod_with(GetParam().spec(GetParam().max)).oversized, ""); }
+TEST_P(LongLists, UpToTheLimitNothingIsDropped) { EXPECT_EQ(pod_with(GetParam().spec(GetParam().max)).oversized, ""); }
 
 TEST_P(LongLists, OneEntryMoreDropsWhatDecidesThePlacement) {
   const std::string toleration = R"("tolerations":[{"operator":"Exists"}])";
@@ -138,8 +138,8 @@ TEST_P(LongLists, OneEntryMoreDropsWhatDecidesThePlacement) {
 INSTANTIATE_TEST_SUITE_P(Lists, LongLists, testing::ValuesIn(long_lists()),
                          [](const auto& info) { return info.param.name; });
 
-/// What others can have depends on it.
-TEST(PodBounds, KeepWhatThePodHolds) {
+/// The capacity left for other pods depends on these fields.
+TEST(PodBounds, KeepPortsAndVolumes) {
   std::string ports;
   for (int i = 0; i < 300; ++i)
     ports += (i == 0 ? "" : ",") + (R"({"containerPort":80,"hostPort":)" + std::to_string(i + 1) + "}");
@@ -153,7 +153,7 @@ TEST(PodBounds, KeepWhatThePodHolds) {
   EXPECT_EQ(pod.volumes.size(), many);
 }
 
-TEST(PodBounds, TermsCountAsForeignUnlessTheyKeepToTheNamespace) {
+TEST(PodBounds, TermsCountAsForeignUnlessLimitedToTheNamespace) {
   Affinity affinity;
   affinity.required_pod_affinity.resize(4);
   affinity.required_pod_affinity[1].namespaces = {"shop"};
@@ -175,8 +175,8 @@ TEST(PodBounds, TermsWithManyPartsWeighMore) {
   EXPECT_EQ(foreign_term_weight(affinity, "shop"), 1U);
 }
 
-/// However many workloads there are: pods of one workload share their affinity, or each would count by itself.
-TEST(PodBounds, EqualAffinitiesAreOneInMemory) {
+/// Pods of one workload must share their affinity, or each pod would count separately.
+TEST(PodBounds, EqualAffinitiesAreShared) {
   const auto spec = [](int i) {
     return pod_terms("podAffinity", kRequired, R"([{"topologyKey":"k)" + std::to_string(i) + "\"}]");
   };
@@ -187,7 +187,7 @@ TEST(PodBounds, EqualAffinitiesAreOneInMemory) {
   EXPECT_GE(shared, 190) << "two of them may meet in one slot";
 }
 
-TEST(AccessModes, AreEachKeptOnce) {
+TEST(AccessModes, AreDeduplicated) {
   std::string modes;
   for (int i = 0; i < 1000; ++i) modes += R"("ReadWriteOnce","ReadOnlyMany",)";
   const auto claim =
@@ -196,7 +196,7 @@ TEST(AccessModes, AreEachKeptOnce) {
   EXPECT_THAT(claim->access_modes, testing::ElementsAre("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany"));
 }
 
-TEST(ResourceLists, AreSortedWhateverTheOrderOfTheText) {
+TEST(ResourceLists, AreSortedForAnyOrderOfTheText) {
   const Pod pod =
       pod_with(R"("containers":[{"resources":{"requests":{"x/c":"3","x/a":"1","cpu":"2","x/a":"4","memory":"5"}}}])");
   const ResourceList want = {{"cpu", Quantity::from_units(2)},

@@ -1,5 +1,5 @@
-/// Protobuf against JSON. golden/ holds the same lists in both, recorded from a kube-apiserver 1.20.2 that had been
-/// given golden/objects.yaml and then statuses.
+/// Compares protobuf with JSON. golden/ has the same lists in both formats, recorded from a kube-apiserver 1.20.2 with
+/// the objects of golden/objects.yaml and their statuses.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ void expect_equal(const std::string& name, std::size_t count, base::Result<T> (*
   for (std::size_t i = 0; i < from_json.size(); ++i) EXPECT_EQ(from_protobuf[i], from_json[i]);
 }
 
-TEST(Golden, DecodesAsTheSameServersJson) {
+TEST(Golden, EqualsTheJsonOfTheSameServer) {
   expect_equal("pods", 2, decode_pod);
   expect_equal("nodes", 1, decode_node);
   expect_equal("namespaces", 1, decode_namespace);
@@ -66,8 +66,8 @@ TEST(Golden, DecodesAsTheSameServersJson) {
   expect_equal("jobs", 1, decode_workload);
 }
 
-/// That the comparison compares something.
-TEST(Golden, SaysWhatWasWritten) {
+/// Checks that the comparison covers the interesting fields.
+TEST(Golden, ContainsTheWrittenFields) {
   const auto pods = all_described(golden("protobuf/pods.pb"), decode_pod);
   ASSERT_EQ(pods.size(), 2U);
   for (const char* part : {"golden-node", "\"OOMKilled\" 137", "example.com/hold", "CrashLoopBackOff",
@@ -78,7 +78,7 @@ TEST(Golden, SaysWhatWasWritten) {
   EXPECT_THAT(jobs.at(0), HasSubstr("workload: 4 2 none"));
 }
 
-TEST(Golden, PagesSayWhereTheyGoOn) {
+TEST(Golden, PagesHaveAContinueToken) {
   const auto none = [](std::string_view) -> base::Status { return base::Done{}; };
   const auto json = for_each_item(golden("json/page.json"), none);
   const auto bytes = for_each_item(golden("protobuf/page.pb"), none);
@@ -101,7 +101,7 @@ std::vector<std::string> frames_of(std::string_view stream) {
   return frames;
 }
 
-TEST(Golden, WatchesSayTheSame) {
+TEST(Golden, WatchesEqualJson) {
   std::vector<std::string> of_frames;
   for (const std::string& frame : frames_of(golden("protobuf/watch.pb"))) {
     const auto event = split_watch_line(frame);
@@ -120,9 +120,9 @@ TEST(Golden, WatchesSayTheSame) {
   EXPECT_EQ(of_frames, of_lines);
 }
 
-// ---------------------------------------------------------------- what a 1.20 server does not know yet
+// ---------------------------------------------------------------- fields that a 1.20 server does not have
 
-/// A message put together by hand.
+/// Hand-built protobuf message.
 struct Bytes {
   std::string text;
   Bytes& put(std::uint32_t number, std::string_view value) {
@@ -151,7 +151,7 @@ std::string pod_bytes(const Bytes& spec, const Bytes& status = {}) {
   return seal("v1", "Pod", pod.text);
 }
 
-TEST(Protobuf, ReadsWhatNewerServersSay) {
+TEST(Protobuf, ReadsFieldsOfNewerServers) {
   Bytes spec;
   spec.put(2, Bytes()
                   .put(1, std::string_view("c"))
@@ -200,7 +200,7 @@ TEST(Protobuf, ReadsWhatNewerServersSay) {
   EXPECT_TRUE(bytes->has_scheduling_gates && bytes->has_scheduling_group && bytes->makes_resource_claims);
 }
 
-/// Where a 1.20 server leaves a field out, or says nothing of a status.
+/// Fields that a 1.20 server omits, and objects without a status.
 TEST(Protobuf, ReadsTheRestOfTheSmallKinds) {
   const auto job = decode_workload(
       seal("batch/v1", "Job", Bytes().put(2, Bytes().put(1, std::int64_t{2}).put(8, std::int64_t{600})).text));
@@ -222,7 +222,7 @@ TEST(Protobuf, ReadsTheRestOfTheSmallKinds) {
   EXPECT_FALSE(decode_workload(seal("apps/v1", "Deployment", "")));
 }
 
-TEST(Protobuf, TakesFieldsInAnyOrderAndSkipsTheUnknown) {
+TEST(Protobuf, AcceptsFieldsInAnyOrderAndSkipsUnknownOnes) {
   Bytes spec;
   spec.put(2, Bytes().put(1, std::string_view("a")))
       .put(10, std::string_view("node-1"))
@@ -248,13 +248,13 @@ TEST(Protobuf, WrongTypesCountAsAbsent) {
   EXPECT_EQ(described(*pod), described(*decode_pod(R"({"metadata":{"name":"web","namespace":"shop"}})")));
 }
 
-TEST(Protobuf, TextThatIsNoUtf8ReadsAsInJson) {
+TEST(Protobuf, InvalidUtf8ReadsLikeInJson) {
   const auto pod = decode_pod(pod_bytes(Bytes().put(10, std::string_view("n\xff\xc3"))));
   ASSERT_TRUE(pod);
   EXPECT_EQ(pod->node_name.value, "n\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
-TEST(Protobuf, AmountsThatAreNoneAreTold) {
+TEST(Protobuf, InvalidAmountsAreReported) {
   Bytes spec;
   spec.put(2, Bytes().put(1, std::string_view("c")).put(8, Bytes().put(2, amount("cpu", "lots"))));
   const auto bytes = decode_pod(pod_bytes(spec));
@@ -274,7 +274,7 @@ struct BadCase {
 };
 class BadProtobuf : public ::testing::TestWithParam<BadCase> {};
 
-TEST_P(BadProtobuf, IsAnErrorThatSaysSo) {
+TEST_P(BadProtobuf, IsReportedAsAnError) {
   const auto pod = decode_pod(GetParam().bytes);
   ASSERT_FALSE(pod);
   EXPECT_EQ(pod.error().code, base::ErrorCode::kInvalid);
@@ -303,15 +303,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"Gzip", magic(Bytes().put(3, std::string_view("gzip")).text), "encoded once more"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(Protobuf, DepthCostsNothing) {
+TEST(Protobuf, SurvivesDeepNesting) {
   EXPECT_FALSE(decode_pod(pod_bytes(Bytes{"\x92\x01\xff"})));
   const auto pod = decode_pod(
       pod_bytes(Bytes().put(18, Bytes().put(1, std::string_view(deep()))).put(999, std::string_view(deep()))));
   EXPECT_TRUE(pod);
 }
 
-/// Nothing that is cut anywhere crashes, or reads as a whole list.
-TEST(Protobuf, ListsThatAreCutAnywhereAreIncomplete) {
+/// A list truncated at any byte must not crash and must not be read as complete.
+TEST(Protobuf, ListsTruncatedAnywhereAreIncomplete) {
   const std::string list = golden("protobuf/pods.pb");
   for (std::size_t length = 0; length + 4 < list.size(); length += 7) {
     ListSplitter splitter(1 << 20);
@@ -324,7 +324,7 @@ TEST(Protobuf, ListsThatAreCutAnywhereAreIncomplete) {
   }
 }
 
-TEST(Protobuf, ListsComeInPiecesOfAnySize) {
+TEST(Protobuf, ListsArriveInPiecesOfAnySize) {
   const std::string list = golden("protobuf/persistentvolumes.pb");
   ListSplitter whole(1 << 20);
   std::vector<std::string> want;
@@ -358,7 +358,7 @@ TEST(Protobuf, ListsOfAnotherShapeAreErrors) {
   EXPECT_THAT(feed(seal("v1", "PodList", "")), IsEmpty());
 }
 
-/// Random damage to a real object: an error or an object, and always the same.
+/// A randomly damaged object gives an error or an object, always the same one.
 TEST(Protobuf, DamageNeverCrashes) {
   std::mt19937 random(7);
   std::vector<std::string> pods;
@@ -382,7 +382,7 @@ TEST(Protobuf, DamageNeverCrashes) {
   }
 }
 
-TEST(Protobuf, StatusesReadAsJson) {
+TEST(Protobuf, StatusesReadLikeJson) {
   const auto not_found = protobuf::status_json(golden("protobuf/status_404.pb"));
   ASSERT_TRUE(not_found);
   EXPECT_THAT(*not_found, HasSubstr(R"("name":"absent")"));

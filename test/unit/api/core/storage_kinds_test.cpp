@@ -5,7 +5,7 @@
 namespace api {
 namespace storage_kinds_test {
 
-TEST(VolumeAttachment, SaysWhatIsAttachedWhere) {
+TEST(VolumeAttachment, ContainsVolumeAndNode) {
   const auto read = decode_volume_attachment(R"({"metadata": {"name": "csi-1"}, "spec": {
     "attacher": "ebs.csi.aws.com", "nodeName": "n1", "source": {"persistentVolumeName": "pv-1"}},
     "status": {"attached": true}})");
@@ -16,20 +16,20 @@ TEST(VolumeAttachment, SaysWhatIsAttachedWhere) {
   EXPECT_EQ(read->volume, "pv-1");
 }
 
-TEST(VolumeAttachment, MayHaveNoVolumeOfAName) {
+TEST(VolumeAttachment, MayHaveNoVolumeName) {
   EXPECT_EQ(decode_volume_attachment(R"({"spec": {"source": {"inlineVolumeSpec": {}}}})")->volume, "");
   EXPECT_EQ(decode_volume_attachment(R"({"spec": {"source": 7, "nodeName": []}})")->volume, "");
   EXPECT_FALSE(decode_volume_attachment("[]"));
 }
 
-TEST(CsiDriver, TellsOfItsCapacityOnlyIfItSaysSo) {
+TEST(CsiDriver, PublishesItsCapacityOnlyIfConfigured) {
   EXPECT_TRUE(decode_csi_driver(R"({"spec": {"storageCapacity": true}})")->tells_capacity);
   EXPECT_FALSE(decode_csi_driver(R"({"spec": {"storageCapacity": false}})")->tells_capacity);
   EXPECT_FALSE(decode_csi_driver(R"({"spec": {"storageCapacity": "yes"}})")->tells_capacity);
   EXPECT_FALSE(decode_csi_driver("{}")->tells_capacity);
 }
 
-TEST(CsiStorageCapacity, SaysHowMuchIsLeftWhere) {
+TEST(CsiStorageCapacity, ContainsFreeCapacityAndNodes) {
   const auto read = decode_csi_storage_capacity(R"({"metadata": {"name": "c", "namespace": "csi"},
     "storageClassName": "fast", "nodeTopology": {"matchLabels": {"zone": "z1"}},
     "capacity": "100Gi", "maximumVolumeSize": "10Gi"})");
@@ -52,7 +52,7 @@ TEST(CsiStorageCapacity, SufficesUpToTheLargestVolume) {
   EXPECT_FALSE(left.suffices(Quantity::from_units(6)));
 }
 
-TEST(CsiStorageCapacity, TakesNoNonsenseForAnAmount) {
+TEST(CsiStorageCapacity, RejectsInvalidAmounts) {
   const auto read = decode_csi_storage_capacity(R"({"capacity": "much", "nodeTopology": 3})");
   ASSERT_TRUE(read);
   EXPECT_FALSE(read->capacity);

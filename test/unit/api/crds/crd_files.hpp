@@ -1,6 +1,6 @@
 #pragma once
 
-/// The files that tests of the CRDs look into.
+/// Files that the tests of the CRDs read.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ inline std::string file_text(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// 0: Evacuation, 1: DeschedulerPolicy.
+/// `index` 0 is Evacuation, 1 is DeschedulerPolicy.
 inline Json crd_at(std::size_t index) {
   return api::parse_yaml(file_text(kRoot / "crds" / api_reference::kCrdFiles[index]))->at(0);
 }

@@ -1,4 +1,4 @@
-/// Holds the schemas of crds/*.yaml and the C++ types together.
+/// Checks that the schemas of crds/*.yaml agree with the C++ types.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -24,15 +24,15 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// One kind with everything the tests ask of it.
+/// Functions and values of one kind for the tests.
 struct Kind {
   std::string file;
-  std::function<Json()> populated;  ///< whole object, every member set
-  std::vector<Json> variants;       ///< specs with the members that exclude those of `populated`
+  std::function<Json()> populated;  ///< Object in which every member is set
+  std::vector<Json> variants;       ///< Specs with the members that exclude those of `populated`
   Json minimal_spec;
-  std::function<Json(const Json& object)> recode;  ///< decode, then encode spec
+  std::function<Json(const Json& object)> recode;  ///< Decodes the object, then encodes its spec
   std::function<api::FieldErrors(const Json& object)> check;
-  bool has_fields_of_the_future = true;  ///< that the CRD names and refuses
+  bool has_fields_of_the_future = true;  ///< Whether the CRD declares fields of the future and refuses them
 };
 
 Json whole(Json spec, Json status) { return {{"spec", std::move(spec)}, {"status", std::move(status)}}; }
@@ -72,8 +72,8 @@ Kind policy_kind() {
           false};
 }
 
-/// By the function that makes a kind: the kinds themselves would be made and copied at the start of each process, and
-/// ctest starts one for each test of the program.
+/// The parameter is a function, because ctest starts a process for each test, and each process would construct and copy
+/// all kinds.
 class CrdTest : public testing::TestWithParam<Kind (*)()> {
  protected:
   void SetUp() override {
@@ -90,7 +90,7 @@ class CrdTest : public testing::TestWithParam<Kind (*)()> {
   Json schema_;
 };
 
-/// Calls visit(schema, path) for every property below `schema`; path has [] for list items, and does not enter maps.
+/// Calls visit(schema, path) for every property below `schema`. `path` has [] for list items. Maps are not entered.
 void walk_schema(const Json& schema, const std::string& path,
                  const std::function<void(const Json& schema, const std::string& path)>& visit) {
   visit(schema, path);
@@ -100,7 +100,7 @@ void walk_schema(const Json& schema, const std::string& path,
     walk_schema(member, fmt::format("{}.{}", path, name), visit);
 }
 
-/// Paths of the members of a value, spelt as walk_schema does; `maps` are not entered.
+/// Collects paths of the members of a value, spelled like those of walk_schema. Does not enter paths in `maps`.
 void collect_paths(const Json& value, const std::string& path, const std::set<std::string>& maps,
                    std::set<std::string>& to) {
   to.insert(path);
@@ -134,7 +134,7 @@ TEST_P(CrdTest, HasTheSameFieldsAsTheTypes) {
   EXPECT_EQ(in_schema, in_types);
 }
 
-TEST_P(CrdTest, AcceptsWhatTheTypesWrite) {
+TEST_P(CrdTest, AcceptsEncodedObjects) {
   const Json object = kind_.populated();
   EXPECT_THAT(api::validate_schema(schema_, object), IsEmpty());
   for (const Json& spec : kind_.variants) EXPECT_THAT(api::validate_schema(schema_, with_spec(spec)), IsEmpty());
@@ -147,7 +147,7 @@ TEST_P(CrdTest, HasTheDefaultsOfTheTypes) {
   Json defaulted = with_spec(kind_.minimal_spec);
   api::apply_defaults(schema_, defaulted);
   EXPECT_EQ(kind_.recode(defaulted), kind_.recode(with_spec(kind_.minimal_spec)));
-  // Every default of the type stands in the schema, too: encoding adds nothing that the schema would not.
+  // Every default of the type must be in the schema too, so encoding adds only members that the schema adds.
   Json encoded = with_spec(kind_.recode(with_spec(kind_.minimal_spec)));
   std::set<std::string> from_type;
   std::set<std::string> from_schema;
@@ -161,7 +161,7 @@ std::string with_first_items(std::string path) {
   return path;
 }
 
-/// Is there what holds the member at `path`? Of blocks that exclude each other `object` has one.
+/// Returns whether the parent of the member at `path` exists. Of blocks that exclude each other `object` has one.
 bool has_parent(const Json& object, const std::string& path) {
   std::string pointer = "/" + with_first_items(path.substr(0, path.rfind('.')));
   for (const auto& [from, to] : {std::pair{".", "/"}, std::pair{"[", "/"}, std::pair{"]", ""}}) {
@@ -171,7 +171,7 @@ bool has_parent(const Json& object, const std::string& path) {
   return object.contains(Json::json_pointer(pointer));
 }
 
-/// Puts `value` at a path such as "spec.evictors[].name", into the first item of each list.
+/// Sets `value` at a path such as "spec.evictors[].name", in the first item of each list.
 bool put(Json& object, const std::string& path, const Json& value) {
   Json* here = &object;
   std::string rest = path;
@@ -207,7 +207,7 @@ TEST_P(CrdTest, HasTheNumericBoundsOfTheTypes) {
       EXPECT_TRUE(complains_at(kind_.check(object), place)) << place << " " << edge + beyond;
       EXPECT_TRUE(complains_at(api::validate_schema(schema_, object), place)) << place;
       ASSERT_TRUE(put(object, path, number(edge)));
-      if (path.ends_with("backoffMaxSeconds") || path.ends_with("backoffSeconds")) continue;  // depend on each other
+      if (path.ends_with("backoffMaxSeconds") || path.ends_with("backoffSeconds")) continue;  // limit each other
       EXPECT_FALSE(complains_at(kind_.check(object), place)) << place << " " << edge;
       ++checked;
     }
@@ -229,8 +229,8 @@ TEST_P(CrdTest, HasTheLengthsOfTheTypes) {
     EXPECT_TRUE(complains_at(kind_.check(object), place)) << place;
     EXPECT_TRUE(complains_at(api::validate_schema(schema_, object), place)) << place;
     ASSERT_TRUE(put(object, path, std::string(most, 'a')));
-    if (path.find("evictors") != std::string::npos) return;  // names are the registry's
-    if (schema.contains("pattern")) return;                  // more than its length counts
+    if (path.find("evictors") != std::string::npos) return;  // The registry determines valid names
+    if (schema.contains("pattern")) return;                  // The pattern restricts the value further
     EXPECT_FALSE(complains_at(kind_.check(object), place)) << place;
     EXPECT_FALSE(complains_at(api::validate_schema(schema_, object), place)) << place;
     ++checked;
@@ -253,7 +253,7 @@ TEST_P(CrdTest, HasTheCountsOfTheTypes) {
   });
 }
 
-TEST_P(CrdTest, RefusesFieldsOfTheFutureInBothWays) {
+TEST_P(CrdTest, RefusesFieldsOfTheFutureInSchemaAndTypes) {
   int checked = 0;
   walk_schema(schema_.at("properties").at("spec"), "spec", [&](const Json& schema, const std::string& path) {
     if (!is_refused(schema)) return;

@@ -1,4 +1,4 @@
-/// Holds names, columns, enums and samples of crds/*.yaml, the C++ types and the generated files together.
+/// Checks that names, columns, enums and samples of crds/*.yaml, the C++ types and the generated files agree.
 
 #include <gmock/gmock.h>
 
@@ -81,7 +81,7 @@ TEST(CrdEnumsTest, AreThoseOfTheTypes) {
   EXPECT_EQ(protections, names_in(api::kProtectionNames));
 }
 
-TEST(CrdDescriptionsTest, NameEveryKindOfBlocker) {
+TEST(CrdDescriptionsTest, NameEveryBlockerKind) {
   const Json::json_pointer kind(
       "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/blockedBy/items/"
       "properties/kind/description");

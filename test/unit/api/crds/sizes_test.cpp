@@ -1,4 +1,4 @@
-/// What an Evacuation can hold at most, by its schema and by the types.
+/// Maximum size of an Evacuation by its schema and by the types.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,10 +11,10 @@ namespace crd_test {
 using test_api::kAllEvictors;
 using testing::IsEmpty;
 
-/// A character of JSON text at its worst: \u0001.
+/// Maximum JSON size of a character: \u0001.
 constexpr std::size_t kBytesOfACharacter = 6;
 constexpr std::size_t kBytesOfANumber = 20;
-/// Quotes, colon and comma around a member.
+/// Quotes, colon and comma of a member.
 constexpr std::size_t kBytesAround = 6;
 
 std::size_t worst_string(const Json& schema, const std::string& path) {
@@ -23,7 +23,8 @@ std::size_t worst_string(const Json& schema, const std::string& path) {
   return schema.value("maxLength", std::size_t{0}) * kBytesOfACharacter;
 }
 
-/// The largest JSON text that the schema lets through; what it does not bound is a failure. Parameters are left out.
+/// Returns the size of the largest JSON text that the schema accepts. A value without a limit is a failure. Parameters
+/// are excluded.
 std::size_t worst_size(const Json& schema, const std::string& path) {
   if (is_refused(schema) || path.ends_with(".parameters")) return 0;
   const std::string type = schema.value("type", "");
@@ -41,7 +42,7 @@ std::size_t worst_size(const Json& schema, const std::string& path) {
   return sum;
 }
 
-/// The bound in the last of the rules about parameters.
+/// Returns the limit in the last rule about parameters.
 std::size_t parameter_characters(const Json& schema) {
   const auto rule = schema.at("x-kubernetes-validations").back().at("rule").get<std::string>();
   return std::stoul(rule.substr(rule.rfind("<= ") + 3));
@@ -59,14 +60,14 @@ TEST(EvacuationSizes, ATenantCannotFillTheOperatorsMemoryWithSpecs) {
   EXPECT_GT(worst, std::size_t{16} * 1024) << "is everything counted?";
 }
 
-/// An object that an older CRD let in has a status, which the server validates with the rest at each write of it.
-TEST(EvacuationSizes, NewBoundsAreAskedOfNewObjectsOnly) {
+/// Objects accepted by an older CRD have a status. The server validates them completely whenever the status is written.
+TEST(EvacuationSizes, NewLimitsApplyOnlyToNewObjects) {
   const Json schema = crd_at(0).at("spec").at("versions").at(0).at("schema").at("openAPIV3Schema");
   for (const Json& each : schema.at("x-kubernetes-validations"))
     EXPECT_TRUE(each.at("rule").get<std::string>().starts_with("has(self.status) || ")) << each;
 }
 
-TEST(EvacuationSizes, ParametersAreBoundedInAllAsTheSchemaSays) {
+TEST(EvacuationSizes, ParametersAreLimitedInTotalLikeInTheSchema) {
   const Json schema = crd_at(0).at("spec").at("versions").at(0).at("schema").at("openAPIV3Schema");
   const std::size_t most = parameter_characters(schema);
   api::EvacuationSpec spec;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-/// What a clock that was ahead has written is corrected once the clock is.
+/// Stored times of a clock that was ahead are corrected after the clock is.
 namespace stored_times_test {
 
 using api::EvacuationStatus;
@@ -13,8 +13,8 @@ using std::chrono::hours;
 const base::TimePoint kNow = *base::parse_time("2026-11-21T12:00:00Z");
 const base::Duration kAhead = hours(24 * 30);
 
-/// Blocked since its clock said `at`, and asked again ten seconds later; due again after a minute, with a deadline of
-/// fifteen.
+/// Status of an Evacuation that is blocked since `at` and retried ten seconds later. The next action is due a minute
+/// after the retry, the deadline is fifteen minutes after `at`.
 EvacuationStatus blocked(base::TimePoint at) {
   EvacuationStatus status;
   status.phase = api::EvacuationPhase::kRequesting;
@@ -27,7 +27,7 @@ EvacuationStatus blocked(base::TimePoint at) {
   return status;
 }
 
-TEST(StoredTimes, OfTheFutureHappenedNowAndWhatIsDueAfterThemIsDueAsLongAfterNow) {
+TEST(StoredTimes, OfTheFutureBecomeNowAndDueTimesKeepTheirDistance) {
   EvacuationStatus status = blocked(kNow + kAhead);
   api::correct_times(status, kNow);
   EXPECT_EQ(status.blocked_since, kNow);
@@ -39,7 +39,7 @@ TEST(StoredTimes, OfTheFutureHappenedNowAndWhatIsDueAfterThemIsDueAsLongAfterNow
   EXPECT_EQ(status.deadline, kNow + minutes(15) - seconds(10));
 }
 
-TEST(StoredTimes, OfARightClockStay) {
+TEST(StoredTimes, OfACorrectClockStay) {
   for (const base::Duration apart : {-base::Duration(kAhead), base::Duration::zero(), base::Duration(seconds(50))}) {
     EvacuationStatus status = blocked(kNow + apart);
     const EvacuationStatus before = status;
@@ -48,7 +48,7 @@ TEST(StoredTimes, OfARightClockStay) {
   }
 }
 
-TEST(StoredTimes, OfARightClockStayBesideOneThatWasAhead) {
+TEST(StoredTimes, OfACorrectClockStayBesideTimesOfAClockThatWasAhead) {
   EvacuationStatus status = blocked(kNow - minutes(5));
   status.last_heartbeat_at = kNow + hours(2);
   const auto deadline = status.deadline;
@@ -66,7 +66,7 @@ TEST(StoredTimes, AreCorrectedOnce) {
   EXPECT_EQ(status, corrected);
 }
 
-TEST(StoredTimes, OfAFinishedOneAndOfAPolicy) {
+TEST(StoredTimes, OfAFinishedEvacuationAndOfAPolicyAreCorrected) {
   EvacuationStatus finished;
   finished.finished_at = kNow + kAhead;
   api::correct_times(finished, kNow);
@@ -82,7 +82,7 @@ TEST(StoredTimes, OfAFinishedOneAndOfAPolicy) {
   EXPECT_EQ(policy.last_cycle->start, kNow + kAhead) << "the next cycle is due at once, and heals it";
 }
 
-TEST(StoredTimes, InRefsHappenedNow) {
+TEST(StoredTimes, InRefsBecomeNow) {
   EvacuationStatus status;
   status.refs = {{"preHookSince", base::format_time(kNow + kAhead)},
                  {"preHookNext", base::format_time(kNow + seconds(60))},
@@ -96,7 +96,7 @@ TEST(StoredTimes, InRefsHappenedNow) {
   EXPECT_EQ(status.refs, before);
 }
 
-TEST(StoredTimes, ThatAreDueAreBoundedWhateverElseIsStored) {
+TEST(StoredTimes, DueTimesAreLimitedInAnyCase) {
   EvacuationStatus status = blocked(kNow - minutes(5));
   status.deadline = status.next_action_at = kNow + hours(24 * 365);
   api::correct_times(status, kNow);

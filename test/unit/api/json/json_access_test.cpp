@@ -19,7 +19,7 @@ std::string name_of(const testing::TestParamInfo<CarryCase>& info) { return info
 
 class CarryMemberTest : public testing::TestWithParam<CarryCase> {};
 
-TEST_P(CarryMemberTest, MakesTheMemberTheOthers) {
+TEST_P(CarryMemberTest, CopiesTheMember) {
   Json to = Json::parse(GetParam().to);
   api::copy_member(Json::parse(GetParam().from), to, "a");
   EXPECT_EQ(to, Json::parse(GetParam().after));
@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(JsonAccess, CarryMemberTest,
 
 class KeepAllButStatusTest : public testing::TestWithParam<CarryCase> {};
 
-TEST_P(KeepAllButStatusTest, LetsStatusAndItsManagersThrough) {
+TEST_P(KeepAllButStatusTest, ChangesOnlyStatusAndItsManagers) {
   Json edited = Json::parse(GetParam().to);
   api::revert_all_but_status(Json::parse(GetParam().from), edited);
   EXPECT_EQ(edited, Json::parse(GetParam().after));
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
                   R"({"metadata":{"name":"a"}})"}),
     name_of);
 
-TEST(ItemsAt, IsTheArrayThereOrAnEmptyOne) {
+TEST(ItemsAt, ReturnsTheArrayOrAnEmptyOne) {
   const Json object = Json::parse(R"({"a":{"b":[1,2]},"c":{"0":1}})");
   EXPECT_EQ(api::items_at(object, {"a", "b"}), Json::parse("[1,2]"));
   for (const auto* path : {"a", "c", "d"}) EXPECT_EQ(api::items_at(object, {path}), Json::array()) << path;

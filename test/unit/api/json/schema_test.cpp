@@ -19,7 +19,7 @@ struct SchemaCase {
 
 class ValidateSchemaTest : public testing::TestWithParam<SchemaCase> {};
 
-TEST_P(ValidateSchemaTest, ComplainsAsKubernetesDoes) {
+TEST_P(ValidateSchemaTest, ReportsErrorsLikeKubernetes) {
   const auto& [name, schema, value, errors] = GetParam();
   std::vector<std::string> lines;
   for (const auto& error : api::validate_schema(Json::parse(schema), Json::parse(value), api::FieldPath("spec"))) {
@@ -235,7 +235,7 @@ struct PruneCase {
 
 class PruneTest : public testing::TestWithParam<PruneCase> {};
 
-TEST_P(PruneTest, TakesOffWhatTheSchemaDoesNotKnow) {
+TEST_P(PruneTest, RemovesUnknownFields) {
   const auto& [name, schema, text, want, pruned] = GetParam();
   Json value = Json::parse(text);
   EXPECT_EQ(api::prune(Json::parse(schema), value), pruned);

@@ -20,7 +20,7 @@ struct YamlCase {
 
 class ParseYamlTest : public testing::TestWithParam<YamlCase> {};
 
-TEST_P(ParseYamlTest, Gives) {
+TEST_P(ParseYamlTest, ReturnsTheDocuments) {
   const auto& [name, text, json] = GetParam();
   const auto documents = api::parse_yaml(text);
   ASSERT_TRUE(documents) << documents.error().message;
@@ -72,7 +72,7 @@ struct BadYamlCase {
 
 class BadYamlTest : public testing::TestWithParam<BadYamlCase> {};
 
-TEST_P(BadYamlTest, SaysWhere) {
+TEST_P(BadYamlTest, ReportsThePosition) {
   const auto& [name, text, error] = GetParam();
   const auto documents = api::parse_yaml(text);
   ASSERT_FALSE(documents);
@@ -172,14 +172,14 @@ INSTANTIATE_TEST_SUITE_P(
                   "- 1\n- -1\n- 1.5\n- 18446744073709551615\n- true\n"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(WriteYamlTest, ReplacesBytesThatAreNoUtf8) {
+TEST(WriteYamlTest, ReplacesInvalidUtf8) {
   EXPECT_EQ(api::to_yaml(Json("a\xff"
                               "b")),
             "\"a\uFFFDb\"\n");
   EXPECT_EQ(api::to_yaml(Json("\xed\xa0\x80")), "\"\uFFFD\uFFFD\uFFFD\"\n") << "a surrogate is no character";
 }
 
-TEST(ParseJsonTest, SaysWhereAndShowsTheBeginning) {
+TEST(ParseJsonTest, ReportsThePositionAndTheBeginning) {
   EXPECT_THAT(api::parse_json("<html>\n<b>502</b>").error().message,
               testing::AllOf(HasSubstr("line 1, column 1"), HasSubstr("<html> <b>502</b>")));
   EXPECT_THAT(api::parse_json("{\n  \"a\": tru }").error().message, HasSubstr("line 2"));
@@ -188,7 +188,7 @@ TEST(ParseJsonTest, SaysWhereAndShowsTheBeginning) {
   EXPECT_FALSE(api::parse_json(""));
 }
 
-TEST(ParseJsonTest, WritesAnythingBack) {
+TEST(ParseJsonTest, RoundTrips) {
   EXPECT_EQ(api::to_json_text(Json("a\xff")), "\"a\uFFFD\"");
   EXPECT_EQ(api::to_json_text(Json{{"a", 1}}), R"({"a":1})");
 }

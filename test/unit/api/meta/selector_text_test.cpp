@@ -12,7 +12,7 @@ namespace selector_text_test {
 struct SelectorTextCase {
   const char* name;
   const char* text;
-  const char* selector;  ///< its JSON, or the error
+  const char* selector;  ///< JSON of the selector, or the error
 };
 
 class SelectorTextTest : public ::testing::TestWithParam<SelectorTextCase> {};

@@ -15,7 +15,7 @@ List shared(std::vector<std::string> items, std::size_t hash = 7) {
   return list;
 }
 
-TEST(Shared, EqualOnesAreOneInMemory) {
+TEST(Shared, EqualValuesAreShared) {
   const List one = shared({"a", "b"});
   const List same = shared({"a", "b"});
   const List other = shared({"a", "c"});
@@ -24,7 +24,7 @@ TEST(Shared, EqualOnesAreOneInMemory) {
   EXPECT_EQ(other.get(), (std::vector<std::string>{"a", "c"}));
 }
 
-TEST(Shared, OfOtherTypesNeverAre) {
+TEST(Shared, OfDifferentTypesAreNotShared) {
   const api::SharedList<std::int64_t> numbers = [] {
     api::SharedList<std::int64_t> list({1});
     list.share(7);
@@ -33,7 +33,7 @@ TEST(Shared, OfOtherTypesNeverAre) {
   EXPECT_NE(shared({"1"}).address(), numbers.address());
 }
 
-TEST(Shared, ACopyCostsNothingAndWhoEditsItEditsHisOwn) {
+TEST(Shared, ACopyIsFreeAndAnEditCopiesTheValue) {
   const List one = shared({"a"});
   List copy = one;
   EXPECT_EQ(copy.address(), one.address());
@@ -43,7 +43,7 @@ TEST(Shared, ACopyCostsNothingAndWhoEditsItEditsHisOwn) {
   EXPECT_EQ(shared({"a"}).address(), one.address());
 }
 
-TEST(Shared, BeforeItIsSharedItIsAValueLikeAnyOther) {
+TEST(Shared, BeforeSharingItIsAnOrdinaryValue) {
   List one({"a"});
   const List copy = one;
   std::string& first = one[0];
@@ -55,14 +55,14 @@ TEST(Shared, BeforeItIsSharedItIsAValueLikeAnyOther) {
   (void)first;
 }
 
-TEST(Shared, IteratorsOfOneThatIsNotConstBelongTogether) {
+TEST(Shared, NonConstIteratorsBelongTogether) {
   List one = shared({"a", "b", "c"});
   for (std::string& each : one) each += "!";
   EXPECT_EQ(one.get(), (std::vector<std::string>{"a!", "b!", "c!"}));
   EXPECT_EQ(shared({"a", "b", "c"}).get(), (std::vector<std::string>{"a", "b", "c"}));
 }
 
-TEST(Shared, TheEmptyOneTakesNoMemory) {
+TEST(Shared, AnEmptyListTakesNoMemory) {
   List edited;
   edited.edit();
   edited.share(7);
@@ -71,7 +71,7 @@ TEST(Shared, TheEmptyOneTakesNoMemory) {
   EXPECT_TRUE(edited.empty());
 }
 
-TEST(Shared, NothingIsKeptOnceTheLastUserIsGone) {
+TEST(Shared, ValuesAreFreedWithTheirLastUser) {
   std::weak_ptr<int> witness;
   const auto make = [](std::shared_ptr<int> item) {
     api::SharedList<std::shared_ptr<int>> list({std::move(item)});

@@ -1,4 +1,4 @@
-/// The enums of the words that we write, and their tables.
+/// Enums of published words and their tables.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ bool is_camel_case(std::string_view text) {
          std::all_of(text.begin(), text.end(), is_letter_or_digit);
 }
 
-/// Runs `check` for every word that a reader of the API may meet.
+/// Calls `check` for the table of every kind of word in the API.
 template <typename Check>
 void for_each_table(Check&& check) {
   check(api::condition_types());
@@ -38,7 +38,7 @@ void for_each_table(Check&& check) {
   check(api::event_reasons());
 }
 
-TEST(VocabularyTest, SpellsEachWordOnce) {
+TEST(VocabularyTest, HasNoDuplicateWords) {
   for_each_table([](const auto table) {
     std::set<std::string_view> names;
     for (const auto& term : table) EXPECT_TRUE(names.insert(term.name).second) << term.name;
@@ -55,7 +55,7 @@ TEST(VocabularyTest, WritesCamelCase) {
   check(api::event_reasons());
 }
 
-TEST(VocabularyTest, SaysOfEachWordWhereItIsAndWhatItMeans) {
+TEST(VocabularyTest, DescribesEachWordAndItsField) {
   for_each_table([](const auto table) {
     for (const auto& term : table) {
       EXPECT_FALSE(term.where.empty()) << term.name;
@@ -65,12 +65,12 @@ TEST(VocabularyTest, SaysOfEachWordWhereItIsAndWhatItMeans) {
   });
 }
 
-TEST(VocabularyTest, TellsARemedyForWhateverBlocks) {
+TEST(VocabularyTest, HasARemedyForEveryBlocker) {
   for (const auto& term : api::blocker_kinds()) EXPECT_FALSE(term.remedy.empty()) << term.name;
   for (const auto& term : api::limit_scopes()) EXPECT_FALSE(term.remedy.empty()) << term.name;
 }
 
-TEST(VocabularyTest, ReadsBackWhatItWrites) {
+TEST(VocabularyTest, RoundTrips) {
   for (const auto& term : api::condition_types())
     EXPECT_EQ(api::parse_condition_type(to_string(term.value)), term.value);
   for (const auto& term : api::reasons()) EXPECT_EQ(api::parse_reason(to_string(term.value)), term.value);
@@ -79,13 +79,13 @@ TEST(VocabularyTest, ReadsBackWhatItWrites) {
   for (const auto& term : api::event_reasons()) EXPECT_EQ(api::parse_event_reason(to_string(term.value)), term.value);
 }
 
-TEST(VocabularyTest, DoesNotKnowTheWordsOfOthers) {
+TEST(VocabularyTest, RejectsUnknownWords) {
   EXPECT_EQ(api::parse_reason("WaitingGroup"), std::nullopt) << "stood beside WaitingForGroup";
   EXPECT_EQ(api::parse_reason(""), std::nullopt);
   EXPECT_EQ(api::parse_blocker_kind("limit"), std::nullopt);
 }
 
-TEST(VocabularyTest, KeepsTheWordsOfOtherVersions) {
+TEST(VocabularyTest, KeepsWordsOfOtherVersions) {
   const auto decoded = api::decode_evacuation(
       R"({"metadata":{"name":"a"},"spec":{"podRef":{"name":"web"}},"status":{"phase":"Pending","reason":"Dreaming",
           "conditions":[{"type":"Asleep","status":"True","reason":"WaitingGroup"}],
@@ -100,7 +100,7 @@ TEST(VocabularyTest, KeepsTheWordsOfOtherVersions) {
   EXPECT_EQ(status.at("abort").at("reason"), "Tide");
 }
 
-TEST(VocabularyTest, NamesAnOutcomeAndItsReasonAlike) {
+TEST(VocabularyTest, UsesTheSameNameForAnOutcomeAndItsReason) {
   for (const auto& outcome : api::kOutcomeNames) EXPECT_TRUE(api::parse_reason(outcome.name)) << outcome.name;
 }
 

@@ -14,7 +14,7 @@ struct HmacCase {
   const char* want;
 };
 class Hmac : public testing::TestWithParam<HmacCase> {};
-TEST_P(Hmac, IsWhatTheStandardSays) { EXPECT_EQ(hmac_sha256(GetParam().key, GetParam().text), GetParam().want); }
+TEST_P(Hmac, MatchesTheStandard) { EXPECT_EQ(hmac_sha256(GetParam().key, GetParam().text), GetParam().want); }
 /// RFC 4231, sections 4.2 to 4.4, 4.7 and 4.8.
 INSTANTIATE_TEST_SUITE_P(
     Rfc4231, Hmac,
@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(Sha256, IsWhatTheStandardSays) {
+TEST(Sha256, MatchesTheStandard) {
   EXPECT_EQ(sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
@@ -47,7 +47,7 @@ TEST(EqualInConstantTime, ComparesAllOfBoth) {
   EXPECT_FALSE(equal_in_constant_time("", "a"));
 }
 
-TEST(Canonical, LetsNoFieldRunIntoTheNext) {
+TEST(Canonical, SeparatesFields) {
   EXPECT_EQ(canonical("p", {"shop", "", "a:b,"}), "1:p,4:shop,0:,4:a:b,,");
   EXPECT_NE(canonical("p", {"ab", "c"}), canonical("p", {"a", "bc"}));
   EXPECT_NE(canonical("p", {"a", ""}), canonical("p", {"a"}));
@@ -62,13 +62,13 @@ TEST(Key, IsNeitherTooShortNorTooLong) {
   EXPECT_TRUE(Key::from_bytes(std::string(Key::kMaxBytes, 'x')));
 }
 
-TEST(Key, HasAnIdThatTellsItFromOthers) {
+TEST(Key, HasADistinctId) {
   EXPECT_EQ(key('a').id().size(), 16U);
   EXPECT_EQ(key('a').id(), key('a').id());
   EXPECT_NE(key('a').id(), key('b').id());
 }
 
-TEST(Key, VerifiesOnlyWhatItSignedForThatPurpose) {
+TEST(Key, VerifiesOnlyItsSignaturesForThatPurpose) {
   const std::string mac = key('a').sign("origin", {"shop", "web-1"});
   EXPECT_TRUE(key('a').verifies(mac, "origin", {"shop", "web-1"}));
   EXPECT_FALSE(key('a').verifies(mac, "audit", {"shop", "web-1"}));

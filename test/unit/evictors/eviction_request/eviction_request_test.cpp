@@ -36,7 +36,7 @@ Json condition(const char* type, const char* status, const char* reason, const c
   return {{"type", type}, {"status", status}, {"reason", reason}, {"message", message}};
 }
 
-/// Our EvictionRequest as the server shows it, taken in by a controller.
+/// Our EvictionRequest as the server returns it after a controller has accepted it.
 Json request(Json conditions = Json::array(), const char* intent = "Eviction") {
   return {
       {"kind", "EvictionRequest"},
@@ -81,7 +81,7 @@ Document evictions_document(const std::vector<Json>& items, const char* name = "
   return {name, 200, Json{{"kind", "EvictionList"}, {"items", items}}.dump()};
 }
 
-/// An Evacuation that goes this way, half a minute in.
+/// An Evacuation with this evictor, 30 seconds after its start.
 api::Evacuation chosen(EvacuationPhase phase) {
   auto of = evacuation(phase);
   of.status.evictor = EvictionByRequest::kName;
@@ -91,7 +91,7 @@ api::Evacuation chosen(EvacuationPhase phase) {
   return of;
 }
 
-/// The case's world: the context refers to it.
+/// State of one case. The context refers to its members.
 struct Case {
   explicit Case(api::Evacuation its_evacuation, std::vector<Document> its_documents = {},
                 api::Pod its_pod = responsive())
@@ -128,14 +128,14 @@ const std::string kRequestRead = "request /apis/lifecycle.k8s.io/v1alpha1/namesp
 
 // --- reads
 
-TEST(EvictionRequestReads, NothingForPodsThatAreNotConcerned) {
+TEST(EvictionRequestReads, NothingForPodsOutOfScope) {
   EXPECT_EQ(read_names(Case(evacuation(EvacuationPhase::kPreparing), {}, pod())), Names{});
   Case lately_dead(evacuation(EvacuationPhase::kPreparing));
   lately_dead.unavailable_until = kNoon + seconds(100);
   EXPECT_EQ(read_names(lately_dead), Names{});
 }
 
-TEST(EvictionRequestReads, AsksForTheApiFirstAndForTheRequestWhereItIsServed) {
+TEST(EvictionRequestReads, ReadsTheApiFirstAndTheRequestIfItIsServed) {
   EXPECT_EQ(read_names(Case(evacuation(EvacuationPhase::kPreparing))), Names{kApiRead});
   const std::string review = " /apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
   EXPECT_EQ(
@@ -145,7 +145,7 @@ TEST(EvictionRequestReads, AsksForTheApiFirstAndForTheRequestWhereItIsServed) {
   EXPECT_EQ(read_names(Case(evacuation(EvacuationPhase::kPreparing), {api_document(404)})), Names{kApiRead});
 }
 
-/// An Eviction gets its labels later than its status: none with our label does not mean that there is none.
+/// An Eviction gets its status before its labels. An empty list for our label does not prove that there is no Eviction.
 TEST(EvictionRequestReads, LooksAtAllEvictionsBeforeItBelievesThatThereIsNone) {
   const auto names =
       read_names(Case(chosen(EvacuationPhase::kAborting), {request_document(withdrawn()), evictions_document({})}));
@@ -252,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(
             "TriesWhereDiscoveryHasNoClearAnswer", responsive(), {api_document(503)}, true, Support::kSupported, ""}),
     [](const auto& info) { return info.param.name; });
 
-TEST(EvictionRequestProbe, IsUnavailableWhileNobodyWorksOnRequests) {
+TEST(EvictionRequestProbe, IsUnavailableWhileNoControllerHandlesRequests) {
   Case c(evacuation(EvacuationPhase::kPreparing));
   c.unavailable_until = kNoon + seconds(200);
   const auto probe = evictor.probe(c.context());
@@ -261,14 +261,14 @@ TEST(EvictionRequestProbe, IsUnavailableWhileNobodyWorksOnRequests) {
   EXPECT_TRUE(probe.hold) << "responders are not passed over";
 }
 
-TEST(EvictionRequestProbe, RefusesEvacuationsThatAnswerANativeEviction) {
+TEST(EvictionRequestProbe, RefusesEvacuationsMadeForAnEvictionRequest) {
   Case c(evacuation(EvacuationPhase::kPreparing), {api_document()});
   c.of.meta.annotations = api::StringMap{{"evacuator.dev/native-eviction", "pod-1-web-1"}};
   c.of.spec.evictors = {{"eviction-request", {}}};
   EXPECT_EQ(evictor.probe(c.context()).support, Support::kUnsupported);
 }
 
-TEST(EvictionRequestProbe, GivesEveryResponderItsTurn) {
+TEST(EvictionRequestProbe, AllowsTimeForEveryResponder) {
   Case c(evacuation(EvacuationPhase::kPreparing), {api_document()}, responsive({{"a.io/x", 1}, {"b.io/y", 2}}));
   EXPECT_EQ(evictor.probe(c.context()).total, seconds(3600 + 2 * 1200));
   c.of.spec.timeouts.total = seconds(100);
@@ -310,7 +310,7 @@ TEST(EvictionRequestPlan, PostsOneRequestOfAFixedName) {
       "target": {"pod": {"name": "web-1", "uid": "7c1a8c1e-0000-4000-8000-000000000001"}}}})"));
 }
 
-TEST(EvictionRequestPlan, DoesNotRepeatWhatIsInEffect) {
+TEST(EvictionRequestPlan, DoesNotRepeatARequestThatIsInEffect) {
   EXPECT_EQ(evictor.plan(Case(chosen(EvacuationPhase::kRequesting), {request_document(request())}).context()).next,
             NextMove::kWait);
   EXPECT_EQ(evictor.plan(Case(chosen(EvacuationPhase::kInProgress)).context()).next, NextMove::kWait);
@@ -394,7 +394,7 @@ TEST(EvictionRequestObserve, MirrorsTheActiveResponder) {
             (evictors::Refs{{"evictionRequest", "evac-e5b3/r-1"}, {"eviction", "pod-1-web-1/pod-1-web-1-uid"}}));
 }
 
-TEST(EvictionRequestObserve, CallsItDeadWhenNobodyTakesNotice) {
+TEST(EvictionRequestObserve, ReportsARequestThatNoControllerHandlesAsDead) {
   const std::vector<Document> silent = {request_document(unseen(request())), evictions_document({})};
   EXPECT_FALSE(observe(silent, kNoon + seconds(59)).failed);
   const auto seen = observe(silent, kNoon + seconds(60));
@@ -421,7 +421,7 @@ TEST(EvictionRequestObserve, GivesARequestThatWasMadeAgainItsMinuteToo) {
 struct FailureCase {
   const char* name;
   std::vector<Document> documents;
-  const char* reason;  ///< "": no failure
+  const char* reason;  ///< Empty for no failure
   bool retryable;
   bool try_next;
 };
@@ -494,7 +494,7 @@ INSTANTIATE_TEST_SUITE_P(
         FailureCase{"NoAnswer", {{"request", 0, "timeout"}}, "", false, false}),
     [](const auto& info) { return info.param.name; });
 
-TEST(EvictionRequestFailure, OfAnotherRequestersOldEvictionIsNotOurs) {
+TEST(EvictionRequestFailure, IgnoresAnOldEvictionOfAnotherRequester) {
   Json old = eviction("pod-1-web-1", failed_because("NoFurtherResponder"));
   old["metadata"]["creationTimestamp"] = "2026-11-21T11:00:00Z";
   const std::vector<Document> documents = {request_document(request()),
@@ -505,21 +505,21 @@ TEST(EvictionRequestFailure, OfAnotherRequestersOldEvictionIsNotOurs) {
   EXPECT_TRUE(evictor.observe(joined.context()).failed) << "unless it is the one that was joined";
 }
 
-TEST(EvictionRequestObserve, NoticesThatTheApiWentAwayBeforeTheCall) {
+TEST(EvictionRequestObserve, DetectsThatTheApiWasRemovedBeforeTheCall) {
   const auto seen = evictor.observe(Case(chosen(EvacuationPhase::kRequesting), {api_document(404)}).context());
   ASSERT_TRUE(seen.failed);
   EXPECT_TRUE(seen.failed->try_next);
 }
 
-// --- taking it back
+// --- undo
 
 struct UndoCase {
   const char* name;
   std::vector<Document> documents;
   std::vector<std::pair<std::string, std::string>> refs;
-  const char* undo;  ///< action name, "" none
+  const char* undo;  ///< Name of the action, empty for none
   Rollback want;
-  const char* cleanup;  ///< action name, "" none
+  const char* cleanup;  ///< Name of the action, empty for none
 };
 
 class EvictionRequestUndo : public testing::TestWithParam<UndoCase> {};
@@ -661,7 +661,7 @@ TEST(EvictionRequestUndo, TouchesOnlyItsOwnObject) {
   EXPECT_EQ(Json::parse(removal.body)["preconditions"]["uid"], "r-1");
 }
 
-TEST(EvictionRequestUndo, RemembersThatOthersRemainBeforeItDeletes) {
+TEST(EvictionRequestUndo, RecordsOtherRequestersBeforeItDeletes) {
   Case c(chosen(EvacuationPhase::kAborting),
          {request_document(withdrawn()), evictions_document({eviction("pod-1-web-1", Json::array(), kOthers)})});
   const auto action = evictor.cleanup(c.context()).at(0);
@@ -669,12 +669,12 @@ TEST(EvictionRequestUndo, RemembersThatOthersRemainBeforeItDeletes) {
   EXPECT_EQ(verdict.refs, (evictors::Refs{{"otherRequesters", "remain"}}));
 }
 
-// --- after the pod left
+// --- verification after the pod has left
 
 struct VerifyCase {
   const char* name;
   std::vector<Document> documents;
-  seconds after;  ///< since the pod left
+  seconds after;  ///< Time since the pod left
   std::optional<OutcomeKind> kind;
   bool unfinished;
   bool deletes;

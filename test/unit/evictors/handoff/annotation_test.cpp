@@ -22,7 +22,7 @@ using Annotations = std::vector<std::pair<std::string, std::string>>;
 const std::string kEvictOnly = "descheduler.alpha.kubernetes.io/request-evict-only";
 const std::string kMark = "descheduler.alpha.kubernetes.io/eviction-in-progress";
 
-/// mode=required plus what the test adds.
+/// Pod with mode=required and the annotations in `more`.
 api::Pod required(Annotations more = {}) {
   more.push_back(handoff("mode", "required"));
   return pod(std::move(more));
@@ -45,7 +45,7 @@ void acknowledge_timed_out(api::Evacuation& of) {
       {"HandoffAcknowledged", api::ConditionStatus::kFalse, "AcknowledgeTimeout", "", 0, kNoon});
 }
 
-// --- reading what the owner wrote
+// --- capability and state annotations of the owner
 
 TEST(HandoffCapability, HasTheDefaultsOfTheProtocol) {
   const auto got = evictors::handoff::read_capability(required());
@@ -97,7 +97,7 @@ TEST(HandoffState, ReadsOnlyItsOwnToken) {
   EXPECT_EQ(evictors::handoff::read_signs(target, ""), evictors::handoff::Signs{});
 }
 
-TEST(HandoffState, IsNotFooledByATokenThatOnlyStartsAlike) {
+TEST(HandoffState, RejectsATokenWithACommonPrefix) {
   const auto target = required({handoff("ready-to-evict", "e5b3.10"), handoff("ack", "e5b3.10@x")});
   EXPECT_EQ(evictors::handoff::read_signs(target, "e5b3.1"), evictors::handoff::Signs{});
 }
@@ -143,7 +143,7 @@ TEST(AnnotationProbe, ChoosesTheProtocolByThePodsAnnotations) {
   EXPECT_EQ(AnnotationEvictor().probe(context(of, pod())).support, Support::kUnsupported);
 }
 
-TEST(AnnotationProbe, ClampsTheOwnersTimeoutToThePolicys) {
+TEST(AnnotationProbe, ClampsTheOwnersTimeoutToThatOfThePolicy) {
   auto of = evacuation(EvacuationPhase::kPreparing);
   const auto total = [&](const api::Pod& target) { return AnnotationEvictor().probe(context(of, target)).total; };
   EXPECT_EQ(total(required()), base::seconds(1800));
@@ -258,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(
                  NextMove::kWait}),
     [](const auto& info) { return info.param.name; });
 
-TEST(HandoffPlan, StopsWhenTheModeIsTakenAway) {
+TEST(HandoffPlan, StopsIfTheModeIsRemoved) {
   const auto of = generic(EvacuationPhase::kInProgress);
   const auto target = pod({kRequested, kMigratePhase, kReady});
   EXPECT_EQ(AnnotationEvictor().plan(context(of, target)).next, NextMove::kWait);
@@ -293,7 +293,7 @@ TEST(HandoffEviction, AddsTheResourceVersionWhenStrict) {
   EXPECT_EQ(preconditions(loose, {{"strict", "true"}})["resourceVersion"], "41");
 }
 
-TEST(HandoffDryRun, AsksNobodyAndPatchesNothing) {
+TEST(HandoffDryRun, SendsNoRequestAndPatchesNothing) {
   auto of = generic(EvacuationPhase::kPreparing);
   of.spec.dry_run = true;
   const auto target = required({kAllPhases});
@@ -305,7 +305,7 @@ TEST(HandoffDryRun, AsksNobodyAndPatchesNothing) {
   EXPECT_EQ(plan.action->request.query, "dryRun=All");
 }
 
-// --- undo and clean up
+// --- undo and cleanup
 
 TEST(HandoffUndo, WritesTheAbortOnceAndWaits) {
   auto of = generic(EvacuationPhase::kAborting);
@@ -330,7 +330,7 @@ TEST(HandoffUndo, WritesTheAbortOnceAndWaits) {
   EXPECT_EQ(AnnotationEvictor().undone(context(of, done)), Rollback::kComplete);
 }
 
-TEST(HandoffUndo, DoesNotWaitLongForAnOperatorThatNeverAnswered) {
+TEST(HandoffUndo, WaitsBrieflyForAnOperatorThatNeverAnswered) {
   auto of = generic(EvacuationPhase::kAborting);
   of.status.abort = api::EvacuationAbort{"AcknowledgeTimeout", EvacuationPhase::kFailed, kNoon};
   const auto told = required({kRequested, handoff("abort", kToken)});
@@ -338,7 +338,7 @@ TEST(HandoffUndo, DoesNotWaitLongForAnOperatorThatNeverAnswered) {
   EXPECT_EQ(AnnotationEvictor().undone(context(of, told, kNoon + base::seconds(60))), Rollback::kNothingToDo);
 }
 
-TEST(HandoffUndo, TakesAFailureAsAlreadyUndone) {
+TEST(HandoffUndo, TreatsAFailureAsAlreadyUndone) {
   auto of = generic(EvacuationPhase::kAborting);
   of.status.abort = api::EvacuationAbort{"HandoffFailed", EvacuationPhase::kBackoff, kNoon};
   const auto failed = required({kRequested, handoff("ack", "e5b3.1@x"), handoff("failed", "e5b3.1:DiskFull:")});
@@ -346,7 +346,7 @@ TEST(HandoffUndo, TakesAFailureAsAlreadyUndone) {
   EXPECT_EQ(AnnotationEvictor().undone(context(of, failed)), Rollback::kComplete);
 }
 
-TEST(HandoffCleanUp, RemovesOnlyWhatIsOurs) {
+TEST(HandoffCleanUp, RemovesOnlyOurAnnotations) {
   const auto of = generic(EvacuationPhase::kFailed);
   const auto keys = [&](const api::Pod& target) {
     const auto actions = AnnotationEvictor().cleanup(context(of, target));
@@ -362,14 +362,14 @@ TEST(HandoffCleanUp, RemovesOnlyWhatIsOurs) {
   EXPECT_EQ(keys(required({handoff("request", "other.1"), handoff("abort", kToken)})).size(), 1u);
 }
 
-TEST(HandoffObserve, SeesItsRequestRemovedByOthers) {
+TEST(HandoffObserve, DetectsThatItsRequestWasRemoved) {
   auto of = generic(EvacuationPhase::kInProgress);
   of.status.intent = api::EvacuationIntent{"RequestMigrate", kToken, kNoon, true, "Applied", ""};
   EXPECT_FALSE(AnnotationEvictor().observe(context(of, required({kRequested, kMigratePhase}))).vanished);
   EXPECT_TRUE(AnnotationEvictor().observe(context(of, required())).vanished);
 }
 
-TEST(HandoffObserve, TakesNoOtherCallForItsRequest) {
+TEST(HandoffObserve, DoesNotMistakeAnotherCallForItsRequest) {
   auto of = generic(EvacuationPhase::kPreparing);
   of.status.intent = api::EvacuationIntent{"CallHookPre", kToken, kNoon, true, "Applied", ""};
   EXPECT_FALSE(AnnotationEvictor().observe(context(of, required())).vanished)
@@ -419,7 +419,7 @@ TEST(BackgroundClassify, TrustsTheTextOnlyWithTheCapability) {
   EXPECT_EQ(AnnotationEvictor().classify(context(of, unable), action, answer).answer, ResponseClass::kRefusedByWebhook);
 }
 
-TEST(BackgroundUndo, CannotTakeTheMarkBack) {
+TEST(BackgroundUndo, CannotRemoveTheMark) {
   auto of = background(EvacuationPhase::kAborting);
   const auto marked = pod({{kEvictOnly, ""}, {kMark, "true"}});
   EXPECT_TRUE(AnnotationEvictor().undo(context(of, marked)).empty());

@@ -11,7 +11,7 @@
 #include "test/builders/origin.hpp"
 #include "test/unit/evictors/objects.hpp"
 
-/// Hooks of the policy around a move: when they are due, what their answers and Jobs mean.
+/// Hooks of a policy around a move: when they are due, and the meaning of their responses and Jobs.
 namespace handoff_hooks_test {
 
 using namespace evictors_test;
@@ -36,7 +36,7 @@ Json ended(const char* type, const char* reason = "") {
   return Json::array({{{"type", type}, {"status", "True"}, {"reason", reason}, {"message", "why"}}});
 }
 
-/// One look at shop/web-1 of an Evacuation that policy `safe` made, with that policy's hooks.
+/// Fixture for one step of an Evacuation of shop/web-1, created by the policy `safe` with that policy's hooks.
 struct Hooked {
   explicit Hooked(Json its_hooks, EvacuationPhase phase = EvacuationPhase::kPreparing)
       : hooks(std::move(its_hooks)), of(evacuation(phase)), target(pod()) {
@@ -82,7 +82,7 @@ struct Hooked {
       of.status.refs.emplace_back(name, value);
     }
   }
-  /// Answers the action that is due now.
+  /// Classifies a response to the action that is due now.
   ResponseClass answer(int code, const std::string& body) {
     const auto next = plan();
     EXPECT_TRUE(next.action);
@@ -98,12 +98,12 @@ struct Hooked {
   base::TimePoint now = kNoon;
   int policy_status = 200;
   bool no_pod = false;
-  std::map<std::string, Json> jobs;  ///< null: there is none
+  std::map<std::string, Json> jobs;  ///< By hook. null if the Job does not exist.
   std::vector<std::string> services = {"backup"};
   std::vector<Document> documents;
 };
 
-/// The Job that kJobHook makes, as a server shows it.
+/// The Job that kJobHook creates, as the server returns it.
 Json job(const Json& conditions, const char* point = "pre") {
   const bool moves = std::string_view(point) == "migrate";
   Hooked world(Json{{point, kJobHook}}, moves ? EvacuationPhase::kRequesting : EvacuationPhase::kPreparing);
@@ -131,7 +131,7 @@ Json changed_job(const char* at, const Json& value) {
 
 // --- which hooks apply
 
-TEST(Hooks, ApplyOnlyWhereThePolicysEvacuationNamesTheEvictor) {
+TEST(Hooks, ApplyOnlyToEvacuationsOfThePolicyThatNameTheEvictor) {
   Hooked world(Json{{"pre", kWebhook}});
   EXPECT_EQ(world.action(), "CallHookPre");
   EXPECT_EQ(StatefulHandoff().reads(world.look()).front().name, "policy");
@@ -145,7 +145,7 @@ TEST(Hooks, ApplyOnlyWhereThePolicysEvacuationNamesTheEvictor) {
   EXPECT_TRUE(StatefulHandoff().reads(world.look()).empty()) << "a dry run runs nothing";
 }
 
-TEST(Hooks, OfAForeignPolicyDoNotRunForWhoeverNamesIt) {
+TEST(Hooks, DoNotRunWithoutAVerifiedOrigin) {
   Hooked world(Json{{"pre", kWebhook}});
   world.of.status.conditions.clear();
   EXPECT_TRUE(StatefulHandoff().reads(world.look()).empty());
@@ -167,8 +167,8 @@ TEST(Hooks, FailClosedWhenThePolicyCannotBeRead) {
   EXPECT_EQ(StatefulHandoff().probe(nonsense.look()).support, Support::kUnsupported);
 }
 
-/// No other evictor runs the hooks, or asks the pod's operator.
-TEST(Hooks, ThatCannotBeUsedOrReadKeepThePodFromOtherEvictors) {
+/// A hook failure must not let another evictor evict the pod without the hooks or without asking the pod's operator.
+TEST(Hooks, ThatFailBlockOtherEvictors) {
   struct Row {
     const char* what;
     Json hooks;
@@ -216,7 +216,7 @@ TEST(Hooks, NameAServiceThatIsNotConfigured) {
   EXPECT_EQ(probe.reason, "hooks.post: service backup is not in the operator's configuration");
 }
 
-TEST(Hooks, LeaveTheMoveToTheOperatorThatThePodHas) {
+TEST(Hooks, LeaveTheMoveToTheOperatorOfThePod) {
   Hooked world(Json{{"migrate", kJobHook}});
   EXPECT_EQ(StatefulHandoff().probe(world.look()).adapter, "none");
   world.target = pod({handoff("mode", "required")});
@@ -235,7 +235,7 @@ TEST(Hooks, LeaveTheMoveToTheOperatorThatThePodHas) {
 
 // --- webhooks
 
-TEST(WebhookHook, SaysWhatItIsAbout) {
+TEST(WebhookHook, SendsItsContext) {
   Hooked world(Json{{"pre", kWebhook}});
   const auto action = *world.plan().action;
   EXPECT_EQ(action.service, "backup");
@@ -249,7 +249,7 @@ TEST(WebhookHook, SaysWhatItIsAbout) {
   EXPECT_EQ(body["policy"], "safe");
 }
 
-TEST(WebhookHook, IsAskedAgainUntilItIsDone) {
+TEST(WebhookHook, IsCalledUntilItIsDone) {
   Hooked world(Json{{"pre", kWebhook}});
   EXPECT_EQ(world.answer(200, R"({"done":false,"retryAfterSeconds":7})"), ResponseClass::kApplied);
   EXPECT_EQ(world.ref("preHook"), "Running");
@@ -273,7 +273,7 @@ TEST(WebhookHook, HasOneTimeoutOverAllItsCalls) {
   EXPECT_TRUE(world.observe().failed->retryable) << "spec.retry decides";
 }
 
-TEST(WebhookHook, RepeatsOnlyWhatMayPass) {
+TEST(WebhookHook, RetriesOnlyTransientFailures) {
   struct Row {
     int code;
     std::string body;
@@ -328,7 +328,7 @@ TEST(WebhookHook, BoundsWhatIsRememberedOfHostileAnswers) {
   EXPECT_EQ(asks.action(), "CallHookPre");
 }
 
-TEST(Hooks, OfAWebhookAreAskedAgainWhenItWantsToBe) {
+TEST(Hooks, HonourRetryAfterOfAWebhook) {
   Hooked world(Json{{"pre", kWebhook}});
   const auto pause = [&] { return StatefulHandoff().poll_interval(world.look()); };
   EXPECT_EQ(pause(), seconds(5)) << "nothing was asked yet";
@@ -373,7 +373,7 @@ TEST(JobHook, BuildsTheJobFromThePolicysTemplate) {
 TEST(JobHook, IsFollowedByItsConditions) {
   struct Row {
     const char* what;
-    Json seen;  ///< null: 404
+    Json seen;  ///< null for a 404
     const char* known;
     const char* action;
     const char* remembered;
@@ -415,7 +415,7 @@ struct ForeignCase {
   const char* why;
 };
 class ForeignJob : public testing::TestWithParam<ForeignCase> {};
-/// It has ended well already, and nothing was backed up.
+/// The foreign Job has succeeded, but it did not back up anything.
 TEST_P(ForeignJob, MadeBeforeOursDoesNotSkipTheHook) {
   Hooked world(Json{{"pre", kJobHook}});
   world.jobs["pre"] = changed_job(GetParam().at, GetParam().value);
@@ -446,7 +446,7 @@ INSTANTIATE_TEST_SUITE_P(
         ForeignCase{"ManagedByAnother", "/spec/managedBy", "example.com/x", "managedBy"}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(JobHook, ThatWasReplacedByAnotherDoesNotCount) {
+TEST(JobHook, ThatWasReplacedFails) {
   Hooked world(Json{{"pre", kJobHook}});
   world.jobs["pre"] = nullptr;
   EXPECT_EQ(world.answer(201, job(Json::array()).dump()), ResponseClass::kApplied);
@@ -457,15 +457,16 @@ TEST(JobHook, ThatWasReplacedByAnotherDoesNotCount) {
   EXPECT_NE(seen.failed->message.find("put in the place of the one that was made"), std::string::npos);
 }
 
-TEST(JobHook, OfWhichTheAnswerCameIsKnownByItsUid) {
+TEST(JobHook, IsIdentifiedByTheUidOfTheCreateResponse) {
   Hooked world(Json{{"pre", kJobHook}});
   world.jobs["pre"] = nullptr;
   world.answer(201, job(Json::array()).dump());
-  world.jobs["pre"] = changed_job("/spec/template/spec/containers/0/image", "registry.local/i");  // by a webhook
+  // A mutating webhook changed the image.
+  world.jobs["pre"] = changed_job("/spec/template/spec/containers/0/image", "registry.local/i");
   EXPECT_EQ(world.action(), "proceed");
 }
 
-TEST(JobHook, TakesAnExistingJobOfItsNameAsItsOwnUntilItIsRead) {
+TEST(JobHook, TreatsAnExistingJobAsItsOwnUntilItIsRead) {
   Hooked world(Json{{"pre", kJobHook}});
   world.jobs["pre"] = nullptr;
   EXPECT_EQ(world.answer(409, R"({"kind":"Status","reason":"AlreadyExists","message":"exists"})"),
@@ -474,7 +475,7 @@ TEST(JobHook, TakesAnExistingJobOfItsNameAsItsOwnUntilItIsRead) {
   EXPECT_EQ(world.ref("preHookLogs"), "kubectl logs job/evac-e5b3-1-pre -n shop");
 }
 
-TEST(JobHook, ThatMayNotBeCreatedFailsByName) {
+TEST(JobHook, ThatIsForbiddenFailsWithAReason) {
   const std::string forbidden = R"({"kind":"Status","message":"jobs.batch is forbidden"})";
   Hooked world(Json{{"pre", kJobHook}});
   world.jobs["pre"] = nullptr;
@@ -502,9 +503,9 @@ TEST(JobHook, MigratesBeforeTheEviction) {
   EXPECT_EQ(world.action(), "PostEviction");
 }
 
-// --- taking back
+// --- undo
 
-TEST(UndoHook, StopsWhatRunsThenRunsTheUndoHook) {
+TEST(UndoHook, StopsRunningJobsThenRunsTheUndoHook) {
   Hooked world(Json{{"pre", kJobHook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
   world.of.status.refs = {{"preHook", "Running"}};
   world.jobs["pre"] = job(Json::array());
@@ -531,18 +532,18 @@ TEST(UndoHook, IsNotRunWhenNothingHadBegun) {
   Hooked world(Json{{"pre", kWebhook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
   EXPECT_TRUE(StatefulHandoff().undo(world.look()).empty());
   EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kNothingToDo);
-  // The call went out, its answer never came: begun.
+  // A call without an answer counts as begun.
   world.of.status.intent = api::EvacuationIntent{"CallHookPre", kToken, kNoon, false, "", ""};
   EXPECT_EQ(StatefulHandoff().undo(world.look()).size(), 1u);
 }
 
-TEST(UndoHook, ThatFailsIsTold) {
+TEST(UndoHook, ThatFailsIsReported) {
   Hooked world(Json{{"pre", kWebhook}, {"undo", kWebhook}}, EvacuationPhase::kAborting);
   world.of.status.refs = {{"preHook", "Succeeded"}, {"undoHook", "Failed: 400"}};
   EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kRemoteMarkRemains);
 }
 
-// --- afterwards
+// --- post hooks
 
 TEST(PostHook, WaitsForTheReplacementAndEndsTheEvacuation) {
   Hooked world(Json{{"post", kWebhook}}, EvacuationPhase::kVerifying);
@@ -564,9 +565,9 @@ TEST(PostHook, WaitsForTheReplacementAndEndsTheEvacuation) {
   EXPECT_TRUE(StatefulHandoff().verify(world.look()).failed);
 }
 
-// --- the policy goes while an attempt runs
+// --- the policy is deleted during an attempt
 
-/// What `hooks` look like in status.refs, as the attempt's first look writes it.
+/// Value of the ref `hooks` in status.refs that the first observation of the attempt writes.
 std::string memory_of(const Json& hooks) {
   Hooked world(hooks);
   world.of.status.evictor = "stateful-handoff";
@@ -585,7 +586,7 @@ TEST(HookMemory, IsWrittenBeforeAnyHookBegins) {
   EXPECT_TRUE(world.observe().refs.empty()) << "once is enough";
 }
 
-TEST(HookMemory, RecallsWhatItWroteAndNothingElse) {
+TEST(HookMemory, RestoresOnlyWhatItWrote) {
   api::EvacuationHooks hooks;
   hooks.pre = api::Hook{"", R"({"spec":{}})", seconds(3600), seconds(86400), 20, api::HookFailurePolicy::kIgnore};
   hooks.migrate = hooks.pre;
@@ -607,7 +608,7 @@ TEST(HookMemory, RecallsWhatItWroteAndNothingElse) {
 struct LostPolicyRow {
   const char* name;
   EvacuationPhase phase;
-  const char* known;  ///< status.refs hooks
+  const char* known;  ///< Ref `hooks` in status.refs
   bool fails;
 };
 class LostPolicy : public testing::TestWithParam<std::tuple<LostPolicyRow, bool>> {};
@@ -642,15 +643,15 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(info.param).name) + (std::get<1>(info.param) ? "Gone" : "Undecodable");
     });
 
-// --- the policy loses a hook while an attempt runs
+// --- the policy loses a hook during an attempt
 
 struct LostHookRow {
   const char* name;
-  Json hooks;  ///< of the policy by now
+  Json hooks;  ///< Current hooks of the policy
 };
 class LostHook : public testing::TestWithParam<LostHookRow> {};
 
-TEST_P(LostHook, ThatHasBegunIsCarriedToItsEnd) {
+TEST_P(LostHook, ThatHasBegunIsCompleted) {
   for (const char* point : {"pre", "migrate"}) {
     const bool moves = std::string_view(point) == "migrate";
     Hooked world(Json::object(), moves ? EvacuationPhase::kInProgress : EvacuationPhase::kPreparing);
@@ -676,7 +677,7 @@ INSTANTIATE_TEST_SUITE_P(Hooks, LostHook,
                                          LostHookRow{"AWebhookByNow", kWebhook}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(LostHook, ThatHasNotBegunIsNotMissed) {
+TEST(LostHook, ThatHasNotBegunIsSkipped) {
   Hooked world(Json::object());
   world.of.status.evictor = "stateful-handoff";
   world.of.status.adapter = "none";
@@ -687,7 +688,7 @@ TEST(LostHook, ThatHasNotBegunIsNotMissed) {
   EXPECT_TRUE(world.observe().failed) << "the call may be on its way: nobody can make its Job any more";
 }
 
-TEST(UndoHook, RunsAfterItsPolicyHasGoneIfItIsAWebhook) {
+TEST(UndoHook, RunsAfterItsPolicyIsDeletedIfItIsAWebhook) {
   Hooked world(Json::object(), EvacuationPhase::kAborting);
   world.policy_status = 404;
   world.of.status.refs = {{"hooks", memory_of({{"pre", kJobHook}, {"undo", kWebhook}})}, {"preHook", "Running"}};
@@ -707,7 +708,7 @@ TEST(UndoHook, RunsAfterItsPolicyHasGoneIfItIsAWebhook) {
   EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kComplete);
 }
 
-TEST(UndoHook, ThatNobodyCanRunAnyMoreIsTold) {
+TEST(UndoHook, ThatCannotRunAnyMoreIsReported) {
   struct Row {
     const char* what;
     std::string known;
@@ -729,7 +730,7 @@ TEST(UndoHook, ThatNobodyCanRunAnyMoreIsTold) {
   }
 }
 
-TEST(UndoHook, ThatCannotRunKeepsNobodyFromTakingTheAdaptersMarkBack) {
+TEST(UndoHook, ThatCannotRunDoesNotPreventRemovalOfTheMark) {
   Hooked world(Json::object(), EvacuationPhase::kAborting);
   world.policy_status = 404;
   world.of.status.adapter = "strimzi";
@@ -742,7 +743,7 @@ TEST(UndoHook, ThatCannotRunKeepsNobodyFromTakingTheAdaptersMarkBack) {
   EXPECT_EQ(StatefulHandoff().undo(world.look())[0].name, "RemoveMark");
 }
 
-TEST(PostHook, RunsAfterItsPolicyHasGoneIfItIsAWebhook) {
+TEST(PostHook, RunsAfterItsPolicyIsDeletedIfItIsAWebhook) {
   Hooked world(Json::object(), EvacuationPhase::kVerifying);
   world.no_pod = true;
   world.policy_status = 404;
@@ -757,7 +758,7 @@ TEST(PostHook, RunsAfterItsPolicyHasGoneIfItIsAWebhook) {
   EXPECT_EQ(arrival.failed->reason, "PostHookFailed");
 }
 
-TEST(PostHook, DoesNotHoldAnEvacuationWhosePolicyIsGone) {
+TEST(PostHook, DoesNotBlockAnEvacuationWhosePolicyIsDeleted) {
   Hooked world(Json{{"post", kWebhook}}, EvacuationPhase::kVerifying);
   world.no_pod = true;
   world.policy_status = 404;

@@ -40,7 +40,7 @@ api::Pod tablet(Strings annotations = {}) {
   return pod(std::move(annotations));
 }
 
-/// As operator v2 makes them: with the labels of v1 beside its own.
+/// Pod as tidb-operator v2 creates it, with the labels of v1 in addition to its own.
 api::Pod tikv_v2(const char* component = "tikv") {
   return labelled({{"app.kubernetes.io/component", component},
                    {"app.kubernetes.io/managed-by", "tidb-operator"},
@@ -66,7 +66,7 @@ struct CapacityCase {
 };
 class HandoffCapacity : public testing::TestWithParam<CapacityCase> {};
 
-TEST_P(HandoffCapacity, IsForThoseThatBringASecondPodUpFirst) {
+TEST_P(HandoffCapacity, IsNeededByOwnersThatStartASurgePod) {
   auto of = evacuation(EvacuationPhase::kPending);
   of.spec.evictors = {{"stateful-handoff", {}}};
   EXPECT_EQ(StatefulHandoff().needs_capacity(context(of, GetParam().target)), GetParam().wants_capacity);
@@ -99,9 +99,9 @@ evictors::CallResult denial(int code, const std::string& text) {
       ""};
 }
 
-// --- which adapter
+// --- choice of the adapter
 
-TEST(HandoffAdapterChoice, FollowsWhatThePodShows) {
+TEST(HandoffAdapterChoice, FollowsLabelsAndAnnotationsOfThePod) {
   struct Row {
     const char* what;
     api::Pod target;
@@ -196,7 +196,7 @@ TEST(HandoffAdapterChoice, EvictsTikvOfOperatorV2WithItsOwnGracePeriodOnly) {
   }
 }
 
-TEST(HandoffMark, ByEvictionIsForTheWebhookOnly) {
+TEST(HandoffMark, ByEvictionIsSupportedOnlyWithTheWebhook) {
   auto of = with_adapter("strimzi", EvacuationPhase::kRequesting);
   const api::Pod target = kafka();
   auto asked = context(of, target);
@@ -230,7 +230,7 @@ TEST(HandoffMark, ByEvictionIsForTheWebhookOnly) {
   EXPECT_TRUE(StatefulHandoff().observe(rolled).requested);
 }
 
-TEST(HandoffMark, IsAskedAgainAfterItsVerdictIsDueAndNamesTheBypass) {
+TEST(HandoffMark, IsRequestedAgainAfterItsDeadlineAndNamesTheBypass) {
   auto of = with_adapter("strimzi", EvacuationPhase::kRequesting);
   const api::Pod target = kafka();
   auto asked = context(of, target);
@@ -273,7 +273,7 @@ TEST(HandoffAdapterChoice, CanBeForcedButNeverPastARequiredHandoff) {
   }
 }
 
-TEST(HandoffAdapterChoice, StaysWithTheAttempt) {
+TEST(HandoffAdapterChoice, IsFixedForTheAttempt) {
   const auto of = with_adapter("strimzi", EvacuationPhase::kInProgress);
   const api::Pod relabelled = pod({handoff("mode", "optional")});
   EXPECT_TRUE(StatefulHandoff().observe(context(of, relabelled)).vanished) << "strimzi's view, not generic's";
@@ -329,7 +329,7 @@ TEST(StatefulHandoff, OnlyMakesADryCallInADryRun) {
 
 // --- one mark: Strimzi, Couchbase, TiKV
 
-TEST(MarkAdapter, AsksByMarkAndTokenInOneGuardedPatch) {
+TEST(MarkAdapter, SetsMarkAndTokenInOneGuardedPatch) {
   const auto of = with_adapter("strimzi", EvacuationPhase::kRequesting);
   const api::Pod target = kafka();
   const auto plan = StatefulHandoff().plan(context(of, target));
@@ -364,7 +364,7 @@ TEST(MarkAdapter, LeavesAnotherValueAlone) {
   }
 }
 
-TEST(MarkAdapter, TakesBackOnlyItsOwnMark) {
+TEST(MarkAdapter, RemovesOnlyItsOwnMark) {
   auto of = with_adapter("strimzi", EvacuationPhase::kAborting);
   of.status.request_sent_at = kNoon;
   const api::Pod ours = kafka({{kRoll, "true"}, {kTokenKey, "e5b3.1"}});
@@ -413,7 +413,7 @@ TEST(MarkAdapter, ReadsTheWebhooksTexts) {
   }
 }
 
-TEST(MarkAdapter, KnowsWhoseMarkAnEvictionLeft) {
+TEST(MarkAdapter, RecognizesTheOwnerOfAMarkSetByAnEviction) {
   auto of = with_adapter("couchbase", EvacuationPhase::kRequesting);
   const api::Pod bare = pod();
   auto seen = context(of, bare);
@@ -430,7 +430,7 @@ TEST(MarkAdapter, KnowsWhoseMarkAnEvictionLeft) {
   EXPECT_TRUE(StatefulHandoff().undo(context(of, marked)).empty()) << "no trace that it is ours";
   of.status.refs = {{"mark", "ours"}};
   EXPECT_EQ(StatefulHandoff().undo(context(of, marked)).size(), 1u);
-  of.status.refs.clear();  // the answer was lost, the process died: the intent still tells
+  of.status.refs.clear();  // The answer was lost and the process died. The intent still proves that the mark is ours.
   of.status.intent = api::EvacuationIntent{"PostEviction", kToken, kNoon, false, "", plan.action->pre_state};
   EXPECT_EQ(StatefulHandoff().undo(context(of, marked)).size(), 1u);
   of.status.intent->token = "e5b3.0";
@@ -467,7 +467,7 @@ TEST(VitessAdapter, GoesFromStartedOverFinishedToTheEviction) {
   EXPECT_EQ(evict.action->name, "PostEviction");
 }
 
-TEST(VitessAdapter, DoesNotTakeAnOlderDrainsWordForItsOwn) {
+TEST(VitessAdapter, IgnoresTheResultOfAnOlderDrain) {
   const auto of = with_adapter("vitess", EvacuationPhase::kRequesting);
   const api::Pod stale = tablet({{kFinished, "yesterday"}});
   const auto seen = StatefulHandoff().observe(context(of, stale));

@@ -9,7 +9,7 @@
 #include "evictors/handoff/stateful_handoff.hpp"
 #include "test/unit/evictors/objects.hpp"
 
-/// The PostgreSQL adapters: switch a primary over first, evict it as a replica.
+/// The PostgreSQL adapters. A primary must be switched over first and then be evicted as a replica.
 namespace handoff_switchover_test {
 
 using namespace evictors_test;
@@ -28,7 +28,7 @@ struct Flavour {
   const char* cluster_label;
   const char* role_label;
   const char* primary;
-  const char* cluster_document;  ///< "": none
+  const char* cluster_document;  ///< Empty for none
 };
 void PrintTo(const Flavour& flavour, std::ostream* out) { *out << flavour.adapter; }
 
@@ -69,7 +69,7 @@ Document key(const std::string& name, Json annotations) {
 }
 Document no_key(const std::string& name) { return {"patroni/" + name, 404, "{}"}; }
 
-/// One look at shop/web-1 on node-a with what was read beside it.
+/// One step of an Evacuation of shop/web-1 on node-a, with the documents read for it.
 struct World {
   explicit World(const Flavour& its_flavour, const std::string& role,
                  EvacuationPhase phase = EvacuationPhase::kRequesting)
@@ -113,7 +113,7 @@ struct World {
   Json items;
   bool opted_in = true;
   std::vector<Document> more;
-  std::string pgo_leader;  ///< PGO's Patroni always has its leader key in Endpoints
+  std::string pgo_leader;  ///< PGO's Patroni always keeps its leader key in Endpoints
   int cluster_status = 200;
   int instances_status = 200;
   std::vector<Document> documents;
@@ -135,7 +135,7 @@ TEST_P(Switchover, EvictsAReplicaAtOnce) {
   }
 }
 
-TEST_P(Switchover, AsksAPrimaryToGoToAReadyReplicaElsewhere) {
+TEST_P(Switchover, SwitchesAPrimaryOverToAReadyReplicaElsewhere) {
   World world(GetParam(), GetParam().primary);
   const auto plan = StatefulHandoff().plan(world.look());
   ASSERT_EQ(plan.next, NextMove::kAct);
@@ -163,7 +163,7 @@ TEST_P(Switchover, ProtectsAPrimaryFromEveryOtherEvictor) {
   }
 }
 
-TEST_P(Switchover, AdvisesAgainstAnotherBudgetForAPrimaryOnly) {
+TEST_P(Switchover, AdvisesASwitchoverForAPrimaryOnly) {
   World primary(GetParam(), GetParam().primary);
   primary.opted_in = false;
   EXPECT_NE(StatefulHandoff().advice(primary.look()).find("switchover"), std::string::npos);
@@ -171,7 +171,7 @@ TEST_P(Switchover, AdvisesAgainstAnotherBudgetForAPrimaryOnly) {
   EXPECT_EQ(StatefulHandoff().advice(replica.look()), "");
 }
 
-TEST_P(Switchover, LetsAReplicaGoOnlyWhileAnotherReadyMemberLeads) {
+TEST_P(Switchover, EvictsAReplicaOnlyWhileAnotherReadyMemberLeads) {
   const Flavour& f = GetParam();
   Json leaving = instance("web-2", "node-b", f.primary, f);
   leaving["metadata"]["deletionTimestamp"] = "2026-11-21T12:00:00Z";
@@ -199,7 +199,7 @@ TEST_P(Switchover, LetsAReplicaGoOnlyWhileAnotherReadyMemberLeads) {
   }
 }
 
-TEST_P(Switchover, AReplicaThatBecamePrimaryWithoutTheOptInGivesUpWithTheHint) {
+TEST_P(Switchover, AReplicaThatBecamePrimaryWithoutTheOptInFailsWithAHint) {
   World world(GetParam(), GetParam().primary, EvacuationPhase::kInProgress);
   world.opted_in = false;
   const auto failed = StatefulHandoff().observe(world.look()).failed;
@@ -209,7 +209,7 @@ TEST_P(Switchover, AReplicaThatBecamePrimaryWithoutTheOptInGivesUpWithTheHint) {
   EXPECT_NE(failed->message.find("set parameter switchover"), std::string::npos) << failed->message;
 }
 
-TEST_P(Switchover, IsUnsupportedAfterAMinuteInWhichItCouldAskForNothing) {
+TEST_P(Switchover, IsUnsupportedAfterAMinuteWithoutARequest) {
   struct Row {
     const char* what;
     int seconds;
@@ -257,7 +257,7 @@ Document node(const std::string& name, const Json& spec) {
   return {"node/" + name, 200, Json{{"items", Json::array({{{"spec", spec}}})}}.dump()};
 }
 
-TEST_P(Switchover, PassesOverNodesThatAreBeingEmptied) {
+TEST_P(Switchover, SkipsNodesThatAreBeingEmptied) {
   const std::vector<std::pair<const char*, Document>> rows = {
       {"cordoned", node("node-b", {{"unschedulable", true}})},
       {"the autoscaler removes it", node("node-b", {{"taints", {{{"key", "ToBeDeletedByClusterAutoscaler"}}}}})},
@@ -302,7 +302,7 @@ TEST_P(Switchover, WaitsWhileTheRoleIsUnknown) {
   }
 }
 
-TEST_P(Switchover, NamesTheLackOfACandidate) {
+TEST_P(Switchover, ReportsThatThereIsNoCandidate) {
   const Flavour& f = GetParam();
   struct Row {
     const char* what;
@@ -326,7 +326,7 @@ TEST_P(Switchover, NamesTheLackOfACandidate) {
   }
 }
 
-TEST_P(Switchover, NamesAReadThatIsForbiddenAndWaitsOutOneThatIsLost) {
+TEST_P(Switchover, ReportsAForbiddenReadAndWaitsAfterAFailedOne) {
   World world(GetParam(), GetParam().primary);
   world.instances_status = 403;
   EXPECT_EQ(world.failure(), "Forbidden");
@@ -363,7 +363,7 @@ Document wal(const std::string& pod, bool active, const char* lsn) {
   return {"instance-status/" + pod, 200, Json{{"isWalReceiverActive", active}, {"receivedLsn", lsn}}.dump()};
 }
 
-TEST(CloudNativePg, TakesTheReplicaThatReceivesAndHasMostOfTheLog) {
+TEST(CloudNativePg, PrefersTheStreamingReplicaWithTheLatestWal) {
   World world(kCnpg, "primary");
   world.more = {wal("web-2", true, "0/3000060"), wal("web-3", true, "1/0")};
   EXPECT_EQ(chosen(world), "web-3");
@@ -412,14 +412,14 @@ TEST(CloudNativePg, ReadsTheStatusOfItsCandidatesByThePodProxy) {
   }
 }
 
-TEST(CloudNativePg, OfEdbIsPatchedInItsOwnGroup) {
+TEST(CloudNativePg, OfEdbIsPatchedInItsOwnApiGroup) {
   World world(kEdb, "primary");
   const auto plan = StatefulHandoff().plan(world.look());
   ASSERT_TRUE(plan.action);
   EXPECT_EQ(plan.action->request.path, "/apis/postgresql.k8s.enterprisedb.io/v1/namespaces/shop/clusters/pg/status");
 }
 
-TEST(CloudNativePg, LeadsElsewhereOnlyByTheClustersOwnWord) {
+TEST(CloudNativePg, TrustsOnlyTheClusterAboutAnotherPrimary) {
   World world(kCnpg, "replica", EvacuationPhase::kInProgress);
   world.cluster["status"] = {{"currentPrimary", "web-3"}, {"targetPrimary", "web-3"}};
   EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready) << "the label says web-2";
@@ -447,7 +447,8 @@ TEST(CloudNativePg, PatchesTheStatusGuarded) {
   EXPECT_EQ(verdict.refs, (evictors::Refs{{"targetPrimary", "web-2"}}));
 }
 
-/// As `kubectl cnpg promote`: the condition follows the phase, and the others stay as they are.
+/// The status patch must equal that of `kubectl cnpg promote`: the condition follows the phase, other conditions stay
+/// unchanged.
 TEST(CloudNativePg, SetsTheReadyConditionAsPromoteDoes) {
   World world(kCnpg, "primary");
   const Json other = {{"type", "ContinuousArchiving"}, {"status", "True"}, {"reason", "Fine"}, {"extra", 7}};
@@ -484,14 +485,14 @@ TEST(CloudNativePg, SetsTheReadyConditionAsPromoteDoes) {
 TEST(CloudNativePg, IsReadyOnceLabelAndClusterAgree) {
   World world(kCnpg, "replica", EvacuationPhase::kInProgress);
   EXPECT_TRUE(StatefulHandoff().observe(world.look()).ready);
-  world.cluster["status"]["targetPrimary"] = "web-1";  // on its way back to us
+  world.cluster["status"]["targetPrimary"] = "web-1";  // Switching back to the evacuated pod
   EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready);
   EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait);
   world.cluster["status"] = {{"currentPrimary", "web-1"}, {"targetPrimary", "web-2"}};
   EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready);
 }
 
-TEST(CloudNativePg, FollowsASwitchoverOfSomebodyElse) {
+TEST(CloudNativePg, FollowsASwitchoverByAnotherClient) {
   World world(kCnpg, "primary");
   world.cluster["status"]["targetPrimary"] = "web-3";
   EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait);
@@ -501,8 +502,8 @@ TEST(CloudNativePg, FollowsASwitchoverOfSomebodyElse) {
   EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kNothingToDo);
 }
 
-/// Naming the old primary again while it shuts down gives two primaries.
-TEST(CloudNativePg, NeverTakesAnAcceptedSwitchoverBack) {
+/// Setting the old primary as the target again while it shuts down leads to two primaries.
+TEST(CloudNativePg, NeverRevertsAnAcceptedSwitchover) {
   struct Row {
     const char* what;
     Json status;
@@ -557,7 +558,7 @@ TEST(Patroni, GoesThroughThePodProxyOrAConfiguredService) {
 
 // --- Patroni's keys
 
-/// The keys of a cluster that `leader` leads.
+/// Patroni's keys for a cluster with the given leader.
 std::vector<Document> keys(const std::string& leader, const Json& config = {{"loop_wait", 10}}) {
   return {key("leader-endpoints", {{"leader", leader}, {"ttl", "30"}}), key("config", {{"config", config.dump()}}),
           no_key("sync"), no_key("failover")};
@@ -597,7 +598,7 @@ TEST(Patroni, IsDoneOnceTheLeaderKeyNamesTheOtherMember) {
   }
 }
 
-TEST(Patroni, ReadsWhereItKeepsItsKeys) {
+TEST(Patroni, DetectsWhereItsKeysAreStored) {
   const auto paths = [](std::vector<Document> documents) {
     World world(kPatroni, "master");
     world.more = std::move(documents);
@@ -623,7 +624,7 @@ TEST(Patroni, NamesTheRoleWhenItsKeysAreForbidden) {
   EXPECT_EQ(world.failure(), "Forbidden");
 }
 
-TEST(Patroni, RanksItsCandidatesAsItWouldItself) {
+TEST(Patroni, RanksCandidatesLikePatroni) {
   struct Row {
     const char* what;
     Json web_2;
@@ -684,7 +685,7 @@ TEST(Patroni, DoesNotBlameACandidateForALeaderThatMoved) {
   EXPECT_TRUE(meaning.refs.empty());
 }
 
-TEST(Patroni, WaitsWhileASwitchoverGoesOn) {
+TEST(Patroni, WaitsDuringASwitchover) {
   World world(kPatroni, "master");
   world.more = keys("web-1");
   world.more[3] = key("failover", {{"leader", "web-1"}, {"member", "web-2"}});
@@ -706,7 +707,7 @@ TEST(Patroni, WaitsWhileTheKeyNamesAnotherLeaderThanTheLabel) {
   }
 }
 
-TEST(Patroni, AsksAgainOnceItsAcceptedSwitchoverHasCometoNothing) {
+TEST(Patroni, RequestsAgainAfterAnAcceptedSwitchoverFailed) {
   World world(kPatroni, "master", EvacuationPhase::kInProgress);
   world.of.status.refs = {{"switchover", "asked"}};
   world.of.status.intent =
@@ -719,7 +720,7 @@ TEST(Patroni, AsksAgainOnceItsAcceptedSwitchoverHasCometoNothing) {
   EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << "the label lags";
 }
 
-TEST(Patroni, SaysWhatACancelLeavesBehind) {
+TEST(Patroni, ReportsWhatACancelLeavesBehind) {
   struct Row {
     const char* what;
     std::vector<Document> documents;
@@ -753,7 +754,7 @@ TEST(Patroni, SaysWhatACancelLeavesBehind) {
   EXPECT_EQ(StatefulHandoff().remains(untouched.look()), "");
 }
 
-TEST(Patroni, IsAskedWhereItsRestApiListens) {
+TEST(Patroni, IsCalledAtItsRestApiPort) {
   struct Row {
     const char* url;
     const char* member;
@@ -774,7 +775,7 @@ TEST(Patroni, IsAskedWhereItsRestApiListens) {
   }
 }
 
-TEST(Patroni, IsWaitedForAsLongAsItsConfigurationSays) {
+TEST(Patroni, IsAwaitedForItsConfiguredTime) {
   struct Row {
     Json config;
     int seconds;
@@ -797,7 +798,7 @@ TEST(Patroni, IsWaitedForAsLongAsItsConfigurationSays) {
   }
 }
 
-TEST(Patroni, IsFoundByOtherLabelsAndByWhatItWritesOnItsPods) {
+TEST(Patroni, IsDetectedByOtherLabelsAndByItsPodAnnotations) {
   World world(kPatroni, "master");
   const Json status = {{"api_url", "http://10.0.0.7:8008/patroni"}, {"state", "running"}, {"role", "primary"}};
   world.of.status.evictor.clear();
@@ -826,8 +827,8 @@ TEST(Patroni, IsFoundByOtherLabelsAndByWhatItWritesOnItsPods) {
   EXPECT_EQ(Json::parse(plan.action->request.body)["candidate"], "web-2");
 }
 
-/// Zalando's operator names the label by pod_role_label.
-TEST(Patroni, TakesTheRoleOfItsAnnotationWhereTheLabelHasAnotherKey) {
+/// Zalando's operator has a configurable key for the role label (pod_role_label).
+TEST(Patroni, UsesTheRoleOfItsAnnotationIfTheLabelHasAnotherKey) {
   struct Row {
     const char* what;
     Json status;
@@ -863,7 +864,7 @@ TEST(Patroni, TakesTheRoleOfItsAnnotationWhereTheLabelHasAnotherKey) {
   }
 }
 
-TEST(Patroni, WithoutTheLabelThatTheOthersHaveIsBetweenTwoRoles) {
+TEST(Patroni, TreatsAMissingRoleLabelAsAnUnknownRole) {
   for (const bool opted_in : {true, false}) {
     World world(kPatroni, "replica");
     world.opted_in = opted_in;
@@ -882,7 +883,7 @@ TEST(Patroni, WithoutTheLabelThatTheOthersHaveIsBetweenTwoRoles) {
   }
 }
 
-TEST(Patroni, OfCitusLooksAtItsOwnGroupOnly) {
+TEST(Patroni, OfCitusConsidersOnlyItsOwnGroup) {
   World world(kPatroni, "replica", EvacuationPhase::kInProgress);
   const auto in_group = [&](int at, const char* group) {
     world.items[at]["metadata"]["labels"]["citus-group"] = group;
@@ -917,7 +918,7 @@ TEST(Patroni, OfAStandbyClusterHasNoSynchronousStandbys) {
   }
 }
 
-/// For both operators: the replica would be evicted as the primary that it becomes.
+/// For both operators, the replica would be evicted when it is already the primary.
 TEST(Patroni, KeepsAReplicaThatASwitchoverMayPromote) {
   for (const Flavour* flavour : {&kPatroni, &kPgo}) {
     struct Row {
@@ -956,7 +957,7 @@ TEST(Patroni, KeepsAReplicaThatASwitchoverMayPromote) {
   }
 }
 
-TEST_P(Switchover, EvictsThePodAsItWasJudged) {
+TEST_P(Switchover, EvictsThePodAtTheCheckedResourceVersion) {
   World world(GetParam(), "replica");
   const auto plan = StatefulHandoff().plan(world.look());
   ASSERT_TRUE(plan.action);
@@ -971,7 +972,7 @@ TEST_P(Switchover, EvictsThePodAsItWasJudged) {
       << "looks again";
 }
 
-TEST(Patroni, IsNotAskedAgainForCredentialsThatItDoesNotTake) {
+TEST(Patroni, IsNotCalledAgainAfterItRejectsCredentials) {
   for (const auto& [code, body] :
        {std::pair(401, "no auth header received"), {401, "not authenticated"}, {403, "Access is denied"}}) {
     World world(kPatroni, "master");
@@ -982,7 +983,7 @@ TEST(Patroni, IsNotAskedAgainForCredentialsThatItDoesNotTake) {
   }
 }
 
-TEST(Patroni, BehindAServiceIsTheOneWhoRefusesCredentials) {
+TEST(Patroni, BehindAServiceReportsTheServicesCredentials) {
   for (const char* body : {"", "Unauthorized", R"({"kind":"Error"})"}) {
     World world(kPatroni, "master");
     auto context = world.look();
@@ -1026,13 +1027,13 @@ TEST(Patroni, ReadsItsAnswers) {
   }
 }
 
-TEST(Patroni, IsNotAskedTwiceInOneAttempt) {
+TEST(Patroni, IsNotRequestedTwiceInOneAttempt) {
   World world(kPatroni, "master", EvacuationPhase::kInProgress);
   world.of.status.refs = {{"switchover", "asked"}};
   EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait);
 }
 
-TEST(Pgo, TriggersWithItsTokenAndWaitsForTheOperatorsWord) {
+TEST(Pgo, TriggersWithItsTokenAndWaitsForTheOperatorsStatus) {
   World world(kPgo, "master");
   const char* trigger = "postgres-operator.crunchydata.com/trigger-switchover";
   const auto plan = StatefulHandoff().plan(world.look());
@@ -1047,7 +1048,7 @@ TEST(Pgo, TriggersWithItsTokenAndWaitsForTheOperatorsWord) {
   EXPECT_TRUE(StatefulHandoff().observe(after.look()).ready);
 }
 
-TEST(Pgo, BelievesTheLeaderKeyOfItsPatroniAndNotAStaleLabel) {
+TEST(Pgo, PrefersTheLeaderKeyOfPatroniOverAStaleLabel) {
   World world(kPgo, "replica", EvacuationPhase::kInProgress);
   world.more = keys("web-3");
   EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready) << "web-2 is frozen, with the label of a leader";
@@ -1091,7 +1092,7 @@ TEST(Pgo, IsNotTriggeredBeforeItsLeaderKeyNamesThePod) {
   EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kAct);
 }
 
-TEST(Pgo, LetsNoReplicaGoWithoutALeaderKeyAndReadsNoConfigMap) {
+TEST(Pgo, EvictsNoReplicaWithoutALeaderKeyAndReadsNoConfigMap) {
   for (const auto& documents : {std::vector<Document>{no_key("leader-endpoints")},
                                 {no_key("leader-endpoints"), no_key("leader-configmap")},
                                 {key("leader-endpoints", Json::object())}}) {
@@ -1103,7 +1104,7 @@ TEST(Pgo, LetsNoReplicaGoWithoutALeaderKeyAndReadsNoConfigMap) {
   }
 }
 
-TEST(Pgo, NamesTheSwitchThatIsOff) {
+TEST(Pgo, ReportsTheSettingThatIsOff) {
   for (const Json& spec :
        {Json(nullptr), Json("x"), Json::object(), Json{{"patroni", {{"switchover", {{"enabled", "true"}}}}}},
         Json{{"patroni", Json::array()}}}) {
@@ -1160,8 +1161,8 @@ TEST(Pgo, RefusesATargetInstanceThatIsNoReadyReplicaElsewhere) {
 
 const char* const kTrigger = "postgres-operator.crunchydata.com/trigger-switchover";
 
-/// PGO acts on a trigger that it is not through with for ever, and reconciles nothing else while it fails.
-TEST(Pgo, TakesItsTriggerAwayWhereverItEnds) {
+/// PGO retries an unfinished trigger forever and reconciles nothing else while it fails.
+TEST(Pgo, RemovesItsTriggerInEveryOutcome) {
   World world(kPgo, "master", EvacuationPhase::kAborting);
   world.of.status.refs = {{"trigger", "set"}};
   world.cluster["metadata"]["annotations"][kTrigger] = kToken;
@@ -1181,7 +1182,7 @@ TEST(Pgo, TakesItsTriggerAwayWhereverItEnds) {
   EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kNothingToDo) << "PGO was through with it";
 }
 
-TEST(Pgo, LeavesATriggerOfSomebodyElseAlone) {
+TEST(Pgo, IgnoresATriggerOfAnotherClient) {
   for (const char* value : {"2026-11-21", "other.1", "e5b3", "e5b30.1", ""}) {
     World world(kPgo, "master", EvacuationPhase::kAborting);
     world.cluster["metadata"]["annotations"][kTrigger] = value;
@@ -1196,7 +1197,7 @@ TEST(Pgo, LeavesATriggerOfSomebodyElseAlone) {
   }
 }
 
-TEST(Pgo, TakesItsTriggerAwayBeforeItEvicts) {
+TEST(Pgo, RemovesItsTriggerBeforeTheEviction) {
   World world(kPgo, "replica", EvacuationPhase::kRequesting);
   world.cluster["metadata"]["annotations"][kTrigger] = kToken;
   EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait) << "PGO is not through with it";
@@ -1208,7 +1209,7 @@ TEST(Pgo, TakesItsTriggerAwayBeforeItEvicts) {
   EXPECT_EQ(StatefulHandoff().plan(world.look()).action->name, "PostEviction");
 }
 
-TEST(Pgo, IsNotSureOfATriggerItCannotSee) {
+TEST(Pgo, TreatsAnUnreadableTriggerAsPending) {
   World world(kPgo, "master", EvacuationPhase::kAborting);
   world.of.status.intent = api::EvacuationIntent{"RequestSwitchover", kToken, kNoon, false, "", "trigger="};
   EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kPending) << "it may still arrive";
@@ -1222,7 +1223,7 @@ TEST(Pgo, IsNotSureOfATriggerItCannotSee) {
   EXPECT_EQ(StatefulHandoff().undone(world.look()), Rollback::kNothingToDo) << "the cluster was deleted";
 }
 
-TEST(Pgo, WaitsForATriggerOfSomebodyElse) {
+TEST(Pgo, WaitsForATriggerOfAnotherClient) {
   World world(kPgo, "master");
   world.cluster["metadata"]["annotations"][kTrigger] = "by an admin";
   const auto failed = StatefulHandoff().observe(world.look()).failed;
@@ -1237,7 +1238,7 @@ TEST(Pgo, WaitsForATriggerOfSomebodyElse) {
   EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kAct) << "PGO is through with it";
 }
 
-TEST(Pgo, RemembersItsClusterForWhenThePodIsGone) {
+TEST(Pgo, RecordsItsClusterForTheTimeAfterThePod) {
   World world(kPgo, "master");
   EXPECT_EQ(StatefulHandoff().observe(world.look()).refs,
             (evictors::Refs{{"triggered", "postgresclusters.postgres-operator.crunchydata.com/pg"}}));
@@ -1267,7 +1268,7 @@ TEST(Pgo, RemembersItsClusterForWhenThePodIsGone) {
   }
 }
 
-TEST(Pgo, LooksForATriggerWhoseAnswerWasLostUntilItCannotArriveAnyMore) {
+TEST(Pgo, LooksForAnUnansweredTriggerUntilItCannotArriveAnyMore) {
   World world(kPgo, "master", EvacuationPhase::kVerifying);
   world.of.status.refs = {{"triggered", "postgresclusters.postgres-operator.crunchydata.com/pg"}};
   world.of.status.intent = api::EvacuationIntent{"RequestSwitchover", kToken, kNoon, true, "Observed", "trigger="};
@@ -1280,7 +1281,7 @@ TEST(Pgo, LooksForATriggerWhoseAnswerWasLostUntilItCannotArriveAnyMore) {
   EXPECT_FALSE(StatefulHandoff().verify(context).unfinished);
 }
 
-TEST(Pgo, BelievesNoReferenceThatItDidNotWrite) {
+TEST(Pgo, RejectsReferencesThatItDidNotWrite) {
   for (const char* ref : {"", "pg", "secrets./pg", "postgresclusters.postgres-operator.crunchydata.com/../x", "/"}) {
     World world(kPgo, "master", EvacuationPhase::kVerifying);
     world.of.status.refs = {{"triggered", ref}, {"trigger", "set"}};
@@ -1291,9 +1292,9 @@ TEST(Pgo, BelievesNoReferenceThatItDidNotWrite) {
   }
 }
 
-/// From 3.0 on PostgresCluster is in a group of Percona's, and its annotations are written over by those of the
-/// PerconaPGCluster that it is made from.
-TEST(Pgo, IsTriggeredByPerconasOwnObjectUnderPerconasOperator) {
+/// From 3.0 on, PostgresCluster is in an API group of Percona, and its annotations are overwritten by those of the
+/// PerconaPGCluster that owns it.
+TEST(Pgo, IsTriggeredThroughPerconaPgClusterUnderPerconasOperator) {
   World world(kPgo, "master");
   world.cluster_status = 404;
   EXPECT_EQ(world.failure(), "") << "the other group is still to be read";
@@ -1323,7 +1324,7 @@ TEST(Pgo, IsTriggeredByPerconasOwnObjectUnderPerconasOperator) {
   EXPECT_EQ(world.failure(), "ClusterNotFound") << "Percona's operator is not installed";
 }
 
-TEST(Pgo, IsTriggeredByThePostgresClusterOfPerconasGroupThatNobodyMakes) {
+TEST(Pgo, IsTriggeredThroughAPerconaPostgresClusterWithoutAnOwner) {
   World world(kPgo, "master");
   world.cluster_status = 404;
   world.more = {{"percona-postgrescluster", 200, world.cluster.dump()}};
@@ -1332,7 +1333,7 @@ TEST(Pgo, IsTriggeredByThePostgresClusterOfPerconasGroupThatNobodyMakes) {
   EXPECT_EQ(plan.action->request.path, "/apis/upstream.pgv2.percona.com/v1beta1/namespaces/shop/postgresclusters/pg");
 }
 
-TEST(Pgo, LooksForItsTriggerOnceMoreAfterTheEnd) {
+TEST(Pgo, LooksForItsTriggerAgainAfterTheEnd) {
   World world(kPgo, "master", EvacuationPhase::kFailed);
   const auto reads = StatefulHandoff().reads(world.look());
   ASSERT_EQ(reads.size(), 1u);
@@ -1341,7 +1342,7 @@ TEST(Pgo, LooksForItsTriggerOnceMoreAfterTheEnd) {
   EXPECT_TRUE(StatefulHandoff().reads(other.look()).empty());
 }
 
-TEST(Documents, AreReadWithoutTrust) {
+TEST(Documents, AreValidated) {
   EXPECT_FALSE(evictors::object_of(nullptr));
   for (const char* body : {"", "<html>", "[]", "7", "null", "{"}) {
     const Document document{"x", 200, body};

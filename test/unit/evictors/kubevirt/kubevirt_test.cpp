@@ -21,7 +21,7 @@ using evictors::kubevirt::KubeVirtEvictor;
 using evictors_test::kNoon;
 using evictors_test::kToken;
 
-/// One moment of an evacuation of VM shop/db on node-1, edited by the test.
+/// State of an Evacuation of VM shop/db on node-1. Tests edit its members.
 struct World {
   World() {
     evacuation = evictors_test::evacuation(EvacuationPhase::kInProgress);
@@ -83,14 +83,14 @@ struct World {
   }
 
   api::Evacuation evacuation;
-  std::string creator;             ///< who made it, as proven
-  std::optional<Document> review;  ///< what the API server says of that user
+  std::string creator;             ///< Verified creator of the Evacuation
+  std::optional<Document> review;  ///< Access review of the API server for the creator
   api::Pod pod;
   Json vmi;
   Json kubevirt;
   Json migrations = Json::array();
   Json target_pods = Json::array();
-  std::optional<Json> machine;  ///< the VirtualMachine
+  std::optional<Json> machine;  ///< The VirtualMachine object
   std::int32_t machine_status = 200;
   std::int32_t vmi_status = 200;
   std::int32_t list_status = 200;
@@ -120,7 +120,7 @@ class KubeVirtAnswers : public testing::TestWithParam<AnswerCase> {};
 
 const std::string kPrefix = "admission webhook \"virt-launcher-eviction-interceptor.kubevirt.io\" denied the request: ";
 
-TEST_P(KubeVirtAnswers, EveryRowOfTheDecisionTable) {
+TEST_P(KubeVirtAnswers, MatchTheDecisionTable) {
   World world;
   world.vmi["status"]["conditions"] = Json::array({{{"type", "LiveMigratable"}, {"status", "False"}}});
   evictors::Action action;
@@ -167,8 +167,8 @@ INSTANTIATE_TEST_SUITE_P(
         AnswerCase{"Allowed", 201, "", ResponseClass::kGranted}),
     [](const auto& info) { return info.param.name; });
 
-/// KubeVirt's words for a VM that cannot migrate and for one that still boots are the same.
-TEST(KubeVirtNotMigratable, IsWaitedForUntilTheConditionSaysNo) {
+/// KubeVirt returns the same message for VMs that cannot migrate and for VMs that are still booting.
+TEST(KubeVirtNotMigratable, IsAwaitedUntilTheConditionIsFalse) {
   World world;
   evictors::Action action;
   action.name = "PostEviction";
@@ -198,7 +198,7 @@ TEST(KubeVirtNotMigratable, IsWaitedForUntilTheConditionSaysNo) {
   }
 }
 
-TEST(KubeVirtNotMigratable, ABootingGuestIsNotShutDownForThat) {
+TEST(KubeVirtNotMigratable, DoesNotShutDownABootingGuest) {
   World world;
   world.evacuation.status.phase = EvacuationPhase::kPreparing;
   world.vmi["spec"]["evictionStrategy"] = "LiveMigrateIfPossible";
@@ -214,7 +214,7 @@ TEST(KubeVirtNotMigratable, ABootingGuestIsNotShutDownForThat) {
   }
 }
 
-TEST(KubeVirtNotMigratable, AGuestThatBootsAgainBetweenTwoCallsIsNotShutDown) {
+TEST(KubeVirtNotMigratable, DoesNotShutDownAGuestThatRebootsBetweenTwoCalls) {
   World world;
   world.evacuation.status.phase = EvacuationPhase::kRequesting;
   world.vmi["spec"]["evictionStrategy"] = "LiveMigrateIfPossible";
@@ -228,7 +228,7 @@ TEST(KubeVirtNotMigratable, AGuestThatBootsAgainBetweenTwoCallsIsNotShutDown) {
   EXPECT_FALSE(kEvictor.observe(world.context()).failed);
 }
 
-/// One 500 between two calls: whether the mark is set, and what became of the guest, is not known.
+/// After one 500 it is unknown whether the mark is set and whether the guest is migrating.
 TEST(KubeVirtRequest, IsNotRepeatedBlindly) {
   struct Row {
     std::int32_t vmi;
@@ -253,7 +253,7 @@ TEST(KubeVirtRequest, IsNotRepeatedBlindly) {
   }
 }
 
-TEST(KubeVirtRequest, TakesTheStrategyThatWasReadBefore) {
+TEST(KubeVirtRequest, UsesTheStrategyThatWasReadEarlier) {
   World world;
   world.evacuation.status.phase = EvacuationPhase::kRequesting;
   builders::set_policy(world.evacuation, "balance");
@@ -275,9 +275,9 @@ TEST(KubeVirtRequest, TakesTheStrategyThatWasReadBefore) {
 struct ShutdownCase {
   const char* name;
   const char* strategy;
-  const char* migratable;  ///< status of LiveMigratable
-  const char* cluster;     ///< its evictionStrategy; nullptr: not readable
-  const char* refused;     ///< reason of the failure; "": goes on
+  const char* migratable;  ///< Status of the condition LiveMigratable
+  const char* cluster;     ///< evictionStrategy of the cluster, nullptr if it is not readable
+  const char* refused;     ///< Reason of the failure, empty if the Evacuation continues
 };
 class KubeVirtShutdown : public testing::TestWithParam<ShutdownCase> {};
 TEST_P(KubeVirtShutdown, IsNotAPolicysToDecide) {
@@ -322,7 +322,7 @@ struct ObstacleCase {
 };
 void PrintTo(const ObstacleCase& c, std::ostream* out) { *out << c.name; }
 class KubeVirtObstacles : public testing::TestWithParam<ObstacleCase> {};
-TEST_P(KubeVirtObstacles, AreShown) {
+TEST_P(KubeVirtObstacles, AreReported) {
   World world;
   world.migration("m", "Pending");
   world.migrations[0]["status"]["conditions"] = Json::array({GetParam().condition});
@@ -403,7 +403,7 @@ struct RefusalCase {
   const char* says;
 };
 class KubeVirtLastingRefusal : public testing::TestWithParam<RefusalCase> {};
-TEST_P(KubeVirtLastingRefusal, IsNamed) {
+TEST_P(KubeVirtLastingRefusal, IsExplained) {
   World world;
   evictors::Action action;
   action.name = "CancelEvacuation";
@@ -423,7 +423,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RefusalCase{"AnythingElse", 500, "Internal error occurred: no memory", "Internal error occurred"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(KubeVirtPermissions, ThoseThatVirtApiAsksForAreNamed) {
+TEST(KubeVirtPermissions, RequiredByVirtApiAreReported) {
   World world;
   evictors::Action action;
   action.name = "CancelEvacuation";
@@ -439,7 +439,7 @@ TEST(KubeVirtPermissions, ThoseThatVirtApiAsksForAreNamed) {
   EXPECT_EQ(expired.message, "Unauthorized") << "the API server's own, about the credentials";
 }
 
-TEST(KubeVirtPermissions, AMissingOneIsNamed) {
+TEST(KubeVirtPermissions, MissingOnesAreReported) {
   World world;
   evictors::Action action;
   action.name = "CreateMigration";
@@ -449,7 +449,7 @@ TEST(KubeVirtPermissions, AMissingOneIsNamed) {
   EXPECT_NE(meaning.message.find("config/optional/kubevirt-migrations.yaml"), std::string::npos) << meaning.message;
 }
 
-TEST(KubeVirtDeletion, SaysThatAPreparingMigrationIsAbortedLater) {
+TEST(KubeVirtDeletion, ReportsThatAPreparingMigrationIsAbortedLater) {
   for (const char* phase : {"Scheduling", "PreparingTarget", "TargetReady", "Running"}) {
     World world;
     world.evacuation.status.phase = EvacuationPhase::kAborting;
@@ -474,7 +474,7 @@ struct DeadlineCase {
   int want_seconds;
 };
 class KubeVirtDeadline : public testing::TestWithParam<DeadlineCase> {};
-TEST_P(KubeVirtDeadline, GrowsWithMemoryAndTries) {
+TEST_P(KubeVirtDeadline, GrowsWithMemoryAndAttempts) {
   World world;
   world.vmi["spec"]["domain"]["memory"]["guest"] = GetParam().memory;
   if (*GetParam().mode) world.parameters.emplace_back("mode", GetParam().mode);
@@ -504,11 +504,11 @@ TEST(KubeVirtProbe, FollowsTheClustersSettings) {
 struct AllowanceCase {
   const char* name;
   void (*edit)(Json& vmi, Json& migrations);
-  int want_seconds;  ///< beyond the slack of 900
+  int want_seconds;  ///< Seconds in addition to the slack of 900
 };
 class KubeVirtAllowance : public testing::TestWithParam<AllowanceCase> {};
-/// One try of a VM of 10 GB.
-TEST_P(KubeVirtAllowance, IsWhatKubeVirtGives) {
+/// One attempt for a VM of 10 GB.
+TEST_P(KubeVirtAllowance, MatchesTheTimeoutsOfKubeVirt) {
   World world;
   world.parameters = {{"mode", "Migration"}};
   world.vmi["spec"]["domain"]["memory"]["guest"] = "10G";
@@ -630,7 +630,7 @@ INSTANTIATE_TEST_SUITE_P(
                   false, ""}),
     [](const auto& info) { return info.param.name; });
 
-// --- what is seen
+// --- observation
 
 struct ObserveCase {
   const char* name;
@@ -644,7 +644,7 @@ TEST_P(KubeVirtObserve, Sees) {
   GetParam().check(kEvictor.observe(world.context()));
 }
 using Seen = evictors::Observation;
-/// The pod was made for that migration, and the guest runs elsewhere.
+/// The pod belongs to that migration, and the guest runs on another node.
 void target_for(World& world, const char* migration) {
   world.pod.meta.labels =
       api::StringMap({{"kubevirt.io", "virt-launcher"}, {"kubevirt.io/migrationJobUID", migration}});
@@ -855,16 +855,16 @@ INSTANTIATE_TEST_SUITE_P(
                     [](const Seen& s) { EXPECT_TRUE(s.vanished); }}),
     [](const auto& info) { return info.param.name; });
 
-// --- limits on the target
+// --- added node selector
 
 struct SelectorCase {
   const char* name;
   const char* version;
   const char* own_zone;
-  std::string refusal;  ///< what it says; empty: none
+  std::string refusal;  ///< Text of the refusal, empty for none
 };
 class KubeVirtSelector : public testing::TestWithParam<SelectorCase> {};
-TEST_P(KubeVirtSelector, IsRefusedWhereKubeVirtWouldDropIt) {
+TEST_P(KubeVirtSelector, IsRefusedIfKubeVirtWouldDropIt) {
   World world;
   world.evacuation.status.phase = EvacuationPhase::kPreparing;
   world.parameters = {{"mode", "Migration"}, {"addedNodeSelector", "zone=a,disk=ssd"}};
@@ -939,7 +939,7 @@ INSTANTIATE_TEST_SUITE_P(
                               false}),
     [](const auto& info) { return info.param.name; });
 
-TEST(KubeVirtSelectorReview, AsksWhetherWhoeverMadeItMayMigrate) {
+TEST(KubeVirtSelectorReview, ChecksWhetherTheCreatorMayMigrate) {
   World world;
   world.evacuation.status.phase = EvacuationPhase::kPreparing;
   world.parameters = {{"mode", "Migration"}, {"addedNodeSelector", "zone=a"}};
@@ -969,7 +969,7 @@ TEST(KubeVirtSelectorReview, AsksWhetherWhoeverMadeItMayMigrate) {
   EXPECT_EQ(asked(), nullptr) << "nobody chooses a node";
 }
 
-TEST(KubeVirtSelectorReview, WithoutAnAnswerIsAskedForAgain) {
+TEST(KubeVirtSelectorReview, WithoutAnAnswerIsRetried) {
   for (const auto& [status, body] :
        {std::pair(0, "timeout"), std::pair(403, "{}"), std::pair(201, "<html>"), std::pair(201, R"({"status":{}})"),
         std::pair(500, R"({"status":{"allowed":true}})")}) {
@@ -983,7 +983,7 @@ TEST(KubeVirtSelectorReview, WithoutAnAnswerIsAskedForAgain) {
   }
 }
 
-TEST(KubeVirtSelectorCall, IsAskedForStrictly) {
+TEST(KubeVirtSelectorCall, UsesStrictFieldValidation) {
   World world;
   world.evacuation.status.phase = EvacuationPhase::kRequesting;
   world.parameters = {{"mode", "Migration"}, {"addedNodeSelector", "zone=a"}};
@@ -992,7 +992,7 @@ TEST(KubeVirtSelectorCall, IsAskedForStrictly) {
   EXPECT_EQ(kEvictor.plan(world.context()).action->request.query, "fieldValidation=Strict&dryRun=All");
 }
 
-TEST(KubeVirtReads, LooksAtTheTargetPodOnlyWhileItLooksForANode) {
+TEST(KubeVirtReads, ReadsTheTargetPodOnlyWhileItIsBeingScheduled) {
   for (const char* phase : {"", "Pending", "Scheduling", "Scheduled", "Running", "Failed"}) {
     World world;
     world.migration("m", phase);
@@ -1005,16 +1005,16 @@ TEST(KubeVirtReads, LooksAtTheTargetPodOnlyWhileItLooksForANode) {
   }
 }
 
-// --- taking back
+// --- undo
 
 struct UndoCase {
   const char* name;
   void (*edit)(World& world);
-  std::string action;  ///< "": none
+  std::string action;  ///< Empty for none
   Rollback want;
 };
 class KubeVirtUndo : public testing::TestWithParam<UndoCase> {};
-TEST_P(KubeVirtUndo, TakesBackWhatIsOurs) {
+TEST_P(KubeVirtUndo, UndoesOnlyOurChanges) {
   World world;
   world.evacuation.status.phase = EvacuationPhase::kAborting;
   GetParam().edit(world);
@@ -1083,7 +1083,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "DeleteMigration", Rollback::kPending}),
     [](const auto& info) { return info.param.name; });
 
-TEST(KubeVirtUndoRequests, AreWhatKubeVirtExpects) {
+TEST(KubeVirtUndoRequests, MatchWhatKubeVirtExpects) {
   World world;
   world.evacuation.status.phase = EvacuationPhase::kAborting;
   const auto cancel = kEvictor.undo(world.context()).at(0).request;
@@ -1100,7 +1100,7 @@ TEST(KubeVirtUndoRequests, AreWhatKubeVirtExpects) {
   EXPECT_NE(removal.body.find("uid-m"), std::string::npos);
 }
 
-// --- arriving
+// --- arrival
 
 struct ArriveCase {
   const char* name;
@@ -1109,7 +1109,7 @@ struct ArriveCase {
   bool migrated;
 };
 class KubeVirtArrive : public testing::TestWithParam<ArriveCase> {};
-TEST_P(KubeVirtArrive, TellsWhereTheVmIs) {
+TEST_P(KubeVirtArrive, ReportsWhereTheVmIs) {
   World world;
   world.evacuation.status.phase = EvacuationPhase::kVerifying;
   world.with_pod = false;
@@ -1216,7 +1216,7 @@ TEST(KubeVirtArrive, AVmThatWasDeletedIsGone) {
 struct ParameterCase {
   const char* name;
   std::vector<std::pair<std::string, std::string>> parameters;
-  std::string error;  ///< "": sound
+  std::string error;  ///< Empty if the parameters are valid
 };
 class KubeVirtParameters : public testing::TestWithParam<ParameterCase> {};
 TEST_P(KubeVirtParameters, AreChecked) {
@@ -1301,7 +1301,7 @@ TEST(KubeVirtCapacity, IsNeededForASecondPod) {
   EXPECT_FALSE(kEvictor.needs_capacity(context));
 }
 
-TEST(KubeVirtReads, AsksForNothingAboutOtherPods) {
+TEST(KubeVirtReads, ReadsNothingForOtherPods) {
   World world;
   EXPECT_EQ(kEvictor.reads(world.context()).size(), 2u) << "version and settings only when they matter";
   world.evacuation.status.phase = EvacuationPhase::kPreparing;

@@ -52,7 +52,7 @@ Json budget_json(const Json& spec, int desired, int expected) {
   return budget;
 }
 
-/// A Deployment shop/web with one pod on node-a; every part may be changed before it is looked at.
+/// A Deployment shop/web with one pod on node-a. Tests edit its parts before they use them.
 struct World {
   explicit World(EvacuationPhase phase = EvacuationPhase::kPreparing) : of(evacuation(phase)) {
     target.node_name = {"node-a"};
@@ -63,7 +63,7 @@ struct World {
     of.spec.evictors = {{"surge", {}}};
   }
 
-  /// Phase with the evictor chosen.
+  /// Sets the evictor as already chosen.
   World& chosen(const std::string& mode = "ExtraReplica") {
     of.status.evictor = "surge";
     of.status.adapter = mode;
@@ -144,9 +144,9 @@ struct World {
 
 Json patch_of(const evictors::Action& action) { return Json::parse(action.request.body); }
 
-// --- the mark
+// --- mark
 
-TEST(SurgeMark, SurvivesTheWireAndRefusesNonsense) {
+TEST(SurgeMark, RoundTripsAndRefusesInvalidInput) {
   const evictors::surge::Mark mark{"e.1", "evac",          evictors::surge::Mode::kRollingRestart, 3, 3,
                                    "d.7", {"aaaa", "bbbb"}};
   EXPECT_EQ(evictors::surge::decode_mark(encode(mark)), mark);
@@ -164,7 +164,7 @@ TEST(SurgeMark, SurvivesTheWireAndRefusesNonsense) {
   for (const std::string& each : bad) EXPECT_FALSE(evictors::surge::decode_mark(each)) << each.substr(0, 60);
 }
 
-// --- what is read
+// --- reads
 
 std::vector<std::string> names_of(const std::vector<evictors::Read>& reads) {
   std::vector<std::string> names;
@@ -172,7 +172,7 @@ std::vector<std::string> names_of(const std::vector<evictors::Read>& reads) {
   return names;
 }
 
-TEST(Surge, ReadsOneThingAfterTheOther) {
+TEST(Surge, ReadsObjectsInSequence) {
   World world;
   auto context = world.context();
   context.documents = {};
@@ -189,7 +189,7 @@ TEST(Surge, ReadsOneThingAfterTheOther) {
   EXPECT_EQ(pods->request.target(), "/api/v1/namespaces/shop/pods?labelSelector=app%3Dweb&limit=500");
 }
 
-TEST(Surge, LooksAtEverythingAgainBeforeTheNextAttempt) {
+TEST(Surge, ReadsEverythingAgainBeforeTheNextAttempt) {
   World world(EvacuationPhase::kBackoff);
   auto context = world.chosen().context();
   context.documents = {};
@@ -199,7 +199,7 @@ TEST(Surge, LooksAtEverythingAgainBeforeTheNextAttempt) {
   EXPECT_THAT(names_of(SurgeEvictor().reads(context)), testing::UnorderedElementsAre("replicaset"));
 }
 
-TEST(Surge, FindsTheWorkloadAgainWhenThePodAndItsReplicaSetAreGone) {
+TEST(Surge, FindsTheWorkloadAfterThePodAndItsReplicaSetAreDeleted) {
   World world(EvacuationPhase::kVerifying);
   world.chosen().remembered();
   world.pod_gone = true;
@@ -208,12 +208,12 @@ TEST(Surge, FindsTheWorkloadAgainWhenThePodAndItsReplicaSetAreGone) {
   EXPECT_THAT(names_of(SurgeEvictor().reads(context)), testing::Contains("deployment"));
 }
 
-// --- whether and how
+// --- probe
 
 struct ProbeRow {
   const char* name;
   std::function<void(World&)> change;
-  const char* mode;  ///< empty: refused with
+  const char* mode;  ///< Chosen mode, empty if the probe refuses
   const char* why = "";
 };
 
@@ -242,7 +242,7 @@ void check_probes(std::initializer_list<ProbeRow> rows) {
   }
 }
 
-TEST(SurgeProbe, ChoosesTheGentlestWayByReplicasAndBudgets) {
+TEST(SurgeProbe, ChoosesTheLeastDisruptiveModeByReplicasAndBudgets) {
   check_probes({
       {"single replica", [](World&) {}, "ExtraReplica"},
       {"three, no budget", three, "", "an eviction is no outage"},
@@ -281,7 +281,7 @@ TEST(SurgeProbe, ChoosesTheGentlestWayByReplicasAndBudgets) {
   });
 }
 
-TEST(SurgeProbe, ChoosesTheGentlestWayByAutoscalerAndStrategy) {
+TEST(SurgeProbe, ChoosesTheLeastDisruptiveModeByAutoscalerAndStrategy) {
   check_probes({
       {"autoscaler, single", use_autoscaler, "RollingRestart"},
       {"autoscaler, extra wanted", [](World& w) { use_autoscaler(w), parameter(w, "mode", "ExtraReplica"); }, "",
@@ -300,7 +300,7 @@ TEST(SurgeProbe, ChoosesTheGentlestWayByAutoscalerAndStrategy) {
   });
 }
 
-TEST(SurgeProbe, SaysWhyAPodCannotBeSurged) {
+TEST(SurgeProbe, ReportsWhyAPodCannotBeSurged) {
   check_probes({
       {"operator above",
        [](World& w) {
@@ -337,7 +337,7 @@ TEST(SurgeProbe, SaysWhyAPodCannotBeSurged) {
   });
 }
 
-TEST(SurgeProbe, WaitsForWhatItCannotReadRatherThanLetTheNextOneEvict) {
+TEST(SurgeProbe, WaitsForUnreadableObjectsInsteadOfUsingTheNextEvictor) {
   World world;
   world.deployment_code = 503;
   auto probe = SurgeEvictor().probe(world.context());
@@ -352,7 +352,7 @@ TEST(SurgeProbe, WaitsForWhatItCannotReadRatherThanLetTheNextOneEvict) {
   EXPECT_FALSE(SurgeEvictor().needs_capacity(world.context()));
 }
 
-TEST(SurgeProbe, WaitsAsLongAsTheDeploymentsOwnDeadline) {
+TEST(SurgeProbe, UsesTheProgressDeadlineOfTheDeployment) {
   World world;
   world.deployment["spec"]["progressDeadlineSeconds"] = 90;
   EXPECT_EQ(SurgeEvictor().probe(world.context()).total, base::seconds(90));
@@ -372,7 +372,7 @@ TEST(Surge, ChecksItsParameters) {
 
 // --- plan
 
-TEST(SurgePlan, BeginsWithNumberAndMarkInOneGuardedPatch) {
+TEST(SurgePlan, BeginsWithReplicasAndMarkInOneGuardedPatch) {
   World world;
   const auto plan = SurgeEvictor().plan(world.chosen().context());
   ASSERT_EQ(plan.next, NextMove::kAct) << plan.why;
@@ -483,7 +483,7 @@ TEST(SurgePlan, TakesTheNextStepWithTheExtraPod) {
   });
 }
 
-TEST(SurgePlan, ADryRunAsksTheServerOnly) {
+TEST(SurgePlan, ADryRunOnlySendsADryRunRequest) {
   World world(EvacuationPhase::kRequesting);
   world.of.spec.dry_run = true;
   const auto plan = SurgeEvictor().plan(world.chosen().context());
@@ -496,7 +496,7 @@ TEST(SurgePlan, ADryRunAsksTheServerOnly) {
 
 // --- failures
 
-TEST(Surge, SaysWhatFailed) {
+TEST(Surge, ReportsTheFailure) {
   const auto failure = [](const std::function<void(World&)>& change) {
     World world(EvacuationPhase::kInProgress);
     change(world.chosen().remembered());
@@ -517,9 +517,9 @@ TEST(Surge, SaysWhatFailed) {
             "LandedOnSourceNode+");
 }
 
-// --- taking it back
+// --- undo
 
-TEST(SurgeUndo, GivesTheNumberBackUnlessSomebodyChangedIt) {
+TEST(SurgeUndo, RestoresReplicasUnlessTheyWereChanged) {
   World world(EvacuationPhase::kAborting);
   world.chosen().remembered().marked(1, 2);
   EXPECT_EQ(SurgeEvictor().undone(world.context()), Rollback::kPending);
@@ -549,7 +549,7 @@ TEST(SurgeUndo, MarksAReadySurplusPodFirst) {
   EXPECT_EQ(SurgeEvictor().undo(world.context())[0].name, "EndSurge") << "an unready pod goes first anyway";
 }
 
-TEST(SurgeUndo, RestoresTheTemplateUnlessSomebodyChangedIt) {
+TEST(SurgeUndo, RestoresTheTemplateUnlessItWasChanged) {
   World world(EvacuationPhase::kAborting);
   world.chosen("RollingRestart").remembered().marked(1, 1, kToken, "RollingRestart");
   const Json::json_pointer annotation("/spec/template/metadata/annotations/surge.evacuator.dev~1restarted-for");
@@ -568,7 +568,7 @@ TEST(SurgeUndo, RestoresTheTemplateUnlessSomebodyChangedIt) {
   EXPECT_FALSE(patch.contains("spec")) << "a rollout of theirs is not touched";
 }
 
-TEST(SurgeUndo, KnowsWhenItIsDone) {
+TEST(SurgeUndo, ReportsWhenItIsDone) {
   const auto undone = [](const std::function<void(World&)>& change) {
     World world(EvacuationPhase::kAborting);
     change(world.chosen());
@@ -586,7 +586,7 @@ TEST(SurgeUndo, KnowsWhenItIsDone) {
   EXPECT_EQ(undone([](World& w) { w.remembered().deployment_code = 404; }), Rollback::kComplete);
 }
 
-TEST(Surge, NeverTouchesAnothersMark) {
+TEST(Surge, NeverChangesAForeignMark) {
   World world(EvacuationPhase::kAborting);
   world.chosen().remembered().marked(1, 2, "other.1");
   EXPECT_TRUE(SurgeEvictor().undo(world.context()).empty());
@@ -596,9 +596,9 @@ TEST(Surge, NeverTouchesAnothersMark) {
   EXPECT_FALSE(SurgeEvictor().verify(world.context()).action);
 }
 
-// --- after the pod left
+// --- verification after the pod has left
 
-TEST(SurgeVerify, GivesTheNumberBackAndNamesWhoTookOver) {
+TEST(SurgeVerify, RestoresReplicasAndReportsTheReplacement) {
   World world(EvacuationPhase::kVerifying);
   world.chosen().remembered().ref("replacement", kNewUid).marked(1, 2);
   world.pods =
@@ -623,7 +623,7 @@ TEST(SurgeVerify, GivesTheNumberBackAndNamesWhoTookOver) {
   EXPECT_EQ(arrival.state, Verification::State::kArrived);
 }
 
-TEST(SurgeVerify, WaitsForWhatIsNotThereYet) {
+TEST(SurgeVerify, WaitsForMissingObjects) {
   World world(EvacuationPhase::kVerifying);
   world.chosen().remembered();
   world.pods = Json::array({pod_json("web-9", kNewUid, "node-b", false)});
@@ -637,7 +637,7 @@ TEST(SurgeVerify, WaitsForWhatIsNotThereYet) {
 
 // --- hostile documents
 
-TEST(Surge, BearsNonsense) {
+TEST(Surge, SurvivesInvalidInput) {
   const std::string bodies[] = {"",
                                 "null",
                                 "[]",

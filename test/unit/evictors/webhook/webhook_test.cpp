@@ -27,7 +27,7 @@ Json honest(const std::string& state = "InProgress", const std::string& evict_by
   return {{"apiVersion", "evacuator.dev/webhook/v1"}, {"token", kToken}, {"state", state}, {"evictBy", evict_by}};
 }
 
-// --- the contract's body, whatever a service writes
+// --- response body, including hostile ones
 
 TEST(WebhookStatus, ReadsEveryField) {
   Json body = honest("Failed");
@@ -64,7 +64,7 @@ std::string without(const char* field) {
   return body.dump();
 }
 
-TEST(WebhookStatus, NamesWhatIsWrong) {
+TEST(WebhookStatus, ReportsInvalidFields) {
   const BadBody cases[] = {
       {"html", "<html>login</html>", "no JSON"},
       {"empty", "", "no JSON"},
@@ -122,7 +122,7 @@ TEST(WebhookStatus, StatesGoForwardOnly) {
 
 // --- the evictor
 
-/// One situation: an Evacuation with the evictor chosen, and what the last read brought.
+/// State of an Evacuation with the evictor chosen and the result of the last read.
 struct Stage {
   explicit Stage(EvacuationPhase phase = EvacuationPhase::kInProgress) : of(evacuation(phase)) {
     of.status.evictor = "webhook";
@@ -251,7 +251,7 @@ TEST(Webhook, TakesTheNextStep) {
   }
 }
 
-TEST(Webhook, ShowsWhatTheServiceSays) {
+TEST(Webhook, ShowsTheStatusOfTheService) {
   Stage stage;
   Json body = honest();
   body.update({{"progress", 30}, {"target", "node-b"}, {"expectedCompletion", "2026-11-21T12:30:00Z"}});
@@ -269,7 +269,7 @@ std::string failure_of(Stage& stage) {
   return seen.failed ? seen.failed->reason + (seen.failed->retryable ? "+" : "") : "";
 }
 
-TEST(Webhook, EndsWhatHasFailedWithANamedReason) {
+TEST(Webhook, EndsFailedAttemptsWithAReason) {
   Json no_capacity = honest("Failed");
   no_capacity.update({{"reason", "NoRoom"}, {"retryable", true}});
   EXPECT_EQ(failure_of(Stage().says(no_capacity)), "NoRoom+");
@@ -281,7 +281,7 @@ TEST(Webhook, EndsWhatHasFailedWithANamedReason) {
   EXPECT_EQ(failure_of(Stage().ref("state", "ReadyToEvict").says(honest())), "") << "withdrawn, not backwards";
 }
 
-TEST(Webhook, ForgivesNonsenseAndSilenceForAWhile) {
+TEST(Webhook, ToleratesInvalidAndMissingAnswersForAWhile) {
   const auto failure = [](int code, const std::string& body, base::seconds later) {
     Stage stage;
     stage.ref("state", "InProgress").ref("troubleSince", base::format_time(kNoon)).answered(code, body);
@@ -305,7 +305,7 @@ TEST(Webhook, ForgivesNonsenseAndSilenceForAWhile) {
   EXPECT_THAT(healed.refs, testing::Contains(std::pair<std::string, std::string>{"troubleSince", ""}));
 }
 
-TEST(Webhook, DoesNotBelieveMovedForLong) {
+TEST(Webhook, TrustsMovedOnlyForALimitedTime) {
   const auto failure = [](base::seconds later) {
     Stage stage;
     stage.ref("movedSince", base::format_time(kNoon)).says(honest("Moved", "service"));
@@ -367,9 +367,9 @@ TEST(Webhook, ClassifiesTheAnswerToAStart) {
   EXPECT_EQ(error(base::ErrorCode::kInvalid), ResponseClass::kPermanent) << "the service was taken off";
 }
 
-// --- taking it back
+// --- undo
 
-TEST(Webhook, UndoesWhatTheServiceMayHaveBegun) {
+TEST(Webhook, UndoesAnAttemptThatTheServiceMayHaveBegun) {
   struct Row {
     const char* name;
     Stage stage;

@@ -23,7 +23,7 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-/// A folder of its own, gone after the test.
+/// Temporary folder, removed by the destructor.
 class Folder {
  public:
   Folder() {
@@ -216,7 +216,7 @@ TEST_F(ConfigTest, TakesTheOnlyContext) {
   EXPECT_TRUE(config) << config.error().message;
 }
 
-TEST_F(ConfigTest, SkipsWhatItDoesNotKnow) {
+TEST_F(ConfigTest, SkipsUnknownFields) {
   const auto config = from(
       "preferences: {colors: true}\nextensions: [{name: x}]\ncurrent-context: a\n"
       "clusters: [{name: c, cluster: {server: 'https://h', disable-compression: true, extensions: []}}]\n"
@@ -224,7 +224,7 @@ TEST_F(ConfigTest, SkipsWhatItDoesNotKnow) {
   EXPECT_TRUE(config) << config.error().message;
 }
 
-TEST_F(ConfigTest, MergesFilesAsKubectlDoes) {
+TEST_F(ConfigTest, MergesFilesLikeKubectl) {
   const std::string first = folder.write("one/config",
                                          "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
                                          "clusters: [{name: c, cluster: {server: 'https://first'}}]");
@@ -242,7 +242,7 @@ TEST_F(ConfigTest, MergesFilesAsKubectlDoes) {
   EXPECT_EQ(other->ca_file, folder.path("two/ca.pem")) << "relative to its own file";
 }
 
-TEST_F(ConfigTest, TakesTheProxyOfTheEnvironmentWhereTheKubeconfigNamesNone) {
+TEST_F(ConfigTest, UsesTheProxyOfTheEnvironmentIfTheKubeconfigHasNone) {
   const std::string file =
       folder.write("config",
                    "clusters: [{name: c, cluster: {server: 'https://h'}}, {name: d, cluster: {server: 'https://d', "
@@ -276,7 +276,7 @@ TEST_F(ConfigTest, FlagWinsOverEnvironmentOverPodOverHome) {
       << "--context rules the pod's account out";
 }
 
-TEST_F(ConfigTest, SaysWhatToDoWhenThereIsNothing) {
+TEST_F(ConfigTest, ExplainsWhatToDoWithoutAnyConfig) {
   EXPECT_THAT(load_config({}, {}, clock).error().message, HasSubstr("pass --kubeconfig FILE"));
   const auto missing = load_config({"/nonexistent/config", ""}, {}, clock);
   EXPECT_EQ(missing.error().code, ErrorCode::kNotFound);
@@ -307,7 +307,7 @@ TEST_F(ConfigTest, ReadsTheTokenFileAgain) {
   EXPECT_EQ(credentials->present()->authorization, "Bearer three") << "while the file is being replaced";
 }
 
-TEST_F(ConfigTest, ShowsFilesOnlyToTheServersThatTheirSecretNames) {
+TEST_F(ConfigTest, SendsFilesOnlyToTheServersThatTheirSecretNames) {
   CredentialFiles files;
   files.token_file = folder.write("token", "SECRET");
   files.target = {"https://mover.prod.svc:8443/base"};
@@ -327,7 +327,7 @@ TEST_F(ConfigTest, ShowsFilesOnlyToTheServersThatTheirSecretNames) {
   EXPECT_EQ(credentials->present().error().code, ErrorCode::kUnauthorized) << "tried again as blocked time";
 }
 
-TEST_F(ConfigTest, SaysThatTheTokenFileIsMissingOrBroken) {
+TEST_F(ConfigTest, ReportsAMissingOrInvalidTokenFile) {
   CredentialFiles files;
   files.token_file = folder.path("missing");
   EXPECT_THAT(file_credentials(files, clock)->present().error().message, HasSubstr(files.token_file));
@@ -407,7 +407,7 @@ TEST_F(ExecTest, RenewsBeforeExpiry) {
   EXPECT_EQ(*read_file(folder.path("runs")), "x\nx\n");
 }
 
-TEST_F(ExecTest, RunsAgainAfter401ButNotInAStorm) {
+TEST_F(ExecTest, RunsAgainAfter401WithALimitedRate) {
   const auto credentials =
       exec_credentials(plugin("echo x >> " + folder.path("runs") + "\n" + answer(R"({"token":"t1"})")), clock);
   EXPECT_TRUE(credentials->present());
@@ -433,7 +433,7 @@ TEST_F(ExecTest, PassesArgumentsEnvironmentAndInfo) {
             R"("spec":{"cluster":{"server":"https://h"},"interactive":false}})");
 }
 
-TEST_F(ExecTest, GivesThePluginTheEnvironmentFromBeforePrepareProcess) {
+TEST_F(ExecTest, PassesTheEnvironmentFromBeforePrepareProcess) {
   prepare_process();
   EXPECT_STREQ(::getenv("SSL_CERT_FILE"), "/dev/null");
   const Environment original = child_environment();
@@ -453,7 +453,7 @@ TEST_F(ExecTest, TakesCertificates) {
   EXPECT_EQ(*got, (Presented{"", "C", "K"}));
 }
 
-TEST_F(ExecTest, TellsAFailureWithItsWords) {
+TEST_F(ExecTest, ReportsAFailureWithItsOutput) {
   const auto got =
       exec_credentials(plugin("echo 'SECRET on stdout'; echo 'please log in' >&2; exit 3"), clock)->present();
   ASSERT_FALSE(got);
@@ -462,7 +462,7 @@ TEST_F(ExecTest, TellsAFailureWithItsWords) {
                                          HasSubstr("please log in"), Not(HasSubstr("SECRET"))));
 }
 
-TEST_F(ExecTest, TellsWhatToInstall) {
+TEST_F(ExecTest, ReportsWhatToInstall) {
   ExecPlugin made = plugin("");
   made.command = "no-such-plugin-anywhere";
   made.install_hint = "Install it from the shop.";
@@ -472,7 +472,7 @@ TEST_F(ExecTest, TellsWhatToInstall) {
 }
 
 TEST_F(ExecTest, KillsAPluginThatHangs) {
-  ExecPlugin made = plugin("sleep 600 & sleep 600");  // with a child that would keep the pipe open
+  ExecPlugin made = plugin("sleep 600 & sleep 600");  // The child process would keep the pipe open
   made.timeout = base::milliseconds(150);
   const auto got = exec_credentials(made, clock)->present();
   ASSERT_FALSE(got);
@@ -487,7 +487,7 @@ TEST_F(ExecTest, KillsAPluginThatPrintsForEver) {
   EXPECT_THAT(got.error().message, HasSubstr("more than 1 MiB"));
 }
 
-TEST_F(ExecTest, RemembersAFailureForAMoment) {
+TEST_F(ExecTest, CachesAFailureBriefly) {
   const auto credentials = exec_credentials(plugin("echo x >> " + folder.path("runs") + "; exit 1"), clock);
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(credentials->present());
   EXPECT_EQ(*read_file(folder.path("runs")), "x\n");
@@ -564,7 +564,7 @@ struct UrlCase {
 };
 class UrlTest : public ::testing::TestWithParam<UrlCase> {};
 
-TEST_P(UrlTest, ComesApart) {
+TEST_P(UrlTest, IsSplitIntoParts) {
   const UrlCase& c = GetParam();
   const auto url = parse_url(c.text);
   ASSERT_TRUE(url) << url.error().message;

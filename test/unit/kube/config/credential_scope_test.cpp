@@ -8,7 +8,7 @@ struct ScopeCase {
   const char* name;
   std::optional<std::string> servers;
   kube::CredentialTarget target;
-  const char* refusal;  ///< "": sent
+  const char* refusal;  ///< Reason of the refusal, empty if the credential is sent
 };
 
 class CredentialScope : public testing::TestWithParam<ScopeCase> {};

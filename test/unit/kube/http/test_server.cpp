@@ -197,7 +197,7 @@ class TestServer::Connection final : public Peer {
     pollfd hang_up{socket_, POLLRDHUP, 0};
     ::poll(&hang_up, 1, 5);
   }
-  /// Reads the next request; false at the connection's end.
+  /// Reads the next request. Returns false at the end of the connection.
   bool read(ServerRequest& request) {
     std::size_t head_end = std::string::npos;
     while ((head_end = input_.find("\r\n\r\n")) == std::string::npos) {
@@ -239,12 +239,12 @@ class TestServer::Connection final : public Peer {
     request.method = head.substr(0, first);
     request.target = head.substr(first + 1, second - first - 1);
     for (auto at = head.find("\r\n"); at != std::string::npos; at = head.find("\r\n", at + 2)) {
-      const auto colon = head.find(':', at);  // the blank behind it is optional, and cpprestsdk leaves it out
+      const auto colon = head.find(':', at);  // cpprestsdk sends no space after the colon
       const auto end = std::min(head.find("\r\n", at + 2), head.size());
       if (colon == std::string::npos || colon > end) continue;
       std::string name = head.substr(at + 2, colon - at - 2);
       std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
-      std::string& value = request.headers[name];  // of a header that comes twice all values
+      std::string& value = request.headers[name];  // Values of a repeated header are joined
       if (!value.empty()) value += ", ";
       value += trim(std::string_view(head).substr(colon + 1, end - colon - 1));
     }
@@ -342,7 +342,7 @@ std::string http_answer(int status, const std::string& body, const std::string& 
          "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + more_headers + "\r\n" + body;
 }
 
-// --- the proxy
+// --- proxy
 
 struct TestProxy::Impl {
   std::string credentials;

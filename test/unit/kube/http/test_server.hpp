@@ -20,7 +20,7 @@ struct Pem {
   std::string key;
 };
 
-/// A certificate authority made for one test.
+/// Certificate authority for one test.
 class TestCa {
  public:
   TestCa();
@@ -29,7 +29,7 @@ class TestCa {
   ~TestCa();
   const std::string& pem() const { return pem_; }
 
-  /// `names`: DNS names and IP addresses. Validity in seconds from now.
+  /// `names` are DNS names and IP addresses. The validity is in seconds from now.
   Pem issue(const std::vector<std::string>& names, long valid_from = -3600, long valid_to = 3600) const;
 
  private:
@@ -42,30 +42,30 @@ class TestCa {
 
 struct ServerTls {
   Pem identity;
-  std::string client_ca_pem;  ///< not empty: a client certificate of this authority is demanded
+  std::string client_ca_pem;  ///< If not empty, clients must have a certificate of this authority
 };
 
 struct ServerRequest {
   std::string method;
   std::string target;
-  std::map<std::string, std::string> headers;  ///< names in lower case
+  std::map<std::string, std::string> headers;  ///< Names in lower case
   std::string body;
-  int connection = 0;  ///< 1 for the first connection, and so on
+  int connection = 0;  ///< Number of the connection, starting with 1
 };
 
-/// The server's end of one connection, in the hands of a handler that may lie.
+/// Server's end of one connection. Test handlers may send invalid data on it.
 class Peer {
  public:
   virtual ~Peer() = default;
-  /// False once the client is gone or the server stops.
+  /// Returns false if the client is gone or the server stops.
   virtual bool send(std::string_view bytes) = 0;
-  virtual void reset() = 0;      ///< RST
-  virtual void await_end() = 0;  ///< until the client hangs up or the server stops
-  virtual void dawdle() = 0;     ///< a few milliseconds, or until the client hangs up
+  virtual void reset() = 0;      ///< Sends an RST
+  virtual void await_end() = 0;  ///< Blocks until the client hangs up or the server stops
+  virtual void dawdle() = 0;     ///< Waits a few milliseconds, or until the client hangs up
 };
 
-/// HTTP/1.1 over loopback, one thread per connection, TLS if wanted. The handler answers on the raw connection and
-/// returns whether it may go on to the next request.
+/// HTTP/1.1 server on the loopback interface, one thread per connection, optionally with TLS. The handler answers on
+/// the raw connection and returns whether the server may read the next request from it.
 class TestServer {
  public:
   using Handler = std::function<bool(Peer&, const ServerRequest&)>;
@@ -79,8 +79,8 @@ class TestServer {
   int resumed_sessions() const { return resumed_sessions_; }
   std::vector<ServerRequest> requests() const;
   void await_requests(std::size_t count) const;
-  void await_no_connections() const;  ///< all that there were have been closed
-  void await_stall() const;           ///< a send() found the client's window shut
+  void await_no_connections() const;  ///< Waits until all connections are closed
+  void await_stall() const;           ///< Waits until a send() blocks on the client's window
 
  private:
   class Connection;
@@ -104,11 +104,11 @@ class TestServer {
   std::thread acceptor_;
 };
 
-/// A complete answer with Content-Length.
+/// Returns a complete answer with Content-Length.
 std::string http_answer(int status, const std::string& body, const std::string& more_headers = {},
                         const std::string& content_type = "application/json");
 
-/// An HTTP proxy that understands CONNECT. `credentials`: "user:password" it wants; empty: none.
+/// HTTP proxy that supports CONNECT. `credentials` is the required "user:password", empty for no authentication.
 class TestProxy {
  public:
   explicit TestProxy(std::string credentials = {});

@@ -90,7 +90,7 @@ class EveryWayTest : public ::testing::TestWithParam<Way> {
     options.engine = GetParam().engine;
     return connect(config_for(server.url()), std::move(options));
   }
-  /// The error of one GET, which must not tell our token.
+  /// Returns the error of one GET. The error must not contain our token.
   base::Error error_of_get(const TestServer& server, milliseconds timeout, HttpTransportOptions options = {}) {
     const auto got = client_of(server, std::move(options))->round_trip(get("/api/v1/pods/x", timeout));
     EXPECT_FALSE(got);
@@ -118,7 +118,7 @@ TEST_P(EveryWayTest, GetsAnAnswer) {
   EXPECT_EQ(got->retry_after, base::seconds(7));
 }
 
-TEST_P(EveryWayTest, SendsWhatTheRequestSays) {
+TEST_P(EveryWayTest, SendsTheRequestUnchanged) {
   const auto server = serve(answer_ok);
   const auto client = client_of(*server);
   Request patch = post("/api/v1/pods/x%2Fy", R"({"a":1})");
@@ -215,7 +215,7 @@ TEST_P(EveryWayTest, BoundsAHugeAnswer) {
   EXPECT_THAT(error.message, HasSubstr("larger than 4 MiB"));
 }
 
-TEST_P(EveryWayTest, BoundsAnAnnouncedHugeAnswer) {
+TEST_P(EveryWayTest, LimitsAnAnnouncedHugeAnswer) {
   const auto server = serve([](Peer& peer, const ServerRequest&) {
     peer.send("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\nxx");
     peer.await_end();
@@ -232,7 +232,7 @@ TEST_P(EveryWayTest, TellsACutAnswer) {
   EXPECT_EQ(error_of_get(*server, milliseconds(20'000)).code, ErrorCode::kOutcomeUnknown);
 }
 
-TEST_P(EveryWayTest, TellsAReset) {
+TEST_P(EveryWayTest, ReportsAReset) {
   const auto server = serve([](Peer& peer, const ServerRequest&) {
     peer.send("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"half\":");
     peer.reset();
@@ -241,7 +241,7 @@ TEST_P(EveryWayTest, TellsAReset) {
   EXPECT_EQ(error_of_get(*server, milliseconds(20'000)).code, ErrorCode::kOutcomeUnknown);
 }
 
-TEST_P(EveryWayTest, TellsWhatIsNoHttp) {
+TEST_P(EveryWayTest, ReportsAnAnswerThatIsNotHttp) {
   const auto server = serve([](Peer& peer, const ServerRequest&) {
     peer.send("SSH-2.0-OpenSSH_9.2\r\n\r\n");
     return false;
@@ -251,7 +251,7 @@ TEST_P(EveryWayTest, TellsWhatIsNoHttp) {
   EXPECT_THAT(error.message, HasSubstr("no valid HTTP"));
 }
 
-TEST_P(EveryWayTest, EndsAtItsDeadlineWhenNothingComes) {
+TEST_P(EveryWayTest, TimesOutWithoutAnAnswer) {
   const auto server = serve([](Peer& peer, const ServerRequest&) {
     peer.await_end();
     return false;
@@ -273,7 +273,7 @@ TEST_P(EveryWayTest, EndsAtItsDeadlineWhenTheAnswerDrips) {
   EXPECT_THAT(error.message, HasSubstr("in time"));
 }
 
-TEST_P(EveryWayTest, SaysSurelyNotSentWhenNobodyListens) {
+TEST_P(EveryWayTest, ReportsNotSentIfNoServerListens) {
   std::string url;
   {
     const TestServer gone(answer_ok);
@@ -289,7 +289,7 @@ TEST_P(EveryWayTest, SaysSurelyNotSentWhenNobodyListens) {
 
 TEST_P(EveryWayTest, SendsAGetAgainWhenAKeptConnectionDies) {
   const auto server = serve([](Peer& peer, const ServerRequest& request) {
-    if (request.connection == 1 && request.target == "/second") return false;  // read, never answered
+    if (request.connection == 1 && request.target == "/second") return false;  // Read, but never answered
     return answer_ok(peer, request);
   });
   const auto client = client_of(*server);
@@ -313,10 +313,10 @@ TEST_P(EveryWayTest, NeverSendsAPostTwice) {
   EXPECT_EQ(seen, 1);
 }
 
-TEST_P(EveryWayTest, NoticesAConnectionThatTheServerClosed) {
+TEST_P(EveryWayTest, DetectsAConnectionThatTheServerClosed) {
   const auto server = serve([](Peer& peer, const ServerRequest& request) {
     answer_ok(peer, request);
-    return false;  // closes without having said "Connection: close"
+    return false;  // Closes without "Connection: close"
   });
   const auto client = client_of(*server);
   for (int i = 0; i < 20; ++i) {
@@ -326,7 +326,7 @@ TEST_P(EveryWayTest, NoticesAConnectionThatTheServerClosed) {
   }
 }
 
-TEST_P(EveryWayTest, ShutDownCancelsWhoWaits) {
+TEST_P(EveryWayTest, ShutDownCancelsWaitingRequests) {
   const auto server = serve([](Peer& peer, const ServerRequest&) {
     peer.await_end();
     return false;
@@ -427,7 +427,7 @@ INSTANTIATE_TEST_SUITE_P(
              (std::get<1>(info.param) == HttpEngine::kMixed ? "Mixed" : "Beast");
     });
 
-TEST(HttpTls, AcceptsAnythingWhenToldSo) {
+TEST(HttpTls, AcceptsAnyCertificateIfConfigured) {
   const ServerTls tls{TestCa().issue({"10.1.2.3"}, -7200, -3600), ""};
   const TestServer server(answer_ok, &tls);
   Config config = config_for(server.url());
@@ -447,7 +447,7 @@ TEST(HttpTls, HonoursTheServerName) {
   EXPECT_TRUE(client->round_trip(post("/a", "{}")));
 }
 
-TEST(HttpTls, ShowsTheClientCertificate) {
+TEST(HttpTls, SendsTheClientCertificate) {
   const ServerTls tls{ca().issue({"127.0.0.1"}), ca().pem()};
   const TestServer server(answer_ok, &tls);
   const Pem own = ca().issue({"client"});
@@ -463,7 +463,7 @@ TEST(HttpTls, ShowsTheClientCertificate) {
   }
 }
 
-TEST(HttpTls, SaysThatTheClientCertificateWasRefused) {
+TEST(HttpTls, ReportsThatTheClientCertificateWasRefused) {
   const ServerTls tls{ca().issue({"127.0.0.1"}), ca().pem()};
   const TestServer server(answer_ok, &tls);
   const auto got = connect(config_for(server.url()))->round_trip(post("/a", "{}"));
@@ -472,7 +472,7 @@ TEST(HttpTls, SaysThatTheClientCertificateWasRefused) {
   EXPECT_THAT(got.error().message, HasSubstr("does not accept our client certificate"));
 }
 
-TEST(HttpTls, SaysThatTheServerSpeaksPlainHttp) {
+TEST(HttpTls, ReportsThatTheServerSpeaksPlainHttp) {
   const TestServer server(answer_ok);
   Config config = config_for("https://127.0.0.1:" + std::to_string(server.port()));
   const auto got = connect(std::move(config))->round_trip(post("/a", "{}", milliseconds(200)));
@@ -481,9 +481,9 @@ TEST(HttpTls, SaysThatTheServerSpeaksPlainHttp) {
   EXPECT_THAT(got.error().message, HasSubstr("TLS handshake"));
 }
 
-TEST(HttpTls, EndsASilentHandshake) {
+TEST(HttpTls, TimesOutASilentHandshake) {
   const TestServer server(
-      [](Peer& peer, const ServerRequest&) { return answer_ok(peer, {}); });  // waits for a request line
+      [](Peer& peer, const ServerRequest&) { return answer_ok(peer, {}); });  // Waits for a request line
   HttpTransportOptions options;
   options.handshake_timeout = milliseconds(100);
   options.engine = HttpEngine::kBeast;
@@ -508,7 +508,7 @@ TEST(HttpTls, RefusesUnreadableCertificates) {
   EXPECT_THAT(HttpTransport::create(missing).error().message, HasSubstr("/nonexistent/ca.crt"));
 }
 
-TEST(HttpTls, RefusesAKeyThatDoesNotFit) {
+TEST(HttpTls, RefusesAKeyThatDoesNotMatch) {
   const TestServer server(answer_ok, &good_tls());
   Config config = config_for(server.url());
   config.credentials = static_credentials({"", ca().issue({"a"}).certificate, ca().issue({"b"}).key});
@@ -517,7 +517,7 @@ TEST(HttpTls, RefusesAKeyThatDoesNotFit) {
   EXPECT_THAT(got.error().message, HasSubstr("does not belong to the client certificate"));
 }
 
-TEST(HttpTls, ConnectsAnewWhenTheCertificateWasRotated) {
+TEST(HttpTls, ReconnectsIfTheCertificateWasRotated) {
   class Rotating final : public Credentials {
    public:
     base::Result<Presented> present() override {
@@ -539,7 +539,7 @@ bool answer_and_hang_up(Peer& peer, const ServerRequest&) {
   return false;
 }
 
-TEST(HttpTls, TakesUpTheSessionOfAnEarlierConnection) {
+TEST(HttpTls, ResumesTheSessionOfAnEarlierConnection) {
   const TestServer server(answer_and_hang_up, &good_tls());
   const auto client = connect(config_for(server.url()), {.engine = HttpEngine::kBeast});
   for (int i = 0; i < 3; ++i) {
@@ -550,8 +550,8 @@ TEST(HttpTls, TakesUpTheSessionOfAnEarlierConnection) {
   EXPECT_EQ(server.resumed_sessions(), 2);
 }
 
-/// This server demands a certificate and has no name for its sessions: it hangs up on who offers one.
-TEST(HttpTls, DoesWithoutASessionThatTheServerCannotTakeUp) {
+/// The server demands a certificate and sets no session id context, so it hangs up on a client that offers a session.
+TEST(HttpTls, FallsBackIfTheServerCannotResumeASession) {
   const ServerTls tls{ca().issue({"127.0.0.1"}), ca().pem()};
   const TestServer server(answer_and_hang_up, &tls);
   const Pem own = ca().issue({"client"});
@@ -563,11 +563,11 @@ TEST(HttpTls, DoesWithoutASessionThatTheServerCannotTakeUp) {
     ASSERT_TRUE(got) << got.error().message;
     server.await_no_connections();
   }
-  EXPECT_EQ(server.connections(), 4);  // one in vain
+  EXPECT_EQ(server.connections(), 4);  // The fourth connection is the failed attempt with a session
   EXPECT_EQ(server.requests().size(), 3U);
 }
 
-// --- ways to the server
+// --- routes to the server
 
 TEST(HttpRoute, ReachesAnIpv6Literal) {
   std::unique_ptr<TestServer> server;
@@ -581,7 +581,7 @@ TEST(HttpRoute, ReachesAnIpv6Literal) {
   EXPECT_EQ(server->requests()[0].headers.at("host"), "[::1]:" + std::to_string(server->port()));
 }
 
-/// As in managed clusters whose kubeconfig holds the authority that signs the server's certificate, and not its root.
+/// Like in managed clusters whose kubeconfig has the authority that signs the server's certificate, but not its root.
 TEST(HttpTls, TrustsAnIntermediateAuthorityThatIsConfiguredAlone) {
   const TestCa intermediate = TestCa::intermediate_of(TestCa());
   const ServerTls tls{intermediate.issue({"localhost", "127.0.0.1"}), ""};
@@ -594,7 +594,7 @@ TEST(HttpTls, TrustsAnIntermediateAuthorityThatIsConfiguredAlone) {
   }
 }
 
-TEST(HttpTls, SaysThatAKeyIsEncrypted) {
+TEST(HttpTls, ReportsThatAKeyIsEncrypted) {
   Config config = config_for("https://127.0.0.1:1");
   CredentialFiles files;
   files.embedded.client_certificate_pem = ca().issue({"somebody"}).certificate;
@@ -614,7 +614,7 @@ TEST(HttpRoute, ReachesAHostName) {
   EXPECT_TRUE(got) << got.error().message;
 }
 
-TEST(HttpRoute, SaysThatAHostDoesNotExist) {
+TEST(HttpRoute, ReportsThatAHostDoesNotExist) {
   const auto got = connect(config_for("https://no..such.host:6443"))->round_trip(get("/a"));
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code, ErrorCode::kUnavailable);
@@ -633,7 +633,7 @@ TEST(HttpRoute, GoesThroughAProxy) {
   EXPECT_THAT(proxy.targets(), ::testing::ElementsAre("127.0.0.1:" + std::to_string(server.port())));
 }
 
-TEST(HttpRoute, SaysThatTheProxyRefuses) {
+TEST(HttpRoute, ReportsThatTheProxyRefuses) {
   const TestProxy proxy("user:secret-word");
   const TestServer server(answer_ok, &good_tls());
   Config config = config_for(server.url());
@@ -695,7 +695,7 @@ TEST(HttpLimits, QueuesBeyondItsConnectionsButNotLeases) {
   EXPECT_TRUE(client->round_trip(get("/third")));
 }
 
-/// Whoever sends it counts on its end: what is sent later than that may meet another leader.
+/// Callers rely on the timeout: a request that is sent later might reach a server that has another leader.
 TEST(HttpTransport, WaitingForAConnectionIsPartOfTheTimeout) {
   const TestServer server([](Peer& peer, const ServerRequest&) {
     peer.await_end();

@@ -74,7 +74,7 @@ class HttpWatchTest : public ::testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(Http, HttpWatchTest, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "Tls" : "Plain"; });
 
-TEST_P(HttpWatchTest, GivesLinesAsTheyCome) {
+TEST_P(HttpWatchTest, ReturnsLinesAsTheyArrive) {
   std::atomic<bool> advance_switchover = false;
   const auto stream = open([&](Peer& peer, const ServerRequest&) {
     peer.send(kHead + chunk("{\"n\":1}\n{\"n\":2}\n{\"n\""));
@@ -94,7 +94,7 @@ TEST_P(HttpWatchTest, GivesLinesAsTheyCome) {
   EXPECT_EQ(server->requests()[0].headers.at("authorization"), "Bearer secret");
 }
 
-TEST_P(HttpWatchTest, TellsItsNewsAndItsEnd) {
+TEST_P(HttpWatchTest, NotifiesOfNewsAndOfItsEnd) {
   std::atomic<int> step = 0;
   const auto stream = open([&](Peer& peer, const ServerRequest&) {
     peer.send(kHead + chunk("a\n"));
@@ -118,7 +118,7 @@ TEST_P(HttpWatchTest, TellsItsNewsAndItsEnd) {
   EXPECT_FALSE(stream->next(milliseconds(0)));
 }
 
-TEST_P(HttpWatchTest, TellsAtOnceWhatIsThereAndNothingOnceItIsGone) {
+TEST_P(HttpWatchTest, NotifiesImmediatelyOfBufferedLinesAndNeverAfterDestruction) {
   auto stream = open([](Peer& peer, const ServerRequest&) {
     peer.send(kHead + chunk("a\nb\n"));
     peer.await_end();
@@ -129,7 +129,7 @@ TEST_P(HttpWatchTest, TellsAtOnceWhatIsThereAndNothingOnceItIsGone) {
   ASSERT_TRUE(dynamic_cast<ReadinessSource&>(*stream).on_news([&] { ++told; }));
   EXPECT_EQ(told, 1);
   stream.reset();
-  transport.reset();  // all of its callbacks have run
+  transport.reset();  // Runs all of its pending callbacks
   EXPECT_EQ(told, 1);
 }
 
@@ -164,11 +164,11 @@ TEST_P(HttpWatchTest, ClassifiesARefusal) {
   }
 }
 
-TEST_P(HttpWatchTest, TellsABreak) {
+TEST_P(HttpWatchTest, ReportsABrokenConnection) {
   for (const bool hard : {false, true}) {
     auto opened = try_open([hard](Peer& peer, const ServerRequest&) {
       peer.send(kHead + chunk("a\n") + "ff\r\n{\"half");
-      if (hard) peer.reset();  // may overtake what was sent before
+      if (hard) peer.reset();  // The RST may overtake the data sent before it
       return false;
     });
     ErrorCode code = opened ? ErrorCode::kInvalid : opened.error().code;
@@ -218,7 +218,7 @@ TEST_P(HttpWatchTest, CancelWakesTheReader) {
   EXPECT_EQ(stream->next(milliseconds(0)).error().code, ErrorCode::kCancelled);
 }
 
-TEST_P(HttpWatchTest, CancelDropsLinesThatNobodyRead) {
+TEST_P(HttpWatchTest, CancelDropsUnreadLines) {
   const auto stream = open([](Peer& peer, const ServerRequest&) {
     peer.send(kHead + chunk("a\nb\nc\n"));
     peer.await_end();
@@ -241,13 +241,13 @@ TEST_P(HttpWatchTest, RefusesAnEndlessLine) {
   EXPECT_THAT(end.error().message, HasSubstr("longer than allowed"));
 }
 
-TEST_P(HttpWatchTest, LeavesTheSocketAloneWhenNobodyReads) {
+TEST_P(HttpWatchTest, StopsReadingTheSocketWithoutAReader) {
   constexpr int kLines = 2000;
   options.watch_queue_bytes = 1 << 20;
   std::atomic<int> sent = 0;
   const auto stream = open([&](Peer& peer, const ServerRequest&) {
     bool open = peer.send(kHead);
-    const std::string line(1 << 15, 'x');  // 64 MiB in all
+    const std::string line(1 << 15, 'x');  // 64 MiB in total
     for (; open && sent < kLines; ++sent) open = peer.send(chunk(line + "\n"));
     if (open) peer.send("0\r\n\r\n");
     return false;
@@ -272,7 +272,7 @@ TEST_P(HttpWatchTest, IsCancelledWithItsTransport) {
   EXPECT_EQ(stream->next(milliseconds(0)).error().code, ErrorCode::kCancelled) << "a stream may outlive its transport";
 }
 
-TEST_P(HttpWatchTest, ManyRunBesideTheRequests) {
+TEST_P(HttpWatchTest, ManyRunInParallelWithRequests) {
   options.max_connections = 2;
   auto first = open([](Peer& peer, const ServerRequest& request) {
     if (request.target.find("watch=true") == std::string::npos) return peer.send(http_answer(200, "{}"));
@@ -329,7 +329,7 @@ class HttpListTest : public HttpWatchTest {
 INSTANTIATE_TEST_SUITE_P(Http, HttpListTest, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "Tls" : "Plain"; });
 
-TEST_P(HttpListTest, GivesItemsAsTheyCome) {
+TEST_P(HttpListTest, ReturnsItemsAsTheyArrive) {
   const auto stream = list([](Peer& peer, const ServerRequest& request) {
     EXPECT_EQ(request.headers.at("accept"), "application/vnd.kubernetes.protobuf,application/json");
     peer.send(head_of(kListType));
@@ -358,7 +358,7 @@ TEST_P(HttpListTest, TellsAListThatIsCut) {
   EXPECT_EQ(next.error().code, ErrorCode::kUnavailable);
 }
 
-TEST_P(HttpListTest, RefusesWhatIsNoProtobuf) {
+TEST_P(HttpListTest, RefusesAnAnswerThatIsNotProtobuf) {
   for (const char* type : {"application/json", "text/html"}) {
     const auto stream = list([type](Peer& peer, const ServerRequest&) {
       return peer.send(head_of(type) + chunk("{\"items\":[]}") + "0\r\n\r\n");
@@ -379,13 +379,13 @@ TEST_P(HttpListTest, TellsBytesThatAreNoList) {
     peer.send(head_of(kListType) + chunk("{}"));
     return false;
   });
-  // The error may come before the caller has the stream.
+  // The error may arrive before the caller has the stream.
   const auto next = stream ? (*stream)->next(kLong) : base::Result<std::optional<std::string>>(stream.error());
   ASSERT_FALSE(next);
   EXPECT_THAT(next.error().message, HasSubstr("does not begin as one"));
 }
 
-TEST_P(HttpWatchTest, GivesFramesOfProtobuf) {
+TEST_P(HttpWatchTest, ReturnsFramesOfProtobuf) {
   const auto stream = open([](Peer& peer, const ServerRequest&) {
     const std::string two("\0\0\0\3abc\0\0\0\2de", 13);
     peer.send(head_of(kListType + ";stream=watch") + chunk(two.substr(0, 2)) + chunk(two.substr(2, 8)) +
@@ -397,7 +397,7 @@ TEST_P(HttpWatchTest, GivesFramesOfProtobuf) {
   EXPECT_EQ(line_of(*stream), "de");
 }
 
-TEST(Frames, ThatAreCutAnywhereGiveWholeEventsOnly) {
+TEST(Frames, TruncatedAnywhereYieldOnlyCompleteEvents) {
   const std::string two("\0\0\0\3abc\0\0\0\2de", 13);
   for (std::size_t at = 0; at <= two.size(); ++at) {
     const auto splitter = make_splitter(StreamKind::kWatch, kListType + ";stream=watch", 100);
@@ -409,7 +409,7 @@ TEST(Frames, ThatAreCutAnywhereGiveWholeEventsOnly) {
   }
 }
 
-TEST_P(HttpWatchTest, EndsAtAFrameThatIsTooLong) {
+TEST_P(HttpWatchTest, FailsAtAFrameThatIsTooLong) {
   const auto stream = open([](Peer& peer, const ServerRequest&) {
     peer.send(head_of(kListType + ";stream=watch") + chunk("\xff\xff\xff\xff"));
     peer.await_end();

@@ -15,7 +15,7 @@ using testing::json_response;
 
 constexpr const char* kPolicyV1 = R"({"resources":[{"name":"poddisruptionbudgets"}]})";
 
-/// A server of before policy/v1, which is upgraded under us.
+/// A server without policy/v1 that is upgraded while the client runs.
 class DiscoveryWatchTest : public ::testing::Test {
  protected:
   DiscoveryWatchTest() {
@@ -59,7 +59,7 @@ TEST_F(DiscoveryWatchTest, WaitsWhileServersOfBothVersionsAnswerInTurns) {
   }
 }
 
-TEST_F(DiscoveryWatchTest, TakesNothingFromAFailedLookOrANewPatchVersion) {
+TEST_F(DiscoveryWatchTest, IgnoresAFailedCheckAndANewPatchVersion) {
   failure = base::unavailable("down");
   EXPECT_EQ(reconcile(base::minutes(5)), std::nullopt);
   EXPECT_EQ(reconcile(base::minutes(5)), std::nullopt);
@@ -69,7 +69,7 @@ TEST_F(DiscoveryWatchTest, TakesNothingFromAFailedLookOrANewPatchVersion) {
   EXPECT_EQ(reconcile(base::minutes(5)), std::nullopt);
 }
 
-TEST(RelevantChange, NamesWhatIsReadOrWrittenInAnotherVersion) {
+TEST(RelevantChange, NamesResourcesWithAnotherVersion) {
   Discovery before;
   before.eviction_version = "v1";
   Discovery now = before;

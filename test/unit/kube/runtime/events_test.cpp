@@ -72,8 +72,8 @@ TEST_F(EventsTest, WritesTheWireNames) {
       "related":{"apiVersion":"v1","kind":"Node","name":"n1"}})"));
 }
 
-/// A role without the permission is seen in the log, and does not fill it.
-TEST_F(EventsTest, WarnsOfARefusalOnceAMinuteForEachKindReasonAndNamespace) {
+/// A missing permission is logged, but must not flood the log.
+TEST_F(EventsTest, WarnsOfARefusalOncePerMinuteKindReasonAndNamespace) {
   status = 403;
   ::testing::internal::CaptureStderr();
   EventRecorder loud(client, clock, options, base::Log::to_stderr(base::LogLevel::kWarning, base::LogFormat::kText));
@@ -96,7 +96,7 @@ TEST_F(EventsTest, WarnsOfARefusalOnceAMinuteForEachKindReasonAndNamespace) {
   EXPECT_EQ(count("web-4."), 1) << log;
 }
 
-TEST_F(EventsTest, TellsTheRelatedObjectTooWhereAsked) {
+TEST_F(EventsTest, SetsTheRelatedObjectIfGiven) {
   Event event = Event::warning(api::EventReason::kFailed, "no attempt is left")
                     .about({"v1", "Pod", "shop", "web-1", "u-1"}, "Evacuate");
   event.related = EventObject{"evacuator.dev/v1alpha1", "Evacuation", "shop", "web-1-u1", "e-1"};
@@ -117,7 +117,7 @@ TEST_F(EventsTest, PutsClusterScopedOnesIntoDefault) {
   EXPECT_EQ(transport.requests()[0].path, "/apis/events.k8s.io/v1/namespaces/default/events");
 }
 
-TEST_F(EventsTest, FollowsOldServersIntoKubeSystem) {  // seen on 1.20.2
+TEST_F(EventsTest, FollowsOldServersIntoKubeSystem) {  // Observed on 1.20.2
   transport.answer = [](const Request& request) -> base::Result<Response> {
     if (request.path.find("/kube-system/") != std::string::npos) return json_response(201, "{}");
     return json_response(422,
@@ -138,7 +138,7 @@ TEST_F(EventsTest, FollowsOldServersIntoKubeSystem) {  // seen on 1.20.2
   EXPECT_EQ(body(2)["metadata"]["namespace"], "kube-system");
 }
 
-TEST_F(EventsTest, DoesNotCountWhatWasNeverCreated) {
+TEST_F(EventsTest, DoesNotCountEventsThatWereNeverCreated) {
   status = 422;
   for (int i = 0; i < 3; ++i) recorder.publish(note_about("a"));
   recorder.drain();
@@ -147,7 +147,7 @@ TEST_F(EventsTest, DoesNotCountWhatWasNeverCreated) {
   EXPECT_EQ(methods(), std::vector<std::string>(3, "POST")) << "no patch of a series that does not exist";
 }
 
-TEST_F(EventsTest, CutsLongNotesBetweenCharacters) {
+TEST_F(EventsTest, TruncatesLongNotesBetweenCharacters) {
   std::string text(1023, 'x');
   recorder.publish(note_about("a", "R", text + "\xC3\xA9\xC3\xA9"));
   recorder.drain();
@@ -179,7 +179,7 @@ TEST_F(EventsTest, FoldsRepetitionsIntoASeries) {
   EXPECT_EQ(methods().size(), 2u) << "nothing new to count";
 }
 
-TEST_F(EventsTest, KeepsDifferentThingsApart) {
+TEST_F(EventsTest, KeepsDifferentEventsApart) {
   recorder.publish(note_about("web-1", "Evicted"));
   recorder.publish(note_about("web-1", "Blocked"));
   recorder.publish(note_about("web-2", "Evicted"));
@@ -202,7 +202,7 @@ TEST_F(EventsTest, StartsANewEventAfterALongPause) {
   EXPECT_THAT(methods(), ElementsAre("POST", "POST"));
 }
 
-TEST_F(EventsTest, HoldsAChattyObjectBack) {
+TEST_F(EventsTest, LimitsEventsOfOneObject) {
   for (int i = 0; i < 40; ++i) recorder.publish(note_about("web-1", "Reason" + std::to_string(i)));
   recorder.publish(note_about("web-2"));
   recorder.drain();
@@ -210,7 +210,7 @@ TEST_F(EventsTest, HoldsAChattyObjectBack) {
   EXPECT_EQ(recorder.stats().dropped, 15u);
 }
 
-TEST_F(EventsTest, DropsWhatDoesNotFit) {
+TEST_F(EventsTest, DropsEventsBeyondTheQueue) {
   for (int i = 0; i < 1010; ++i) recorder.publish(note_about("p" + std::to_string(i)));
   EXPECT_EQ(recorder.stats().dropped, 10u);
   EXPECT_EQ(recorder.stats().published, 1010u);
@@ -218,7 +218,7 @@ TEST_F(EventsTest, DropsWhatDoesNotFit) {
   EXPECT_EQ(recorder.stats().sent, 1000u);
 }
 
-TEST_F(EventsTest, TriesAgainWhatCanHealAndThenGivesUp) {
+TEST_F(EventsTest, RetriesTransientErrorsAndThenGivesUp) {
   failure = base::unavailable("down");
   recorder.publish(note_about("a"));
   recorder.drain();
@@ -232,7 +232,7 @@ TEST_F(EventsTest, TriesAgainWhatCanHealAndThenGivesUp) {
   EXPECT_EQ(recorder.stats().failed, 2u);
 }
 
-TEST_F(EventsTest, TakesAlreadyExistsAfterALostAnswerForSuccess) {
+TEST_F(EventsTest, TreatsAlreadyExistsAfterALostAnswerAsSuccess) {
   int calls = 0;
   transport.answer = [&](const Request&) -> base::Result<Response> {
     if (++calls == 1) return base::Error{ErrorCode::kOutcomeUnknown, "lost"};
@@ -244,7 +244,7 @@ TEST_F(EventsTest, TakesAlreadyExistsAfterALostAnswerForSuccess) {
   EXPECT_EQ(recorder.stats().failed, 0u);
 }
 
-TEST_F(EventsTest, CreatesAnewWhatTheServerForgot) {
+TEST_F(EventsTest, RecreatesEventsThatTheServerDeleted) {
   recorder.publish(note_about("a"));
   recorder.drain();
   recorder.publish(note_about("a"));
@@ -296,7 +296,7 @@ TEST(EventsRealTime, PublishNeverWaitsForTheServer) {
   EXPECT_EQ(recorder.stats().sent + recorder.stats().dropped, 5000u) << "what was accepted is sent before the end";
 }
 
-TEST(EventsRealTime, EndsSoonWhenTheServerIsGone) {
+TEST(EventsRealTime, EndsQuicklyIfTheServerIsGone) {
   const base::SystemClock clock;
   FakeTransport transport;
   transport.answer = [](const Request&) -> base::Result<Response> { return base::unavailable("gone"); };

@@ -60,11 +60,11 @@ INSTANTIATE_TEST_SUITE_P(
         MoveCase{"NoticesThatItLost", seen("other", seconds(100)), true, 100, LeaseMove::kLost}),
     [](const auto& info) { return info.param.name; });
 
-TEST(ObserveLease, CountsFromTheHoldersLastWord) {
+TEST(ObserveLease, CountsFromTheLastRenewal) {
   LeaseRecord record{"other", seconds(15), "t1", 3, "10"};
   auto first = observe(std::nullopt, record, seconds(50));
   EXPECT_EQ(first.changed_at, seconds(50));
-  record.resource_version = "11";  // somebody labelled it
+  record.resource_version = "11";  // Another client changed a label
   EXPECT_EQ(observe(first, record, seconds(60)).changed_at, seconds(50));
   record.renew_time = "t2";
   EXPECT_EQ(observe(first, record, seconds(60)).changed_at, seconds(60));
@@ -187,14 +187,14 @@ TEST_F(LeaderTest, NeverTwoLeadersUnderFailures) {
   EXPECT_GT(b.told.size(), 2u);
 }
 
-TEST_F(LeaderTest, LosesItWhenSomebodyElseHoldsIt) {
+TEST_F(LeaderTest, StopsIfAnotherMemberHoldsTheLease) {
   Member me(*this, "me");
   me.elector.step();
   server.lease["spec"]["holderIdentity"] = "usurper";
   server.lease["metadata"]["resourceVersion"] = "999";
   pass(seconds(2));
-  me.elector.step();  // conflict
-  me.elector.step();  // reads
+  me.elector.step();  // Write conflict
+  me.elector.step();  // Reads the Lease
   EXPECT_FALSE(me.elector.is_leading());
   EXPECT_THAT(me.told, ElementsAre("started", "stopped"));
   EXPECT_EQ(server.holder(), "usurper");
@@ -215,7 +215,7 @@ TEST_F(LeaderTest, DoesNotTrustOtherClocks) {
   EXPECT_TRUE(me.elector.is_leading());
 }
 
-TEST_F(LeaderTest, KnowsItsOwnLeaseAfterALostAnswer) {
+TEST_F(LeaderTest, RecognizesItsOwnLeaseAfterALostAnswer) {
   Member me(*this, "me");
   server.lose_answers = true;
   me.elector.step();
@@ -240,7 +240,7 @@ TEST_F(LeaderTest, ReleasesOnStop) {
   EXPECT_TRUE(other.elector.is_leading()) << "without waiting for the expiry";
 }
 
-TEST_F(LeaderTest, DoesNotReleaseWhatIsNotItsOwn) {
+TEST_F(LeaderTest, DoesNotReleaseAForeignLease) {
   Member me(*this, "me");
   Member other(*this, "other");
   other.elector.step();
@@ -251,13 +251,13 @@ TEST_F(LeaderTest, DoesNotReleaseWhatIsNotItsOwn) {
   EXPECT_EQ(server.holder(), "other");
 }
 
-TEST_F(LeaderTest, KeepsWhatOthersWroteIntoTheLease) {
+TEST_F(LeaderTest, KeepsForeignFieldsOfTheLease) {
   Member me(*this, "me");
   me.elector.step();
   server.lease["metadata"]["labels"]["team"] = "a";
   server.lease["metadata"]["resourceVersion"] = "500";
   pass(seconds(2));
-  me.elector.step();  // conflict
+  me.elector.step();  // Write conflict
   me.elector.step();
   EXPECT_TRUE(me.elector.is_leading());
   EXPECT_EQ(server.lease["metadata"]["labels"]["team"], "a");
@@ -274,7 +274,7 @@ TEST_F(LeaderTest, SurvivesALyingServer) {
   }
 }
 
-TEST_F(LeaderTest, AsksOnlyAsLongAsItMayLead) {
+TEST_F(LeaderTest, SendsRequestsOnlyWhileItMayLead) {
   Member me(*this, "me");
   me.elector.step();
   server.failure = base::unavailable("down");

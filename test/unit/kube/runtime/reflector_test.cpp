@@ -14,7 +14,7 @@
 
 namespace kube {
 
-// GoogleTest prints states by these.
+// Used by GoogleTest to print states.
 void PrintTo(const ReflectorState& state, std::ostream* out) {
   std::visit(base::Overload{
                  [&](const NeedsList& s) { *out << "MustList{" << s.failures << ", " << s.page_shift << "}"; },
@@ -52,7 +52,7 @@ struct StepCase {
 };
 class NextStateTest : public ::testing::TestWithParam<StepCase> {};
 
-TEST_P(NextStateTest, LeadsThere) { EXPECT_EQ(next_state(GetParam().from, GetParam().input), GetParam().want); }
+TEST_P(NextStateTest, IsAsExpected) { EXPECT_EQ(next_state(GetParam().from, GetParam().input), GetParam().want); }
 
 INSTANTIATE_TEST_SUITE_P(
     Reflector, NextStateTest,
@@ -119,7 +119,7 @@ TEST(PageLimit, FollowsTheShift) {
   EXPECT_EQ(page_limit({0, 2}, 0), 0) << "no paging wanted";
 }
 
-// --- the reflector at work
+// --- reflector
 
 std::string object(const std::string& name, const std::string& version) {
   return R"({"metadata":{"namespace":"shop","name":")" + name + R"(","uid":"u-)" + name + R"(","resourceVersion":")" +
@@ -169,7 +169,7 @@ class ReflectorTest : public ::testing::Test {
                         (after ? after->meta.name + "@" + after->meta.resource_version : "-"));
     });
   }
-  /// Polls until nothing more happens at this moment.
+  /// Polls until poll() returns false. Returns the number of polls that made progress.
   int settle() {
     int steps = 0;
     while (informer.reflector().poll()) {
@@ -207,8 +207,8 @@ TEST_F(ReflectorTest, ListsThenWatchesFromThere) {
   EXPECT_EQ(informer.store().size(), 1u);
 }
 
-/// Its absence would say that it is gone.
-TEST_F(ReflectorTest, AnObjectOfAListThatCannotBeReadStaysAsItWas) {
+/// Omitting an object that cannot be decoded would report it as deleted.
+TEST_F(ReflectorTest, AnUndecodableObjectOfAListKeepsItsLastState) {
   settle();
   take_changes();
   list_answers = {json_response(200, list_of({object("b", "11"), object("a", "unreadable")}, "12"))};
@@ -284,7 +284,7 @@ TEST_F(ReflectorTest, DropsASilentWatchAndResumes) {
   EXPECT_THAT(transport.targets().back(), HasSubstr("resourceVersion=50"));
 }
 
-TEST_F(ReflectorTest, RetriesAListThatTakesTheConnectionDown) {
+TEST_F(ReflectorTest, RetriesAListThatBreaksTheConnection) {
   list_answers = {kLost, kLost, json_response(200, list_of({object("a", "1")}, "10"))};
   settle();
   EXPECT_FALSE(informer.has_synced());
@@ -346,7 +346,7 @@ TEST_F(ReflectorTest, ListsAgainAfterALineThatIsNoEvent) {
   EXPECT_EQ(count("limit=500"), 5u);
 }
 
-TEST_F(ReflectorTest, AsksForAJitteredTimeoutOfAtMostTwice) {
+TEST_F(ReflectorTest, RequestsAJitteredTimeoutOfAtMostTwice) {
   for (int i = 0; i < 20; ++i) {
     settle();
     feed->end(kDown);
@@ -364,8 +364,8 @@ TEST_F(ReflectorTest, AsksForAJitteredTimeoutOfAtMostTwice) {
   EXPECT_GT(seen.size(), 10u);
 }
 
-/// A half-open watch looks like one with no news.
-TEST_F(ReflectorTest, ListsAnewWhenAsked) {
+/// A half-open watch cannot be distinguished from a watch without news.
+TEST_F(ReflectorTest, RelistsOnRequest) {
   settle();
   ASSERT_EQ(count("watch=true"), 1U);
   list_answers = {json_response(200, list_of({object("b", "20")}, "30"))};
@@ -383,7 +383,7 @@ TEST_F(ReflectorTest, ListsAnewWhenAsked) {
   }
 }
 
-TEST_F(ReflectorTest, TakesNoListThatFailedOrBeganEarlierForTheOneAskedFor) {
+TEST_F(ReflectorTest, ARelistIsNotSatisfiedByAFailedOrEarlierList) {
   list_answers = {kDown};
   settle();
   const auto ticket = informer.reflector().relist();
@@ -394,14 +394,14 @@ TEST_F(ReflectorTest, TakesNoListThatFailedOrBeganEarlierForTheOneAskedFor) {
   EXPECT_EQ(count("watch=true"), 1U);
 }
 
-TEST_F(ReflectorTest, TellsHowLongAgoItHeardFromTheServer) {
+TEST_F(ReflectorTest, ReportsTheTimeSinceTheLastContact) {
   settle();
   EXPECT_EQ(informer.reflector().contact_age(), seconds(0));
   clock.advance(seconds(80));
   feed->push(event("BOOKMARK", object("", "11")));
   settle();
   EXPECT_EQ(informer.reflector().contact_age(), seconds(0));
-  for (int i = 0; i < 20; ++i) {  // a quiet kind on a server without bookmarks
+  for (int i = 0; i < 20; ++i) {  // A quiet kind on a server without bookmarks
     clock.advance(seconds(30));
     settle();
     EXPECT_LE(informer.reflector().contact_age(), seconds(180));
@@ -483,7 +483,7 @@ TEST(ReflectorRealTime, FollowsAFeedOnItsOwnThread) {
   while (informer.store().size() < 200) std::this_thread::yield();
 }
 
-// --- from the server's watch cache
+// --- lists from the server's watch cache
 
 std::string sealed(const std::string& name, const std::string& version) {
   std::string meta;
@@ -540,7 +540,7 @@ class CachedListTest : public ReflectorTest {
   Informer<Thing> cached{client, clock, kPods, &decode_thing, options(), base::Log()};
 };
 
-TEST_F(CachedListTest, ReadsItemsAsTheyComeAndWatchesFromThere) {
+TEST_F(CachedListTest, ReadsItemsAsTheyArriveAndWatchesFromThere) {
   list_feed->push(sealed("a", "1"));
   list_feed->push(sealed("b", "2"));
   list_feed->push(sealed_end("10"));
@@ -556,7 +556,7 @@ TEST_F(CachedListTest, ReadsItemsAsTheyComeAndWatchesFromThere) {
   EXPECT_THAT(take_changes(), ElementsAre("a > a", "b > -"));
 }
 
-TEST_F(CachedListTest, ListsPageByPageWhereTheServerAnswersJson) {
+TEST_F(CachedListTest, ListsInPagesIfTheServerAnswersJson) {
   list_error = Error{ErrorCode::kUnsupported, "application/json"};
   settle_cached();
   EXPECT_TRUE(cached.has_synced());
@@ -564,14 +564,14 @@ TEST_F(CachedListTest, ListsPageByPageWhereTheServerAnswersJson) {
   EXPECT_THAT(take_changes(), ElementsAre("- > a"));
 }
 
-TEST_F(CachedListTest, ListsPageByPageWhereAProxyKnowsNoSuchPath) {
+TEST_F(CachedListTest, ListsInPagesIfAProxyDoesNotKnowThePath) {
   list_error = Error{ErrorCode::kNotFound, "default backend - 404"};
   settle_cached();
   EXPECT_TRUE(cached.has_synced());
   EXPECT_EQ(transport.targets().at(1), "/api/v1/pods?limit=500");
 }
 
-TEST_F(CachedListTest, AListThatGoesOnElsewhereIsNotTheWhole) {
+TEST_F(CachedListTest, AListWithAContinueTokenIsIncomplete) {
   list_feed->push(sealed("gone", "1"));
   list_feed->push(sealed_end("10", "t1"));
   settle_cached();
@@ -605,7 +605,7 @@ TEST_F(CachedListTest, NeverGoesBackInTime) {
   EXPECT_EQ(count("/api/v1/pods?limit=500"), 1U) << "the list after 410 comes from the store";
 }
 
-TEST_F(CachedListTest, TheListThatIsAskedForComesFromTheStore) {
+TEST_F(CachedListTest, ARelistIsReadFromTheStore) {
   cached.reflector().relist();
   settle_cached();
   EXPECT_EQ(transport.targets().at(0), "/api/v1/pods?limit=500");
@@ -619,7 +619,7 @@ TEST_F(CachedListTest, AListOfAnotherKindIsNone) {
   EXPECT_FALSE(cached.has_synced());
 }
 
-// --- lists by a watch
+// --- streamed lists
 
 std::string bookmark(const std::string& version, bool ends_list) {
   return event("BOOKMARK", R"({"kind":"Pod","metadata":{"resourceVersion":")" + version + "\"" +
@@ -656,7 +656,7 @@ class StreamedListTest : public CachedListTest {
   Informer<Thing> streamed{client, clock, kPods, &decode_thing, with(lists), base::Log()};
 };
 
-TEST_F(StreamedListTest, IsReadUpToItsBookmarkAndGoesOnAsTheWatch) {
+TEST_F(StreamedListTest, IsReadUpToItsBookmarkAndContinuesAsTheWatch) {
   settle_streamed();
   ASSERT_EQ(transport.requests().size(), 1U);
   EXPECT_THAT(transport.targets()[0], HasSubstr("/api/v1/pods?watch=true&allowWatchBookmarks=true&sendInitialEvents="
@@ -680,7 +680,7 @@ TEST_F(StreamedListTest, IsReadUpToItsBookmarkAndGoesOnAsTheWatch) {
   EXPECT_THAT(transport.targets().at(1), HasSubstr("resourceVersion=11")) << "and resumes where it was";
 }
 
-TEST_F(StreamedListTest, WhatChangesMeanwhileCounts) {
+TEST_F(StreamedListTest, AppliesChangesDuringTheList) {
   settle_streamed();
   for (const char* name : {"a", "b"}) feed->push(event("ADDED", object(name, "1")));
   feed->push(event("MODIFIED", object("a", "5")));
@@ -692,7 +692,7 @@ TEST_F(StreamedListTest, WhatChangesMeanwhileCounts) {
   EXPECT_EQ(streamed.store().list()[0]->meta.resource_version, "5");
 }
 
-TEST_F(StreamedListTest, IsListedOtherwiseWhereTheServerRefusesAndNeverAskedAgain) {
+TEST_F(StreamedListTest, FallsBackPermanentlyIfTheServerRefuses) {
   for (const ErrorCode code : {ErrorCode::kInvalid, ErrorCode::kForbidden, ErrorCode::kNotFound}) {
     SCOPED_TRACE(to_string(code));
     refusal = Error{code, "sendInitialEvents: Forbidden"};
@@ -713,8 +713,8 @@ TEST_F(StreamedListTest, IsListedOtherwiseWhereTheServerRefusesAndNeverAskedAgai
   EXPECT_EQ(asked(), before) << "what one was refused no other asks for";
 }
 
-/// Twelve kinds would ask for whole lists at once of a server that has no time.
-TEST_F(StreamedListTest, WaitsWhereTheServerIsDownOrBusy) {
+/// A fallback would send requests for complete lists of twelve kinds to an overloaded server.
+TEST_F(StreamedListTest, BacksOffIfTheServerIsDownOrBusy) {
   for (const ErrorCode code : {ErrorCode::kThrottled, ErrorCode::kUnavailable}) {
     SCOPED_TRACE(to_string(code));
     refusal = Error{code, "not now"};
@@ -730,7 +730,7 @@ TEST_F(StreamedListTest, WaitsWhereTheServerIsDownOrBusy) {
   }
 }
 
-TEST_F(StreamedListTest, ThatIsCutIsNoList) {
+TEST_F(StreamedListTest, ATruncatedListIsAnError) {
   settle_streamed();
   feed->push(event("ADDED", object("b", "2")));
   feed->end(kDown);
@@ -745,7 +745,7 @@ TEST_F(StreamedListTest, ThatIsCutIsNoList) {
   EXPECT_TRUE(lists->are_served()) << "a broken connection says nothing of the server";
 }
 
-TEST_F(StreamedListTest, WithoutItsBookmarkIsGivenUp) {
+TEST_F(StreamedListTest, IsAbandonedWithoutItsBookmark) {
   settle_streamed();
   feed->push(event("ADDED", object("b", "2")));
   settle_streamed();
@@ -766,7 +766,7 @@ TEST_F(StreamedListTest, WithoutItsBookmarkIsGivenUp) {
   EXPECT_FALSE(lists->are_served());
 }
 
-TEST_F(StreamedListTest, ThatDripsIsGivenUp) {
+TEST_F(StreamedListTest, IsAbandonedIfItIsTooSlow) {
   settle_streamed();
   for (int i = 0; i < 40 && lists->are_served(); ++i) {
     clock.advance(seconds(9));

@@ -45,7 +45,7 @@ TEST_F(StoreIndex, FindsByValueInOrderOfNamespaceAndName) {
   EXPECT_EQ(found("shape", "red"), "");
 }
 
-TEST_F(StoreIndex, FollowsWhatIsReplacedAndRemoved) {
+TEST_F(StoreIndex, FollowsReplacedAndRemovedObjects) {
   put("a", "1", {"red"});
   put("a", "2", {"red"});
   put("a", "1", {"red", "blue"}, "2");
@@ -60,7 +60,7 @@ TEST_F(StoreIndex, FollowsWhatIsReplacedAndRemoved) {
   EXPECT_FALSE(store_.remove({"a", "1"}));
 }
 
-TEST_F(StoreIndex, FollowsWhatIsRenewedAndKeepsItsValues) {
+TEST_F(StoreIndex, FollowsRenewedObjectsAndKeepsTheirValues) {
   put("a", "1", {"red", "red"});
   put("a", "2", {"red"});
   put("b", "1", {"red"});
@@ -72,7 +72,7 @@ TEST_F(StoreIndex, FollowsWhatIsRenewedAndKeepsItsValues) {
   EXPECT_EQ(found("colour", "red"), "a/1@2 b/1@1 ");
 }
 
-TEST_F(StoreIndex, TellsNamespacesFromNames) {
+TEST_F(StoreIndex, DistinguishesNamespacesFromNames) {
   put("a", "bc", {"red"});
   put("ab", "c", {"red"});
   EXPECT_EQ(found("colour", "red"), "a/bc@1 ab/c@1 ");

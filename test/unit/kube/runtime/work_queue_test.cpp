@@ -21,7 +21,7 @@ class WorkQueueTest : public ::testing::Test {
   WorkQueue queue{clock, {milliseconds(100), milliseconds(1000)}};
 };
 
-TEST_F(WorkQueueTest, GivesKeysInTheOrderTheyCame) {
+TEST_F(WorkQueueTest, ReturnsKeysInTheOrderOfArrival) {
   queue.add(kB);
   queue.add(kA);
   EXPECT_EQ(queue.depth(), 2u);
@@ -49,7 +49,7 @@ TEST_F(WorkQueueTest, NamespacesTakeTurns) {
   }
 }
 
-TEST_F(WorkQueueTest, UrgentKeysGoFirstButStarveNobody) {
+TEST_F(WorkQueueTest, UrgentKeysGoFirstWithoutStarvingOthers) {
   for (int i = 0; i < 2; ++i) queue.add({"ns", "ordinary-" + std::to_string(i)});
   for (int i = 0; i < 5; ++i) queue.add_urgent({"ns", "urgent-" + std::to_string(i)});
   EXPECT_EQ(queue.depth(), 7u);
@@ -59,7 +59,7 @@ TEST_F(WorkQueueTest, UrgentKeysGoFirstButStarveNobody) {
                                              "ordinary-1"}));
 }
 
-TEST_F(WorkQueueTest, FoldsManyAddsIntoOne) {
+TEST_F(WorkQueueTest, DeduplicatesAdds) {
   for (int i = 0; i < 5; ++i) queue.add(kA);
   EXPECT_EQ(queue.try_take(), kA);
   EXPECT_EQ(queue.try_take(), std::nullopt);
@@ -76,7 +76,7 @@ TEST_F(WorkQueueTest, NeverHandsAKeyToTwoWorkers) {
   EXPECT_EQ(queue.try_take(), std::nullopt);
 }
 
-TEST_F(WorkQueueTest, IgnoresADoneForAKeyThatIsNotInHand) {
+TEST_F(WorkQueueTest, IgnoresDoneForAKeyThatIsNotInProgress) {
   queue.add(kA);
   queue.done(kA);
   EXPECT_EQ(queue.try_take(), kA);
@@ -140,7 +140,7 @@ TEST_F(WorkQueueTest, BackOffDoublesPerKeyUpToItsMaximum) {
 }
 
 TEST_F(WorkQueueTest, ForgetStartsTheBackOffOver) {
-  for (int i = 0; i < 100; ++i) queue.add_rate_limited(kA);  // must not overflow either
+  for (int i = 0; i < 100; ++i) queue.add_rate_limited(kA);  // The delay must not overflow either
   clock.advance(seconds(2));
   ASSERT_EQ(queue.try_take(), kA);
   queue.forget(kA);
@@ -149,7 +149,7 @@ TEST_F(WorkQueueTest, ForgetStartsTheBackOffOver) {
   EXPECT_EQ(queue.next_due(), clock.now() + milliseconds(100));
 }
 
-TEST_F(WorkQueueTest, DelayedKeyInHandComesAfterDone) {
+TEST_F(WorkQueueTest, DelayedKeyInProgressComesAfterDone) {
   queue.add(kA);
   ASSERT_EQ(queue.try_take(), kA);
   queue.add_after(kA, seconds(1));
@@ -176,7 +176,7 @@ TEST_F(WorkQueueTest, StopWakesWaitingWorkers) {
         ++ended;
       });
     }
-  }  // jthread stops and joins
+  }  // The jthread destructors stop and join
   EXPECT_EQ(ended, 3);
 }
 

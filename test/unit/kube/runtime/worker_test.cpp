@@ -33,7 +33,7 @@ struct Bench {
                       counts, base::Log()};
 };
 
-TEST(Worker, TakesWhatIsReadyOnce) {
+TEST(Worker, TakesAReadyKeyOnce) {
   Bench bench;
   EXPECT_FALSE(bench.worker.step());
   bench.queue.add(kKey);
@@ -42,7 +42,7 @@ TEST(Worker, TakesWhatIsReadyOnce) {
   EXPECT_EQ(bench.counts.succeeded, 1);
 }
 
-TEST(Worker, ComesBackWhenAsked) {
+TEST(Worker, RequeuesOnRequest) {
   Bench bench;
   bench.answer = Requeue::in(seconds(5));
   bench.queue.add(kKey);
@@ -71,7 +71,7 @@ TEST(Worker, BacksOffAfterErrorsAndForgetsThemAfterSuccess) {
   EXPECT_LE(*bench.queue.next_due() - bench.clock.now(), base::milliseconds(100)) << "starts over";
 }
 
-TEST(Worker, WaitsAsLongAsTheServerAsked) {
+TEST(Worker, HonoursRetryAfter) {
   Bench bench;
   bench.answer = base::Error{base::ErrorCode::kThrottled, "busy", seconds(9)};
   bench.queue.add(kKey);
@@ -94,7 +94,7 @@ TEST(Worker, BacksOffFromAServerThatAsksForNoDelay) {
   }
 }
 
-TEST(Worker, BacksOffFromAServerThatAlwaysAsksForASecond) {
+TEST(Worker, BacksOffIfRetryAfterIsAlwaysASecond) {
   Bench bench;
   bench.answer = base::Error{base::ErrorCode::kThrottled, "busy", seconds(1)};
   bench.queue.add(kKey);
@@ -150,7 +150,7 @@ using std::chrono::milliseconds;
 
 api::ObjectKey key_of(int number) { return {"shop", "web-" + std::to_string(number)}; }
 
-/// Reconciles that last until they are let go.
+/// Pool whose reconciles block until the test releases them.
 class Crew {
  public:
   explicit Crew(std::size_t most, base::Duration patience = seconds(60))
@@ -238,7 +238,7 @@ TEST(WorkerPool, GrowsWithTheWorkUpToItsLimit) {
   EXPECT_EQ(crew.done().size(), 10U) << "each once";
 }
 
-TEST(WorkerPool, AlwaysHasOneThatWaitsWhileItMayGrow) {
+TEST(WorkerPool, KeepsAnIdleWorkerWhileItMayGrow) {
   Crew crew(3);
   crew.queue.add(key_of(1));
   EXPECT_TRUE(crew.wait_until_busy(1));
@@ -246,7 +246,7 @@ TEST(WorkerPool, AlwaysHasOneThatWaitsWhileItMayGrow) {
   EXPECT_TRUE(crew.wait_until_busy(2)) << "a delayed key is not late because the others are busy";
 }
 
-TEST(WorkerPool, ShrinksToOneThatStillTakesWhatComes) {
+TEST(WorkerPool, ShrinksToOneWorkerThatStillTakesKeys) {
   Crew crew(6, milliseconds(1));
   for (int i = 0; i < 6; ++i) crew.queue.add(key_of(i));
   EXPECT_TRUE(crew.wait_until_busy(6));

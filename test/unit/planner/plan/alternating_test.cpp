@@ -1,4 +1,4 @@
-/// The strategy AlternatingUtilization in whole planning cycles, one after the other as the operator runs them.
+/// The strategy AlternatingUtilization in complete planning cycles, run in sequence as the operator runs them.
 
 #include <gmock/gmock.h>
 
@@ -28,7 +28,7 @@ std::string keys_of(const Plan& plan) {
   return text;
 }
 
-/// Runs planning cycles; every plan is carried out in full before the next one, and settles.
+/// Runs planning cycles. Carries out every plan completely before the next cycle, so each plan has settled by then.
 class Cluster {
  public:
   explicit Cluster(const ClusterBuilder& builder, const std::string& strategy = "AlternatingUtilization",
@@ -84,7 +84,8 @@ PodBuilder quorum(const std::string& name, const std::string& node) {
       .anti_affinity("app", "quorum", std::string(api::well_known::kHostnameLabel));
 }
 
-/// `full` nodes of eight ordinary pods, and `held` nodes that one pod each of a set that repel one another keeps.
+/// `full` nodes with eight ordinary pods each and `held` nodes, each held by one pod of a set with mutual
+/// anti-affinity.
 ClusterBuilder classic(int full, int held) {
   ClusterBuilder cluster;
   for (int n = 0; n < full; ++n) {
@@ -133,7 +134,7 @@ TEST(Alternating, LevelsFirst) {
   EXPECT_EQ(plan.balance[0].strategy, "AlternatingUtilization");
 }
 
-TEST(Alternating, PacksInTheSameCycleWhereNothingIsToBeLeveled) {
+TEST(Alternating, PacksInTheSameCycleIfNothingNeedsLeveling) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("a")).add(web("w1", "a")).add(web("w2", "a"));
   builder.add(NodeBuilder("b")).add(web("w3", "b")).add(NodeBuilder("c")).add(web("w4", "c"));
@@ -154,7 +155,7 @@ TEST(Alternating, KeepsTheSchedulerOffNodesThatAreFreed) {
   EXPECT_EQ(keys_of(cluster.cycle()), "") << "nothing moves, so nothing is tainted";
 }
 
-TEST(Alternating, LevelsNothingOntoNodesThatAreFree) {
+TEST(Alternating, LevelsNothingOntoFreeNodes) {
   ClusterBuilder builder = classic(2, 1);
   builder.add(NodeBuilder("free").sized(4000, 4000, 20));
   Cluster cluster(builder);
@@ -188,7 +189,7 @@ TEST(Alternating, IgnoresTheRoundsOfAnotherStrategy) {
   EXPECT_EQ(plan.rounds->phase, "Leveling");
 }
 
-/// Whatever the cluster: it comes to an end, and no round costs a node.
+/// Every random cluster must converge, and no round may increase the number of nodes in use.
 TEST(Alternating, EndsOnRandomClustersWithNoMoreNodesInUse) {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     strategy_worlds::RandomWorld world(seed);
@@ -203,19 +204,19 @@ TEST(Alternating, EndsOnRandomClustersWithNoMoreNodesInUse) {
   }
 }
 
-// --- the extreme variant
+// --- notes about extreme thresholds
 
 struct CautionCase {
   std::string name;
   std::string strategy;
   std::string args;
   api::Compatibility compatibility;
-  std::string want;  ///< part of the note; "": none
+  std::string want;  ///< Part of the note, empty if no note is expected
 };
 
 class Caution : public testing::TestWithParam<CautionCase> {};
 
-TEST_P(Caution, IsTold) {
+TEST_P(Caution, IsReportedAsANote) {
   api::DeschedulerPolicySpec policy;
   policy.compatibility = GetParam().compatibility;
   policy.strategies.push_back({GetParam().strategy, GetParam().args});

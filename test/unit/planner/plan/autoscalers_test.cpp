@@ -1,4 +1,4 @@
-/// Cluster-autoscaler and Karpenter beside us: their annotations and taints in whole planning cycles.
+/// Annotations and taints of cluster-autoscaler and Karpenter in complete planning cycles.
 
 #include <gmock/gmock.h>
 
@@ -59,7 +59,7 @@ std::vector<std::string> held_of(const Plan& plan) {
   return rows;
 }
 
-/// A node that is nearly empty beside one with room.
+/// A nearly empty node and a node with free capacity.
 ClusterBuilder with_low_node(const PodBuilder& on_it, const NodeBuilder& low = NodeBuilder("low")) {
   ClusterBuilder cluster;
   cluster.add(low).add(on_it).add(NodeBuilder("used")).add(pod("web", "used", 2000));
@@ -74,7 +74,7 @@ struct PodCase {
   std::string value;
   std::optional<api::AutoscalerAnnotations> annotations;
   api::Compatibility compatibility;
-  std::string want;  ///< the refusal; "": it moves
+  std::string want;  ///< Reason of the refusal, empty if the pod moves
 };
 
 class AutoscalerAnnotationsOfPods : public testing::TestWithParam<PodCase> {};
@@ -123,7 +123,7 @@ TEST(Autoscalers, TheReportOfHeldNodesNamesThem) {
   EXPECT_THAT(held_of(plan), testing::IsSupersetOf({"low p: DoNotDisrupt", "kept q: NodeStays"}));
 }
 
-// --- nodes that no autoscaler would remove
+// --- nodes that autoscalers keep
 
 TEST(Autoscalers, NodesThatStayAreNotEmptied) {
   const auto keep = [](const char* key) {
@@ -149,7 +149,7 @@ TEST(Autoscalers, NodesThatStayTakePods) {
   EXPECT_THAT(moves_of(plan_of(cluster, policy("HighNodeUtilization", kPack))), ElementsAre("q > low"));
 }
 
-// --- nodes that somebody is about to remove
+// --- nodes that an autoscaler is about to remove
 
 struct RemovalCase {
   std::string name;
@@ -162,13 +162,13 @@ class NodesThatGo : public testing::TestWithParam<RemovalCase> {
   NodeBuilder node(const std::string& name) const {
     return NodeBuilder(name).taint(GetParam().taint, GetParam().effect);
   }
-  /// That would even let it go there.
+  /// Pod that tolerates the taint of the node.
   PodBuilder tolerant(const std::string& name, const std::string& on, std::int64_t cpu = 500) const {
     return pod(name, on, cpu).tolerate(GetParam().taint);
   }
 };
 
-TEST_P(NodesThatGo, AreNotEmptiedASecondTime) {
+TEST_P(NodesThatGo, AreNotEmptiedByStrategies) {
   const ClusterBuilder cluster = with_low_node(pod("p", "low"), node("low"));
   for (const char* strategy : {"HighNodeUtilization", "Defragmentation"}) {
     const std::string args = strategy == std::string("Defragmentation") ? "{}" : kPack;
@@ -183,7 +183,7 @@ TEST_P(NodesThatGo, AreNotRelieved) {
   EXPECT_THAT(moves_of(plan_of(cluster, policy("LowNodeUtilization", kLevel))), IsEmpty());
 }
 
-TEST_P(NodesThatGo, TakeNothing) {
+TEST_P(NodesThatGo, TakeNoPods) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("full")).add(node("going"));
   for (const char* name : {"a", "b", "c"}) cluster.add(tolerant(name, "full", 1000));
@@ -193,15 +193,15 @@ TEST_P(NodesThatGo, TakeNothing) {
   for (const api::PlannedMove& move : plan.moves) EXPECT_EQ(move.to, "stays") << move.pod;
 }
 
-/// Whoever goes where it will, and no strategy that asks for a goal.
-TEST_P(NodesThatGo, AreNotWhereAPodMayEndUp) {
+/// PodLifeTime has no goal for the target. Its pods must avoid nodes that are being removed as well.
+TEST_P(NodesThatGo, AreNeverTheTargetOfAMove) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("old")).add(node("going")).add(tolerant("p", "old"));
   const api::DeschedulerPolicySpec spec = policy("PodLifeTime", R"({"maxPodLifeTimeSeconds": 60})");
   for (const api::PlannedMove& move : plan_of(cluster, spec).moves) EXPECT_EQ(move.to, "old");
 }
 
-TEST_P(NodesThatGo, AreAsAllOthersForUpstream) {
+TEST_P(NodesThatGo, AreOrdinaryNodesForUpstream) {
   ClusterBuilder cluster = with_low_node(pod("p", "low"), node("low"));
   api::DeschedulerPolicySpec spec = policy("HighNodeUtilization", kPack);
   spec.compatibility = kUpstream;
@@ -217,8 +217,8 @@ INSTANTIATE_TEST_SUITE_P(
                     RemovalCase{"Disruption", "karpenter.sh/disruption", api::TaintEffect::kNoSchedule}),
     [](const auto& info) { return info.param.name; });
 
-/// Two nodes of 4 cpu: what leaves the one that goes fills the room that the low one would need.
-TEST(Autoscalers, PodsOfANodeThatGoesNeedTheirRoomElsewhere) {
+/// Two nodes of 4 cpu. Pods of the node that is being removed need the free capacity that the low node's pod would use.
+TEST(Autoscalers, PodsOfARemovedNodeUseCapacityElsewhere) {
   for (const bool goes : {false, true}) {
     ClusterBuilder cluster;
     NodeBuilder going("going");

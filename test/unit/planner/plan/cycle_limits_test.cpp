@@ -20,7 +20,7 @@ struct LimitCase {
   api::PerCycleLimits limits;
   std::vector<Place> counted;
   Place next;
-  std::string want;  ///< reason of the refusal; "": one more may go
+  std::string want;  ///< Reason of the refusal, empty if one more move is allowed
 };
 
 class Limits : public testing::TestWithParam<LimitCase> {};
@@ -48,13 +48,13 @@ INSTANTIATE_TEST_SUITE_P(
                     LimitCase{"NodeIsToldBeforeNamespace", {{}, 1, 1}, {{0, 0}}, {0, 0}, "NodeLimit"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(Limits, SayHowAStrategyGoesOn) {
+TEST(Limits, DetermineHowAStrategyContinues) {
   EXPECT_EQ(CycleLimits({0, {}, {}}).hit(0, 0)->result, NominationResult::kTotalLimit);
   EXPECT_EQ(CycleLimits({{}, 0, {}}).hit(0, 0)->result, NominationResult::kNodeLimit);
   EXPECT_EQ(CycleLimits({{}, {}, 0}).hit(0, 0)->result, NominationResult::kNamespaceLimit);
 }
 
-/// A clock that the test moves, and a budget of 100 minutes.
+/// Test clock and a limit of 100 minutes.
 class Time : public testing::Test {
  protected:
   bool is_over_after(int minutes, NamespaceIndex next) {
@@ -71,7 +71,7 @@ constexpr NamespaceIndex kShop = 9;
 
 TEST_F(Time, RunsFromTheFirstCallOn) { EXPECT_FALSE(is_over_after(400, kShop)); }
 
-TEST_F(Time, OneNamespaceThatIsSlowLeavesTheOthersTheirShare) {
+TEST_F(Time, ASlowNamespaceLeavesTheOthersTheirShare) {
   EXPECT_FALSE(is_over_after(0, kGreedy));
   EXPECT_FALSE(is_over_after(50, kGreedy)) << "time is not scarce yet";
   EXPECT_TRUE(is_over_after(1, kGreedy));
@@ -84,8 +84,8 @@ TEST_F(Time, OneNamespaceThatIsSlowLeavesTheOthersTheirShare) {
   EXPECT_FALSE(time_.is_over()) << "others still have theirs";
 }
 
-/// Many namespaces that need little do not make the share of one that needs more too small.
-TEST_F(Time, WhatANamespaceDoesNotNeedIsLeftToTheOthers) {
+/// Namespaces that need little time do not reduce the share of a namespace that needs more.
+TEST_F(Time, UnusedTimeOfANamespaceIsLeftToTheOthers) {
   is_over_after(0, kGreedy);
   is_over_after(45, kShop);
   for (NamespaceIndex small = 100; small < 140; ++small) is_over_after(small == 100 ? 10 : 0, small);
@@ -93,7 +93,7 @@ TEST_F(Time, WhatANamespaceDoesNotNeedIsLeftToTheOthers) {
   EXPECT_TRUE(is_over_after(0, kGreedy));
 }
 
-TEST_F(Time, IsAllForOneNamespaceThatSharesItWithNone) {
+TEST_F(Time, IsNotSharedIfThereIsOnlyOneNamespace) {
   time_ = CycleTime(
       base::minutes(100), [this] { return now_; }, false);
   is_over_after(0, kGreedy);
@@ -108,7 +108,7 @@ TEST_F(Time, EndsForAllAtTheLimit) {
   EXPECT_TRUE(time_.is_over());
 }
 
-TEST_F(Time, OfNoNamespaceCountsForAll) {
+TEST_F(Time, OutsideOfNamespacesCountsForAll) {
   is_over_after(0, kShop);
   time_.leave_namespace();
   EXPECT_FALSE(is_over_after(70, kShop));

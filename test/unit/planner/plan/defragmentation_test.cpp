@@ -1,4 +1,4 @@
-/// The strategy Defragmentation in whole planning cycles: it asks the plan where replacements go.
+/// The strategy Defragmentation in complete planning cycles. It asks the plan builder where replacements go.
 
 #include <gmock/gmock.h>
 
@@ -25,7 +25,7 @@ using testing::SizeIs;
 PodBuilder web(const std::string& name, const std::string& node, std::int64_t cpu = 1000) {
   return PodBuilder(name).on(node).cpu(cpu).label("app", "web");
 }
-/// FailureShares labels and affinity with its siblings, as pods of one template do.
+/// Pod that shares labels and affinity with its siblings, like pods of one template.
 PodBuilder quorum(const std::string& name, const std::string& node, std::int64_t cpu = 1000) {
   static const api::StringMap labels = {{"app", "quorum"}};
   static const std::shared_ptr<const api::Affinity> affinity =
@@ -61,7 +61,7 @@ std::vector<std::string> moves_of(const Plan& plan) {
   return moves;
 }
 
-/// One node full of ordinary pods, `open` ones that a pod each holds open.
+/// One node full of ordinary pods and `open` nodes, each held by one pod.
 ClusterBuilder fragmented(int open) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("full"));
@@ -77,13 +77,13 @@ ClusterBuilder fragmented(int open) {
 
 struct CheapCase {
   std::string name;
-  std::function<void(PodBuilder&)> make_dear;   ///< all pods but one on each node
-  std::function<void(PodBuilder&)> make_cheap;  ///< that one
+  std::function<void(PodBuilder&)> make_dear;   ///< Applied to all pods of a node except one
+  std::function<void(PodBuilder&)> make_cheap;  ///< Applied to the remaining pod
 };
 class CheapTest : public testing::TestWithParam<CheapCase> {};
 
-/// Any pod of `full` makes the same room, and either open node goes with one move.
-TEST_P(CheapTest, MovesPodsThatAreDisturbedLess) {
+/// Every pod of `full` frees the same capacity, and either open node can be emptied with one move.
+TEST_P(CheapTest, MovesPodsWithTheSmallestDisruption) {
   ClusterBuilder cluster;
   const auto add = [&](PodBuilder pod, bool is_cheap) {
     (is_cheap ? GetParam().make_cheap : GetParam().make_dear)(pod);
@@ -118,8 +118,8 @@ INSTANTIATE_TEST_SUITE_P(
                     CheapCase{"OfLowerPriorityWithALongerGracePeriod", kPriority(1), kGrace(3600)}),
     [](const auto& info) { return info.param.name; });
 
-/// Fewer moves come first, and more nodes before that.
-TEST(Defragmentation, SparesNobodyAtTheCostOfAMove) {
+/// More freed nodes take precedence over fewer moves, and fewer moves over cheaper pods.
+TEST(Defragmentation, PrefersFewerMovesOverCheaperPods) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
   cluster.add(web("dear", "n1", 500).priority(1000));
@@ -129,7 +129,7 @@ TEST(Defragmentation, SparesNobodyAtTheCostOfAMove) {
 
 // --- swaps, chains, waves
 
-TEST(Defragmentation, SwapsAnOrdinaryPodForOneThatHasNowhereToGo) {
+TEST(Defragmentation, SwapsAnOrdinaryPodForOneThatFitsNowhere) {
   const Plan plan = plan_of(fragmented(2));
   EXPECT_EQ(report_of(plan).freed, 1);
   EXPECT_EQ(report_of(plan).bound, 1);
@@ -140,19 +140,19 @@ TEST(Defragmentation, SwapsAnOrdinaryPodForOneThatHasNowhereToGo) {
   EXPECT_EQ(plan.moves[1].wave, 2) << "the room is free once the first move has been made";
 }
 
-TEST(Defragmentation, MovesStraightWhereThereIsRoom) {
+TEST(Defragmentation, MovesDirectlyIfThereIsFreeCapacity) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
   cluster.add(web("a", "n1")).add(web("b", "n1")).add(web("c", "n2"));
   EXPECT_THAT(moves_of(plan_of(cluster)), ElementsAre("1: c n2 > n1"));
 }
 
-TEST(Defragmentation, MovesOneThatMakesRoomForOneThatMakesRoom) {
+TEST(Defragmentation, MovesChainsOfPods) {
   ClusterBuilder cluster;
   const auto only_on = [](const std::string& pool) {
     return [pool](api::Pod& pod) { pod.node_selector = {{"pool", pool}}; };
   };
-  // big fits only on a, where medium has to go; medium only on b, where small has to go.
+  // "big" fits only on a, from which "medium" must leave. "medium" fits only on b, from which "small" must leave.
   cluster.add(NodeBuilder("a").label("pool", "a")).add(NodeBuilder("b").label("pool", "a").label("also", "b"));
   cluster.add(NodeBuilder("c")).add(NodeBuilder("d").label("pool", "a"));
   cluster.add(web("keep-a", "a", 2000).bare()).add(web("medium", "a", 2000).with(only_on("a")));
@@ -191,14 +191,14 @@ TEST(Defragmentation, SpendsABudgetOnceAWave) {
 
 TEST(Defragmentation, MakesTheSamePlanAgain) { EXPECT_EQ(plan_of(fragmented(5)), plan_of(fragmented(5))); }
 
-TEST(Defragmentation, PutsPodsWhereItWantsWithHints) {
+TEST(Defragmentation, PlacesPodsOnItsTargetsWithHints) {
   const Plan plan = plan_of(fragmented(2), {.options = {.spend_pdbs = false, .placement_hints = true}});
   EXPECT_EQ(report_of(plan).freed, 1) << testing::PrintToString(moves_of(plan));
   EXPECT_THAT(plan.moves, SizeIs(2));
 }
 
 /// Row 8 of the comparison with kube-scheduler.
-TEST(Defragmentation, Row8FreesNoNodeThatAPodTakesWhichWaitsForRoom) {
+TEST(Defragmentation, Row8FreesNoNodeThatAPendingPodNeeds) {
   ClusterBuilder cluster = fragmented(2);
   cluster.add(PodBuilder("waiting").cpu(4000));
   const Plan plan = plan_of(cluster);
@@ -206,8 +206,8 @@ TEST(Defragmentation, Row8FreesNoNodeThatAPodTakesWhichWaitsForRoom) {
   EXPECT_THAT(plan.moves, IsEmpty());
 }
 
-TEST(Defragmentation, SparesAPodThatNeedNotMakeRoom) {
-  // By memory x is the largest on n. Without y-1 and y-2 there is room for p, whether x stays or not.
+TEST(Defragmentation, SparesAPodThatNeedNotMove) {
+  // By memory, x is the largest pod on n. Without y-1 and y-2, p fits whether x stays or not.
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n").label("pool", "n")).add(NodeBuilder("m")).add(NodeBuilder("from"));
   cluster.add(web("keep-n", "n", 1900).memory(100).bare());
@@ -222,7 +222,7 @@ TEST(Defragmentation, SparesAPodThatNeedNotMakeRoom) {
   for (const api::PlannedMove& move : plan.moves) EXPECT_NE(move.from, move.to) << move.pod;
 }
 
-TEST(Defragmentation, FreesANodeBesideOneThatHoldsMoreThanItOffers) {
+TEST(Defragmentation, FreesANodeBesideAnOvercommittedOne) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("shrunk")).add(NodeBuilder("b")).add(NodeBuilder("c"));
   cluster.add(web("a-1", "shrunk", 3000)).add(web("a-2", "shrunk", 2000));
@@ -232,9 +232,9 @@ TEST(Defragmentation, FreesANodeBesideOneThatHoldsMoreThanItOffers) {
   EXPECT_EQ(report_of(plan).freed, 1);
 }
 
-// --- the bound, and what holds a node
+// --- bound and held nodes
 
-TEST(Defragmentation, SaysAtOnceThatNothingCanBeFreed) {
+TEST(Defragmentation, ReportsImmediatelyThatNothingCanBeFreed) {
   ClusterBuilder cluster;
   for (const char* node : {"n1", "n2", "n3"})
     cluster.add(NodeBuilder(node)).add(web(std::string("on-") + node, node, 4000));
@@ -268,7 +268,7 @@ ClusterBuilder three_nodes(const std::vector<PodBuilder>& pods) {
   return cluster;
 }
 
-/// Repels all pods of the class, which it is of as well.
+/// Pod of the class "lonely" with anti-affinity against all pods of that class.
 PodBuilder repelling(const std::string& app, const std::string& node) {
   return web(app, node, 100)
       .label("app", app)
@@ -276,7 +276,7 @@ PodBuilder repelling(const std::string& app, const std::string& node) {
       .anti_affinity("class", "lonely", std::string(api::well_known::kHostnameLabel));
 }
 
-/// The pod on the fourth node may not leave it, and the others do not tolerate it.
+/// The pod on the fourth node cannot leave it, and the other pods do not tolerate that node's taint.
 ClusterBuilder three_nodes_and_a_master(const std::vector<PodBuilder>& pods) {
   ClusterBuilder cluster = three_nodes(pods);
   cluster.add(NodeBuilder("master").taint("master")).add(web("api", "master", 100).bare());
@@ -292,7 +292,7 @@ ClusterBuilder with_gpus() {
   return cluster;
 }
 
-/// Two nodes have the cpu for everything and two the memory, but no two have both.
+/// Two nodes have enough cpu for all pods and two have enough memory, but no two nodes have enough of both.
 ClusterBuilder unlike_nodes() {
   constexpr std::int64_t kGi = std::int64_t{1} << 30;
   ClusterBuilder cluster;
@@ -307,8 +307,8 @@ ClusterBuilder unlike_nodes() {
   return cluster;
 }
 
-/// Each pool has two nodes. All pods would fit on two nodes of the four, but the first pool needs both of its own, and
-/// these have no room for the others.
+/// Each pool has two nodes. All pods would fit on two of the four nodes, but the first pool needs both of its own, and
+/// those have no free capacity for the other pods.
 ClusterBuilder two_pools(const std::function<void(NodeBuilder&)>& mark,
                          const std::function<void(PodBuilder&)>& choose) {
   ClusterBuilder cluster;
@@ -326,7 +326,7 @@ ClusterBuilder two_pools(const std::function<void(NodeBuilder&)>& mark,
   return cluster;
 }
 
-/// Of four nodes two have what the first pods ask for, and only those are large.
+/// Only the two large nodes of the four fit the first two pods.
 ClusterBuilder large_and_small() {
   ClusterBuilder cluster;
   for (const std::string node : {"l1", "l2"}) {
@@ -340,7 +340,7 @@ ClusterBuilder large_and_small() {
   return cluster;
 }
 
-/// Two small nodes are needed for their gpus, and then one of the others for the rest.
+/// Two small nodes are needed for their GPUs, and one of the other nodes for the rest.
 ClusterBuilder small_with_gpus() {
   ClusterBuilder cluster;
   for (const std::string node : {"g1", "g2"}) {
@@ -370,7 +370,7 @@ PodBuilder even(const std::string& app, const std::string& node, std::int64_t cp
   });
 }
 
-/// Three zones of two nodes each, of which one holds two of three pods. Without zones five nodes hold all nine.
+/// Three zones of two nodes each, one of which has two of the three pods. Without zones five nodes fit all nine pods.
 ClusterBuilder three_zones(std::int32_t skew, bool is_even = true) {
   ClusterBuilder cluster;
   for (const std::string zone : {"a", "b", "c"}) {
@@ -459,8 +459,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct HeldCase {
   std::string name;
-  PodBuilder pod;     ///< alone on n2
-  NodeBuilder other;  ///< n1, where "there" runs
+  PodBuilder pod;     ///< The only pod of n2
+  NodeBuilder other;  ///< n1, the node of the pod "there"
   PodBuilder there;
   std::string reason;
 };
@@ -525,7 +525,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // --- arguments
 
-TEST(DefragmentationArgs, MaxMovesFreesAsManyNodesAsThatAllows) {
+TEST(DefragmentationArgs, MaxMovesLimitsTheNumberOfFreedNodes) {
   const Plan plan = plan_of(fragmented(4), {.args = R"({"maxMoves": 3})"});
   EXPECT_EQ(report_of(plan).freed, 1);
   EXPECT_LE(plan.moves.size(), 3U);
@@ -537,7 +537,7 @@ TEST(DefragmentationArgs, TheLimitOfACycleCountsAsWell) {
   EXPECT_THAT(plan.moves, SizeIs(2));
 }
 
-TEST(DefragmentationArgs, ALimitOfNothingIsNamedAndNothingIsSearched) {
+TEST(DefragmentationArgs, AZeroLimitIsReportedAndNothingIsSearched) {
   int looks = 0;
   const auto look = [&] { return ++looks, false; };
   const Plan plan =
@@ -581,8 +581,8 @@ INSTANTIATE_TEST_SUITE_P(
                 "default/web-1 go with the others"}),
     [](const auto& info) { return info.param.name; });
 
-/// It runs from the first offer on.
-TEST(DefragmentationLimits, SayThatTheTimeOfTheCycleIsUsedUp) {
+/// The cycle's time starts with the first offer.
+TEST(DefragmentationLimits, ReportThatTheTimeOfTheCycleIsUsedUp) {
   PlanSettings settings;
   settings.options.time_limit = base::Duration{};
   settings.options.elapsed = [time = base::Duration{}]() mutable { return ++time; };
@@ -614,7 +614,7 @@ TEST(DefragmentationArgs, NodeSelectorLeavesOtherNodesAsTheyAre) {
   EXPECT_THAT(moves_of(plan), ElementsAre("1: a n1 > n2"));
 }
 
-TEST(DefragmentationArgs, EmptyFirstGoesByPrice) {
+TEST(DefragmentationArgs, EmptyFirstOrdersByPrice) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1").label("price", "9.5")).add(NodeBuilder("n2").label("price", "10"));
   cluster.add(web("a", "n1", 100)).add(web("b", "n2", 200));
@@ -630,14 +630,14 @@ TEST(DefragmentationArgs, HeadroomStaysFree) {
   EXPECT_THAT(plan_of(cluster, {.args = R"({"headroom": {"cpu": 10}})"}).moves, IsEmpty());
 }
 
-TEST(DefragmentationArgs, ANodeThatCostsMoreMovesThanItIsWorthStays) {
+TEST(DefragmentationArgs, ANodeThatCostsTooManyMovesStays) {
   ClusterBuilder cluster = three_nodes({web("a", "n1", 100), web("b", "n1", 100), web("c", "n1", 100)});
   cluster.add(web("d", "n2", 2000).bare());
   EXPECT_THAT(plan_of(cluster, {.args = R"({"weights": {"nodeFreed": 4, "move": 1}})"}).moves, SizeIs(3));
   EXPECT_THAT(plan_of(cluster, {.args = R"({"weights": {"nodeFreed": 3, "move": 1}})"}).moves, IsEmpty());
 }
 
-TEST(DefragmentationArgs, AWeightBeyondAllSenseIsRefused) {
+TEST(DefragmentationArgs, AnAbsurdWeightIsRefused) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"Defragmentation", R"({"weights": {"nodeFreed": 1e308}})"});
   const PlanSpec spec(policy);
@@ -650,7 +650,7 @@ TEST(DefragmentationArgs, ACancelledSearchMovesNothing) {
   EXPECT_NE(plan.strategies.at(0).problem, "") << "that is not the same as nothing to move";
 }
 
-/// 3 nodes can be freed.
+/// Three nodes can be freed.
 ClusterBuilder thrice_full() {
   ClusterBuilder cluster = fragmented(6);
   for (const std::string node : {"full-2", "full-3"}) {
@@ -660,9 +660,9 @@ ClusterBuilder thrice_full() {
   return cluster;
 }
 
-TEST(DefragmentationArgs, TimeThatRunsOutInTheFirstAttemptLeavesASmallPlan) {
+TEST(DefragmentationArgs, ATimeoutInTheFirstAttemptLeavesASmallPlan) {
   int unfinished = 0;
-  for (int looks = 1; looks < 60; ++looks) {  // at the clock, before an hour passes
+  for (int looks = 1; looks < 60; ++looks) {  // Number of clock readings before the clock advances by an hour
     const auto tick = [left = looks]() mutable { return left-- > 0 ? base::Duration{} : base::minutes(60); };
     const Plan plan = plan_of(thrice_full(), {.options = {.spend_pdbs = false, .taint_value = "p", .elapsed = tick}});
     SCOPED_TRACE(looks);
@@ -674,7 +674,7 @@ TEST(DefragmentationArgs, TimeThatRunsOutInTheFirstAttemptLeavesASmallPlan) {
   EXPECT_GT(unfinished, 0);
 }
 
-TEST(DefragmentationArgs, TimeThatRunsOutBeforeThereIsAPlanIsAnError) {
+TEST(DefragmentationArgs, ATimeoutBeforeTheFirstPlanIsAnError) {
   const auto late = [looks = 0]() mutable { return looks++ == 0 ? base::Duration{} : base::minutes(60); };
   const Plan plan =
       plan_of(thrice_full(), {.args = R"({"minNodesFreed": 8})", .options = {.taint_value = "p", .elapsed = late}});
@@ -682,8 +682,8 @@ TEST(DefragmentationArgs, TimeThatRunsOutBeforeThereIsAPlanIsAnError) {
   EXPECT_THAT(plan.strategies.at(0).problem, testing::HasSubstr("timeBudget ran out"));
 }
 
-TEST(DefragmentationArgs, AMoveThatIsWorthItIsMadeThoughTheLargestPlanIsNot) {
-  // n1 goes with one move. n2's pod needs three others to make room, each of which goes to another node.
+TEST(DefragmentationArgs, AProfitableMoveIsMadeEvenIfTheLargestPlanIsNotProfitable) {
+  // n1 can be emptied with one move. The pod of n2 requires three other moves first, each to another node.
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(web("light", "n1", 100));
   cluster.add(NodeBuilder("n2").label("pool", "b")).add(web("heavy", "n2", 3000).with([](api::Pod& pod) {
@@ -699,7 +699,7 @@ TEST(DefragmentationArgs, AMoveThatIsWorthItIsMadeThoughTheLargestPlanIsNot) {
   EXPECT_THAT(plan.moves, SizeIs(1));
 }
 
-TEST(Defragmentation, FreesANodeWhereOthersLackDifferentResources) {
+TEST(Defragmentation, FreesANodeIfOthersLackDifferentResources) {
   ClusterBuilder cluster;
   for (const char* node : {"cpu-1", "cpu-2"})
     cluster.add(NodeBuilder(node)).add(web(std::string("on-") + node, node, 3900).memory(100).bare());
@@ -708,7 +708,7 @@ TEST(Defragmentation, FreesANodeWhereOthersLackDifferentResources) {
   EXPECT_EQ(report_of(plan_of(cluster)).freed, 1);
 }
 
-TEST(Defragmentation, LeavesAPodWhereOneThatArrivesInTheWaveNeedsIt) {
+TEST(Defragmentation, KeepsAPodThatAnArrivalOfTheWaveNeeds) {
   const auto only_in = [](const std::string& pool) {
     return [pool](api::Pod& pod) { pod.node_selector = {{"pool", pool}}; };
   };
@@ -733,7 +733,7 @@ TEST(Defragmentation, LeavesAPodWhereOneThatArrivesInTheWaveNeedsIt) {
   EXPECT_LT(wave["follower"], wave["friend"]) << testing::PrintToString(moves_of(plan));
 }
 
-/// A claim with a volume that one driver attaches.
+/// PVC with a volume that is attached by a driver.
 void give_volume(ClusterBuilder& cluster, PodBuilder& pod, const std::string& name) {
   pod.with([&](api::Pod& p) { p.volumes.push_back({api::VolumeKind::kPersistentVolumeClaim, name}); });
   api::PersistentVolumeClaim claim;
@@ -746,7 +746,7 @@ void give_volume(ClusterBuilder& cluster, PodBuilder& pod, const std::string& na
   cluster.add(claim).add(volume);
 }
 
-TEST(Defragmentation, AttachesNoMoreVolumesThanANodeTakesWhileAWaveIsUnderWay) {
+TEST(Defragmentation, KeepsTheAttachLimitDuringAWave) {
   ClusterBuilder cluster;
   const auto only_in = [](const std::string& label) {
     return [label](api::Pod& pod) { pod.node_selector = {{label, "yes"}}; };
@@ -755,7 +755,7 @@ TEST(Defragmentation, AttachesNoMoreVolumesThanANodeTakesWhileAWaveIsUnderWay) {
     give_volume(cluster, pod, volume);
     cluster.add(pod);
   };
-  // a, b and c find room on q, but the scheduler prefers n once "leaves" has left it.
+  // a, b and c fit on q, but the scheduler prefers n after "leaves" has left it.
   cluster.add(NodeBuilder("n").label("small", "yes").label("big", "yes").sized(8000, 8000, 20));
   cluster.add(NodeBuilder("q").label("small", "yes").sized(8000, 8000, 20)).add(web("keep-q", "q", 7000).bare());
   cluster.add(NodeBuilder("m").sized(8000, 8000, 20)).add(web("keep-m", "m", 4000).bare());
@@ -781,7 +781,7 @@ TEST(Defragmentation, AttachesNoMoreVolumesThanANodeTakesWhileAWaveIsUnderWay) {
   EXPECT_LE(2 + std::ranges::count_if(plan.moves, arrives), 3) << testing::PrintToString(moves_of(plan));
 }
 
-/// So many pods of an app that spreads over zones, on nodes of their own, and as many nodes with room for them.
+/// `pods` pods of an app with topology spread over zones, each on its own node, and the same number of free nodes.
 ClusterBuilder spread_over_zones(int pods, int max_skew) {
   ClusterBuilder cluster;
   for (int i = 0; i < pods; ++i) {
@@ -812,7 +812,8 @@ class SkewTest : public testing::TestWithParam<SkewCase> {};
 
 int zone_of(const std::string& node) { return (node.back() - '0') % 3; }
 
-/// The skew that a pod may meet that arrives in the wave: each other one may have left, have arrived, both or neither.
+/// Maximum skew that a pod arriving in the wave can observe. Each other pod of the wave may have left, arrived, both or
+/// neither.
 int worst_skew(const std::vector<api::PlannedMove>& wave, std::vector<int> pods) {
   for (const api::PlannedMove& move : wave) --pods[zone_of(move.from)];
   int worst = 0;
@@ -827,7 +828,7 @@ int worst_skew(const std::vector<api::PlannedMove>& wave, std::vector<int> pods)
   return worst;
 }
 
-TEST_P(SkewTest, MovesTogetherWhatStaysSpread) {
+TEST_P(SkewTest, MovesPodsTogetherOnlyWithinTheSkew) {
   const Plan plan = plan_of(spread_over_zones(GetParam().pods, GetParam().max_skew));
   EXPECT_EQ(report_of(plan).freed, GetParam().pods) << testing::PrintToString(moves_of(plan));
   std::vector<int> pods(3, 0);
@@ -847,7 +848,7 @@ INSTANTIATE_TEST_SUITE_P(Skew, SkewTest,
                                          SkewCase{"OneByOneWhereTheSkewIsAtItsLimit", 4, 1, 4}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(Defragmentation, TakesAsManySmallPodsAsMakeRoom) {
+TEST(Defragmentation, MovesAsManySmallPodsAsNeeded) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("full").label("pool", "a").sized(4000, 4000, 50));
   for (int i = 0; i < 20; ++i) cluster.add(web("web-" + std::to_string(i), "full", 200));

@@ -1,4 +1,5 @@
-/// Defragmentation: what one attempt makes of given nodes, move by move. A whole plan may go another way by chance.
+/// Defragmentation: moves of one attempt to empty given nodes. A complete plan may differ, because its search is
+/// random.
 
 #include <gmock/gmock.h>
 
@@ -23,7 +24,7 @@ auto only_on(const std::string& label) {
   return [label](api::Pod& pod) { pod.node_selector = {{label, "yes"}}; };
 }
 
-/// With a volume of its own that one driver attaches.
+/// Adds the pod with a PVC of its own, whose volume is attached by a driver.
 void add_with_volume(ClusterBuilder& cluster, PodBuilder pod) {
   api::PersistentVolumeClaim claim;
   claim.meta.ns = "default";
@@ -36,8 +37,9 @@ void add_with_volume(ClusterBuilder& cluster, PodBuilder pod) {
   cluster.add(pod).add(claim).add(volume);
 }
 
-/// "big" fits on n only once "leaves" has left it. Then the scheduler prefers n for "a", "b" and "c", too. n
-/// attaches three volumes: that of "keep-n", that of "leaves" until its wave is over, and so one more in that wave.
+/// "big" fits on n only after "leaves" has left it. Then the scheduler prefers n for "a", "b" and "c" as well. n can
+/// attach three volumes: that of "keep-n", that of "leaves" until its wave has ended, and therefore one more in that
+/// wave.
 ClusterBuilder disks() {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n").label("small", "yes").label("big", "yes").sized(8000, 8000, 20));
@@ -56,14 +58,15 @@ ClusterBuilder disks() {
   return cluster;
 }
 
-TEST(DefragmentationWaves, VolumesOfPodsThatLeaveANodeCountThereUntilTheWaveIsOver) {
+TEST(DefragmentationWaves, VolumesOfLeavingPodsCountUntilTheWaveEnds) {
   const std::vector<std::string> moves = DefragmentationGround(disks()).empty("emptied");
   EXPECT_THAT(moves, SizeIs(5));
   EXPECT_THAT(moves, Contains("1: leaves n > m"));
   EXPECT_THAT(moves, Contains(AllOf(StartsWith("1: "), EndsWith(" > n"))).Times(1)) << testing::PrintToString(moves);
 }
 
-/// "leader" goes to another node of its zone. On its way it is nowhere, and "follower" that arrives then finds nobody.
+/// "leader" moves to another node of its zone. While it is being recreated, its affinity term has no match there, so
+/// "follower" cannot be placed.
 ClusterBuilder procession() {
   ClusterBuilder cluster;
   for (const char* name : {"emptied", "n"}) cluster.add(NodeBuilder(name).label("zone", "z").sized(8000, 8000, 20));
@@ -77,20 +80,20 @@ ClusterBuilder procession() {
   return cluster;
 }
 
-TEST(DefragmentationWaves, AFollowerWaitsForALeaderThatIsOnItsWayInItsOwnZone) {
+TEST(DefragmentationWaves, AFollowerWaitsForALeaderThatMovesWithinItsZone) {
   const std::vector<std::string> apart = {"1: leader emptied > n", "2: follower emptied > n"};
   EXPECT_EQ(DefragmentationGround(procession()).empty("emptied"), apart);
 }
 
-TEST(DefragmentationWaves, AFollowerGoesWithALeaderWhereAnotherOneStays) {
+TEST(DefragmentationWaves, AFollowerMovesWithALeaderIfAnotherLeaderStays) {
   ClusterBuilder cluster = procession();
   cluster.add(PodBuilder("stays").on("n").cpu(100).label("app", "leader"));
   const std::vector<std::string> together = {"1: leader emptied > n", "1: follower emptied > n"};
   EXPECT_EQ(DefragmentationGround(cluster).empty("emptied"), together);
 }
 
-/// Two pods have to leave n for "big". Once "a" has, the scheduler likes n best for "b", too; "c" runs on m only.
-TEST(DefragmentationWaves, NobodyGoesWhereItIs) {
+/// Two pods must leave n for "big". After "a" has left, the scheduler prefers n for "b" too. "c" can run only on m.
+TEST(DefragmentationWaves, NoPodMovesToItsOwnNode) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n").sized(8000, 8000, 20)).add(web("keep-n", "n", 4000).bare());
   cluster.add(NodeBuilder("m").label("small", "yes").sized(8000, 8000, 20)).add(web("keep-m", "m", 5500).bare());

@@ -1,4 +1,4 @@
-/// WhatIf::fit_query and what it remembers: shortcuts must not change an answer.
+/// WhatIf::fit_query() and its cache: shortcuts must not change an answer.
 
 #include <gmock/gmock.h>
 
@@ -32,7 +32,7 @@ std::vector<std::string> answers(const ClusterSnapshot& cluster, const FitQuery&
   return reasons;
 }
 
-/// Asked on an overlay that remembers nothing yet.
+/// Answers of a new WhatIf with an empty cache.
 std::vector<std::string> answers_anew(const ClusterSnapshot& cluster, const std::vector<Move>& moves, PodIndex pod) {
   WhatIf what_if(cluster);
   for (const Move& move : moves) what_if.move(move.pod, move.to);
@@ -41,7 +41,7 @@ std::vector<std::string> answers_anew(const ClusterSnapshot& cluster, const std:
 
 class RandomMoves : public testing::TestWithParam<unsigned> {};
 
-TEST_P(RandomMoves, AnswerAsIfAskedForTheFirstTime) {
+TEST_P(RandomMoves, AnswerLikeANewWhatIf) {
   std::mt19937 random(GetParam());
   const auto below = [&](std::size_t limit) { return static_cast<std::uint32_t>(random() % limit); };
   const ClusterSnapshot cluster(strategy_worlds::RandomWorld(GetParam()).objects());
@@ -81,14 +81,14 @@ TEST_F(SharedQuery, IsKeptWhileOnlyThePodItselfMoves) {
   EXPECT_EQ(ask(what_if), first);
 }
 
-TEST_F(SharedQuery, IsMadeAnewAfterAMoveOfAnother) {
+TEST_F(SharedQuery, IsRebuiltAfterAMoveOfAnotherPod) {
   WhatIf what_if(*cluster_);
   const auto first = ask(what_if);
   what_if.move(1, 1);
   EXPECT_NE(ask(what_if), first);
 }
 
-TEST_F(SharedQuery, IsNotThatOfACopyThatWentItsOwnWay) {
+TEST_F(SharedQuery, IsNotSharedWithACopyThatDiverged) {
   WhatIf what_if(*cluster_);
   WhatIf copy = what_if;
   const auto first = ask(what_if);

@@ -1,4 +1,4 @@
-/// Objects that nobody should have let in: the plan of everything else goes on.
+/// Objects that the API server should have refused. They must not affect the plan for the other pods.
 
 #include <gmock/gmock.h>
 
@@ -21,7 +21,7 @@ using testing::IsEmpty;
 struct HostileCase {
   std::string name;
   std::function<void(ClusterBuilder&)> add;
-  std::vector<std::string> want_moves{"web"};  ///< from n1 to n2
+  std::vector<std::string> want_moves{"web"};  ///< Pods that move from n1 to n2
 };
 
 class HostileInput : public testing::TestWithParam<HostileCase> {};
@@ -41,7 +41,7 @@ std::vector<std::string> moves_of(const Plan& plan, const char* to) {
   return pods;
 }
 
-/// n1 with an old pod "web" of 100m, and n2, which is empty.
+/// n1 runs the old pod "web" of 100m, n2 is empty.
 TEST_P(HostileInput, LeavesTheRestOfThePlanAlone) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1").taint("full")).add(NodeBuilder("n2")).add(PodBuilder("web").on("n1").cpu(100));
@@ -59,7 +59,7 @@ void add_taints(ClusterBuilder& builder) {
   builder.add(node);
 }
 
-/// Of a tenant whose pods nobody else's plan may wait for.
+/// Pod of a hostile tenant. Plans for other tenants must not wait for it.
 PodBuilder with_40_000_terms(const std::string& name) {
   return PodBuilder(name).ns("hostile").affinity([](api::Affinity& affinity) {
     for (int i = 0; i < 40'000; ++i) {
@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
                     }}),
     [](const auto& info) { return info.param.name; });
 
-/// Not even when its owner asks for it, or as upstream would.
+/// The evict annotation and compatibility Upstream do not override the limit.
 TEST(HostileInputTest, APodWithTooManyTermsIsRefused) {
   for (const auto compatibility : {api::Compatibility::kNone, api::Compatibility::kUpstream}) {
     ClusterBuilder builder;

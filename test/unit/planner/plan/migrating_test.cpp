@@ -18,7 +18,7 @@ struct MigratingCase {
   std::string name;
   PodBuilder pod;
   std::vector<PodBuilder> others;
-  std::string want;  ///< reason of the refusal; "": it does not migrate
+  std::string want;  ///< Reason of the refusal, empty if the pod is not migrating
 };
 
 class Migrating : public testing::TestWithParam<MigratingCase> {};

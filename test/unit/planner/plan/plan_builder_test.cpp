@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// Everything that a PlanBuilder is made of.
+/// Inputs of a PlanBuilder.
 struct CycleSetup {
   ClusterBuilder cluster;
   api::DeschedulerPolicySpec spec;
@@ -31,7 +31,7 @@ struct CycleSetup {
   std::vector<std::string> forbidden;
 };
 
-/// A cycle under way, of one strategy "S". Nodes n1, n2 and n3 are looked at.
+/// A planning cycle in progress, with one strategy "S". Nodes n1, n2 and n3 are in scope.
 class Cycle {
  public:
   explicit Cycle(const CycleSetup& setup)
@@ -51,7 +51,7 @@ class Cycle {
 
   PodIndex pod(std::string_view name) const { return cluster_->find_pod("default", name).value(); }
   NodeIndex node(std::string_view name) const { return cluster_->find_node(name).value(); }
-  /// Accepts one node only; "!n1": all but n1; "": any.
+  /// Goal that accepts only the named node. "!n1" accepts all nodes except n1, "" accepts any node.
   Goal goal(const std::string& name) const {
     if (name.empty()) return {};
     if (name.front() == '!') return [unwanted = node(name.substr(1))](NodeIndex each) { return each != unwanted; };
@@ -94,12 +94,12 @@ std::string to_string(NominationResult result) {
   std::abort();
 }
 
-/// Of an owner of its own, so that it need not spread.
+/// Pod with its own owner, so that no topology spread applies.
 PodBuilder single(const std::string& name) {
   return PodBuilder(name).owned_by("ReplicaSet", name).cpu(1000).label("app", name);
 }
 
-/// Pods a and b on n1, c on n2; n3 is empty. Each node has free capacity for four pods.
+/// Pods a and b run on n1, c on n2. n3 is empty. Each node has capacity for four pods.
 CycleSetup three_pods(const NodeBuilder& n1 = NodeBuilder("n1")) {
   CycleSetup setup;
   setup.cluster.add(n1).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
@@ -109,14 +109,14 @@ CycleSetup three_pods(const NodeBuilder& n1 = NodeBuilder("n1")) {
 
 struct Offer {
   std::string pod;
-  std::string towards = "";  ///< the only node that helps; "": any
+  std::string towards = "";  ///< The only node that improves the placement, empty for any
 };
 
 struct NominationCase {
   std::string name;
   std::function<void(CycleSetup&)> edit;
   std::vector<Offer> offers;
-  std::vector<std::string> want;  ///< for each offer: the node the pod is to go to, or "<result>/<reason>"
+  std::vector<std::string> want;  ///< For each offer the predicted node of the pod, or "<result>/<reason>"
 };
 
 class Nomination : public testing::TestWithParam<NominationCase> {};
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
                        },
                        {{"a"}, {"b"}},
                        {"Refused/AlreadyNominated", "n1"}},
-        // By itself the scheduler would put the replacement of a on n3, and that of b then on n1.
+        // Without hints the scheduler would place the replacement of a on n3 and then that of b on n1.
         NominationCase{"LeavesTheHintedNodeToTheReplacementOfAPodThatLeaves",
                        [](CycleSetup& s) {
                          s.leaving = {{"default", {"uid-a"}, "n2"}};
@@ -207,7 +207,8 @@ INSTANTIATE_TEST_SUITE_P(Limits, Nomination,
                                                         [](CycleSetup& s) { s.spec.limits.per_cycle.total = 1; },
                                                         {{"a"}, {"c"}},
                                                         {"n3", "TotalLimit/TotalLimit"}},
-                                         // Beside c no node is emptier than another: the first by name is foreseen.
+                                         // Apart from c's node, the nodes are equally empty. The prediction is the
+                                         // first one by name.
                                          NominationCase{"OfANodeLeavesTheOthers",
                                                         [](CycleSetup& s) { s.spec.limits.per_cycle.per_node = 1; },
                                                         {{"a"}, {"b"}, {"c"}},
@@ -259,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(
                                    [](CycleSetup& s) { s.options.placement_hints = true; },
                                    {{"a", "n2"}},
                                    {"n2"}},
-                    // The webhook is not asked about these: their hints would never come.
+                    // The webhook skips these kinds of pods, so their hints would never arrive.
                     NominationCase{"NeedsConsentForAPodThatIgnoresHints",
                                    [](CycleSetup& s) {
                                      s.options.placement_hints = true;
@@ -323,21 +324,21 @@ INSTANTIATE_TEST_SUITE_P(
                                    {"Refused/GroupMemberStays", "Refused/GroupMemberStays"}}),
     [](const auto& info) { return info.param.name; });
 
-// --- all or none
+// --- offer_whole(): all pods or none
 
 struct WholeCase {
   std::string name;
   std::function<void(CycleSetup&)> edit;
   std::vector<std::string> pods;
   std::string towards;
-  std::string want;  ///< the result
+  std::string want;  ///< Expected NominationResult
   std::vector<std::string> moves;
 };
 
 class WholeSet : public testing::TestWithParam<WholeCase> {};
 
-/// n1 is cordoned. After a refusal, the cycle goes on as if the set had never been offered.
-TEST_P(WholeSet, IsTakenOrLeavesNoTrace) {
+/// n1 is cordoned. After a refusal the cycle continues as if the set had never been offered.
+TEST_P(WholeSet, IsAcceptedOrLeavesNoTrace) {
   CycleSetup setup = three_pods(NodeBuilder("n1").cordoned());
   GetParam().edit(setup);
   Cycle cycle(setup);
@@ -387,24 +388,24 @@ INSTANTIATE_TEST_SUITE_P(
                               {"a→n2"}}),
     [](const auto& info) { return info.param.name; });
 
-TEST(PlanBuilder, RefusesASetOfWhichOneIsMisplacedAlready) {
+TEST(PlanBuilder, RefusesASetWithAPodThatIsAlreadyMisplaced) {
   CycleSetup setup = three_pods();
-  setup.leaving = {{"default", {"uid-b"}}};  // goes to n3
+  setup.leaving = {{"default", {"uid-b"}}};  // Its replacement goes to n3
   Cycle cycle(setup);
   EXPECT_EQ(cycle.offer_whole({"b"}, "n2"), NominationResult::kRefused);
   EXPECT_EQ(cycle.plan().refusals[0].reason, "NowhereBetter");
 }
 
-// --- what strategies see
+// --- view of strategies
 
-TEST(PlanBuilder, ShowsReplacementsInTheirPlaces) {
+TEST(PlanBuilder, ShowsReplacementsOnTheirTargets) {
   Cycle cycle(three_pods());
   cycle.offer("a");
   EXPECT_EQ(cycle.pods_on(cycle.builder().what_if(), "n1"), 1);
   EXPECT_EQ(cycle.pods_on(cycle.builder().what_if(), "n3"), 1);
 }
 
-TEST(PlanBuilder, HidesReplacementsAsUpstream) {
+TEST(PlanBuilder, HidesReplacementsForUpstream) {
   CycleSetup setup = three_pods();
   setup.spec.compatibility = api::Compatibility::kUpstream;
   Cycle cycle(setup);
@@ -414,7 +415,7 @@ TEST(PlanBuilder, HidesReplacementsAsUpstream) {
   EXPECT_EQ(cycle.pods_on(cycle.builder().outcome(), "n3"), 1);
 }
 
-TEST(PlanBuilder, TakesLeavingPodsOffBeforeTheFirstOffer) {
+TEST(PlanBuilder, RemovesLeavingPodsBeforeTheFirstOffer) {
   CycleSetup setup = three_pods();
   setup.leaving = {{"default", {"uid-a"}}, {"default", {"uid-of-nobody"}}};
   Cycle cycle(setup);
@@ -422,7 +423,7 @@ TEST(PlanBuilder, TakesLeavingPodsOffBeforeTheFirstOffer) {
   EXPECT_THAT(cycle.plan().moves, IsEmpty());
 }
 
-// --- the record
+// --- recorded moves and refusals
 
 TEST(PlanBuilder, RecordsMovesAndRefusalsByStrategy) {
   CycleSetup setup = three_pods();
@@ -443,7 +444,7 @@ TEST(PlanBuilder, RecordsMovesAndRefusalsByStrategy) {
   EXPECT_EQ(cycle.plan().refusals[0].node, "n1");
 }
 
-TEST(PlanBuilder, CountsRefusalsThatItDoesNotKeep) {
+TEST(PlanBuilder, CountsRefusalsBeyondTheStoredOnes) {
   CycleSetup setup = three_pods();
   setup.forbidden = {"default"};
   setup.options.max_refusals = 1;
@@ -468,7 +469,7 @@ TEST(PlanBuilder, KeepsTheNumbersOfARefusal) {
 const NodeBuilder kStale =
     NodeBuilder("n3").taint(std::string(api::well_known::kEmptyingTaint), api::TaintEffect::kPreferNoSchedule);
 
-/// Where the replacement of "a" is expected after avoid() of `avoided`.
+/// Predicted target of the replacement of "a" after avoid() of `avoided`.
 std::string target_of_a(const PlanOptions& options, const std::vector<std::string>& avoided, const NodeBuilder& n3) {
   CycleSetup setup;
   setup.options = options;
@@ -488,16 +489,14 @@ TEST(SoftTaint, SendsReplacementsElsewhere) {
   EXPECT_EQ(target_of_a({.taint_value = "p"}, {"n3", "n1"}, NodeBuilder("n3")), "n2");
 }
 
-TEST(SoftTaint, CountsForNothingWhereThePolicyMayNotTaint) {
-  EXPECT_EQ(target_of_a({}, {"n3"}, NodeBuilder("n3")), "n3");
-}
+TEST(SoftTaint, IsIgnoredIfThePolicyMayNotTaint) { EXPECT_EQ(target_of_a({}, {"n3"}, NodeBuilder("n3")), "n3"); }
 
-TEST(SoftTaint, OfAnEarlierCycleIsNotThere) {
+TEST(SoftTaint, OfAnEarlierCycleIsIgnored) {
   EXPECT_EQ(target_of_a({.taint_value = ""}, {}, kStale), "n3");
   EXPECT_EQ(target_of_a({.taint_value = "p"}, {}, kStale), "n1") << "that is another policy's";
 }
 
-/// The scheduler prefers n2 for the replacement of "a".
+/// Cluster in which the scheduler prefers n2 for the replacement of "a".
 CycleSetup with_preference_for_n2() {
   CycleSetup setup;
   setup.cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
@@ -505,7 +504,7 @@ CycleSetup with_preference_for_n2() {
   return setup.cluster.add(single("c").on("n3").cpu(1000)), setup;
 }
 
-/// n2 is where the scheduler puts the replacement of "a", and n1 does not help.
+/// Offers "a" with the goal n3. The scheduler would place its replacement on n2, and n1 does not reach the goal.
 NominationResult offer_away_from_n2(Cycle& cycle, const Goal& may) {
   cycle.builder().avoid_competitors(api::well_known::kLoadedTaint, may);
   return cycle.builder().offer_towards(cycle.pod("a"), "why", cycle.goal("n3"));
@@ -524,7 +523,7 @@ TEST(SoftTaint, IsPutOnACompetitorThatMayBeAvoided) {
   EXPECT_TRUE(cycle.plan().refused.empty());
 }
 
-/// The others bear it already: n2 stays the scheduler's favourite.
+/// The other nodes have the taint already, so n2 stays the scheduler's favourite.
 TEST(SoftTaint, IsPutOnACompetitorOnce) {
   Cycle cycle(competing());
   const std::vector<NodeIndex> others{cycle.node("n1"), cycle.node("n3")};
@@ -534,7 +533,7 @@ TEST(SoftTaint, IsPutOnACompetitorOnce) {
   EXPECT_EQ(cycle.builder().what_if().soft_taints().at(1).nodes, others) << "in vain on n2";
 }
 
-TEST(SoftTaint, IsNotPutOnACompetitorThatIsWelcome) {
+TEST(SoftTaint, IsNotPutOnACompetitorThatMayNotBeAvoided) {
   Cycle cycle(competing());
   EXPECT_EQ(offer_away_from_n2(cycle, [](NodeIndex) { return false; }), NominationResult::kRefused);
   EXPECT_EQ(offer_away_from_n2(cycle, {}), NominationResult::kRefused);
@@ -549,14 +548,14 @@ TEST(SoftTaint, IsNotPutOnANodeThatAReplacementGoesTo) {
   EXPECT_EQ(offer_away_from_n2(cycle, [](NodeIndex) { return true; }), NominationResult::kRefused);
 }
 
-/// Replacements of earlier moves are still to meet it.
-TEST(SoftTaint, ThatIsPledgedCountsThoughNobodyAsksForIt) {
+/// Replacements of earlier moves are still to be scheduled with the pledged taint.
+TEST(SoftTaint, ThatIsPledgedCountsWithoutARequest) {
   EXPECT_EQ(target_of_a({.taint_value = "p", .pledged = {"n3"}}, {}, NodeBuilder("n3")), "n1");
   EXPECT_EQ(target_of_a({.taint_value = "p", .pledged = {"n3", "n1", "gone"}}, {}, NodeBuilder("n3")), "n2");
   EXPECT_EQ(target_of_a({.pledged = {"n3"}}, {}, NodeBuilder("n3")), "n3") << "this policy may not taint";
 }
 
-TEST(SoftTaint, ThatIsPledgedIsAskedForOnlyIfAStrategyWantsItToo) {
+TEST(SoftTaint, ThatIsPledgedIsRequestedOnlyIfAStrategyRequestsItToo) {
   CycleSetup setup = three_pods();
   setup.options = {.taint_value = "p", .pledged = {"n1", "n3"}};
   Cycle cycle(setup);
@@ -573,7 +572,7 @@ TEST(SoftTaint, ThatIsPledgedIsAskedForOnlyIfAStrategyWantsItToo) {
   EXPECT_FALSE(cycle.builder().is_taint_promised(api::well_known::kLoadedTaint, cycle.node("n2")));
 }
 
-TEST(SoftTaint, GoesWithTheOfferThatIsRefusedAfterAll) {
+TEST(SoftTaint, IsRevertedIfTheOfferIsRefused) {
   CycleSetup setup = competing();
   setup.spec.convergence.min_score = 100;
   Cycle cycle(setup);
@@ -591,7 +590,7 @@ TEST(SoftTaint, GoesWithTheOfferThatIsRefusedAfterAll) {
   }
 }
 
-/// One move of strategy S, then a plan in two waves.
+/// One move of strategy S, followed by a plan in two waves.
 std::vector<std::int32_t> waves_after(bool keep) {
   Cycle cycle(three_pods());
   EXPECT_EQ(cycle.offer("c"), NominationResult::kAccepted);
@@ -607,12 +606,12 @@ std::vector<std::int32_t> waves_after(bool keep) {
   return waves;
 }
 
-TEST(Waves, BeginAfterWhatOtherStrategiesMove) {
+TEST(Waves, BeginAfterMovesOfOtherStrategies) {
   EXPECT_THAT(waves_after(true), ElementsAre(1, 2, 3));
   EXPECT_THAT(waves_after(false), ElementsAre(0)) << "there are none";
 }
 
-TEST(SoftTaint, AddsToThoseNamedBefore) {
+TEST(SoftTaint, AddsToEarlierNodes) {
   CycleSetup setup = three_pods();
   setup.options.taint_value = "p";
   Cycle cycle(setup);

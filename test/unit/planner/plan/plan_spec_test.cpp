@@ -16,7 +16,7 @@ using builders::NodeBuilder;
 using builders::PodBuilder;
 using scheduling::NodeScoring;
 
-// A planning cycle gets parsed arguments only: no spec with JSON becomes its input by itself.
+// A planning cycle takes parsed arguments only. A spec with JSON must not convert implicitly.
 static_assert(std::is_same_v<decltype(PlanInput::spec), const PlanSpec&>);
 static_assert(!std::is_convertible_v<api::DeschedulerPolicySpec, PlanSpec>);
 
@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
             "PacksWhenThePolicySaysSo", {}, api::ScoringStrategyType::kMostAllocated, NodeScoring::kMostAllocated}),
     [](const auto& info) { return info.param.name; });
 
-/// Counts its runs.
+/// Strategy that counts its runs.
 class CountedStrategy final : public strategies::Strategy {
  public:
   explicit CountedStrategy(int& runs) : runs_(runs) {}
@@ -66,7 +66,7 @@ class CountedStrategy final : public strategies::Strategy {
   int& runs_;
 };
 
-TEST(PlanSpec, LetsEveryCycleRunTheSameParsedStrategies) {
+TEST(PlanSpec, RunsTheSameParsedStrategiesInEveryCycle) {
   int runs = 0;
   PlanSpec spec{api::DeschedulerPolicySpec{}};
   spec.strategy_specs.runnable.push_back({0, std::make_shared<const CountedStrategy>(runs)});
@@ -78,7 +78,7 @@ TEST(PlanSpec, LetsEveryCycleRunTheSameParsedStrategies) {
   EXPECT_EQ(runs, 3);
 }
 
-TEST(PlanSpec, TellsEveryCycleWhatDidNotParse) {
+TEST(PlanSpec, ReportsParseErrorsToEveryCycle) {
   api::DeschedulerPolicySpec spec;
   spec.strategies = {{"PodLifeTime", R"({"typo":1,"maxPodLifeTimeSeconds":1})"}};
   const PlanSpec parsed(spec);

@@ -1,4 +1,4 @@
-/// What must hold for every plan, on random clusters. A failing seed is the test's parameter: it reproduces.
+/// Properties of every plan on random clusters. The test parameter is the seed, which reproduces a failure.
 
 #include <gmock/gmock.h>
 
@@ -83,7 +83,7 @@ class RandomCluster {
   api::Pod pod(int number, int nodes) {
     PodBuilder pod("p" + std::to_string(number));
     pod.ns(flip() ? "default" : "other").label("app", app()).cpu(pick(0, 6) * 100).memory(pick(0, 400));
-    if (pick(0, 9) > 0) pod.on("n" + std::to_string(pick(0, nodes)));  // one number too far: a node that is gone
+    if (pick(0, 9) > 0) pod.on("n" + std::to_string(pick(0, nodes)));  // The last index is the name of a deleted node
     pod.owned_by(pick(0, 5) == 0 ? "DaemonSet" : "ReplicaSet", "rs" + std::to_string(pick(0, 4)));
     pod.older_by(base::minutes(pick(-5, 60)));
     if (pick(0, 9) == 0) pod.bare();
@@ -156,7 +156,7 @@ TEST_P(PlanProperties, KeepsEveryBudget) {
 }
 
 TEST_P(PlanProperties, PredictsPlacesThatTheSchedulerWouldAllow) {
-  if (!leaving_.empty()) leaving_.clear();  // their places are predicted too, and not told
+  if (!leaving_.empty()) leaving_.clear();  // The plan predicts targets of leaving pods too, but does not report them
   WhatIf what_if(cluster_);
   for (const api::PlannedMove& move : plan().moves) {
     const auto pod = index_of(move);

@@ -74,7 +74,7 @@ TEST(PlanCycle, ListsMovesWithTheirReasonAndTarget) {
   EXPECT_THAT(got.errors, IsEmpty());
 }
 
-/// The status of a policy keeps few rows, of the nodes that decide; the counts are complete.
+/// The status of a policy has a limited number of rows, chosen from the nodes that matter. The counts are complete.
 TEST(PlanCycle, BoundsTheRowsOfNodeClasses) {
   constexpr int kNodes = 200;
   ClusterBuilder builder;
@@ -121,8 +121,8 @@ TEST(PlanCycle, IsDeterministic) {
   EXPECT_EQ(plan(three_old_pods(), spec), plan(three_old_pods(), spec));
 }
 
-TEST(PlanCycle, HoldsThePlacesItPredicts) {
-  // Each of n2 and n3 has free capacity for one: the third goes back to where it came from.
+TEST(PlanCycle, ReservesPredictedTargets) {
+  // n2 and n3 have capacity for one pod each. The third pod returns to its own node.
   const Plan got = plan(ClusterBuilder()
                             .add(NodeBuilder("n1").sized(4000, 4000, 3))
                             .add(NodeBuilder("n2").sized(4000, 4000, 1))
@@ -134,7 +134,7 @@ TEST(PlanCycle, HoldsThePlacesItPredicts) {
   EXPECT_THAT(targets(got), ElementsAre("n2", "n3", "n1"));
 }
 
-TEST(PlanCycle, PredictsNothingForPodsThatNobodyRecreates) {
+TEST(PlanCycle, PredictsNothingForPodsWithoutAController) {
   const Plan got = plan(ClusterBuilder()
                             .add(NodeBuilder("n1"))
                             .add(aged("failed", "n1", 30).phase(api::PodPhase::kFailed))
@@ -154,13 +154,13 @@ TEST(PlanCycle, RefusesAMoveWithNowhereToGo) {
   EXPECT_EQ(got.utilization[0].cpu.before, got.utilization[0].cpu.after) << "it is taken back";
 }
 
-TEST(PlanCycle, MovesItAllTheSameAsUpstream) {
+TEST(PlanCycle, MovesItForUpstream) {
   auto spec = policy({kOld});
   spec.compatibility = api::Compatibility::kUpstream;
   EXPECT_THAT(targets(plan(two_cordoned(), spec)), ElementsAre(""));
 }
 
-TEST(PlanCycle, DoesNothingOnASingleNodeAsUpstream) {
+TEST(PlanCycle, DoesNothingOnASingleNodeLikeUpstream) {
   auto spec = policy({kOld});
   const auto cluster = ClusterBuilder().add(NodeBuilder("n1")).add(aged("a", "n1", 30));
   EXPECT_THAT(moved(plan(cluster, spec)), ElementsAre("a"));
@@ -172,7 +172,7 @@ TEST(PlanCycle, DoesNothingOnASingleNodeAsUpstream) {
   EXPECT_EQ(got.utilization.size(), 1U);
 }
 
-TEST(PlanCycle, SaysSoWhenTheNodeSelectorChoosesNoNode) {
+TEST(PlanCycle, ReportsANodeSelectorThatMatchesNoNode) {
   auto spec = policy({kOld});
   spec.node_selector = builders::labels_in("pool", {"gone"});
   const auto cluster = ClusterBuilder().add(NodeBuilder("n1")).add(aged("a", "n1", 30));
@@ -180,8 +180,8 @@ TEST(PlanCycle, SaysSoWhenTheNodeSelectorChoosesNoNode) {
   EXPECT_EQ(plan(ClusterBuilder(), spec).idle, "") << "there is no node to choose";
 }
 
-TEST(PlanCycle, MovesOnlyToWhereItHelps) {
-  // n3 is as empty as n2, and has the taint that n1 has; a preference does not keep the scheduler away.
+TEST(PlanCycle, MovesOnlyToBetterNodes) {
+  // n0 is as empty as n2 but has the same taint as n1. A soft taint does not keep the scheduler away.
   const auto worse = api::TaintEffect::kPreferNoSchedule;
   const auto spec = policy({{"RemovePodsViolatingNodeTaints", R"({"includePreferNoSchedule":true})"}});
   ClusterBuilder cluster;
@@ -193,7 +193,7 @@ TEST(PlanCycle, MovesOnlyToWhereItHelps) {
   EXPECT_THAT(full.refused, ElementsAre(api::ReasonCount{"NowhereBetter", 1}));
 }
 
-TEST(PlanCycle, TakesNoSoftTaintOfAPolicyForAViolation) {
+TEST(PlanCycle, IgnoresSoftTaintsOfPoliciesAsViolations) {
   const auto spec = policy({{"RemovePodsViolatingNodeTaints", R"({"includePreferNoSchedule":true})"}});
   for (const std::string_view key : api::well_known::kSoftTaints) {
     const auto moves = [&](api::TaintEffect effect) {
@@ -218,7 +218,7 @@ TEST(PlanCycle, RunsDescheduleBeforeBalance) {
 }
 
 TEST(PlanCycle, NominatesAPodOnceAndCountsItsMove) {
-  // Nine pods of 400m on n1. The life time takes one, so that balancing needs three more instead of four.
+  // Nine pods of 400m run on n1. PodLifeTime takes one of them, so balancing needs three more instead of four.
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
   for (int i = 1; i <= 8; ++i) builder.add(aged("p" + std::to_string(i), "n1", 0));
@@ -227,7 +227,7 @@ TEST(PlanCycle, NominatesAPodOnceAndCountsItsMove) {
   EXPECT_THAT(moved(plan(builder, policy({kOld, kBalance}))), ElementsAre("old", "p1", "p2", "p3"));
 }
 
-TEST(PlanCycle, LeavesOutPodsThatLeaveAlready) {
+TEST(PlanCycle, OmitsPodsThatAreAlreadyLeaving) {
   const Plan got = plan(three_old_pods(), policy({kOld}), {{"default", {"uid-a"}}, {"default", {"uid-unknown"}}});
   EXPECT_THAT(moved(got), ElementsAre("b", "c"));
   EXPECT_THAT(got.refusals, IsEmpty());
@@ -331,9 +331,9 @@ TEST(PlanCycle, LetsPodsWaitForBudgetsOnRequest) {
   EXPECT_THAT(moved(plan(cluster, policy({kOld}), {}, {.spend_pdbs = false})), ElementsAre("w1", "a", "b", "c"));
 }
 
-// --- what holds room beside the replacement
+// --- capacity used in addition to replacements
 
-/// A replacement is made while the pod still runs: on its own node there is no room for both.
+/// The replacement is created while the pod still runs. Its own node lacks the capacity for both.
 TEST(PlanCycle, LeavesThePodInPlaceUntilItsReplacementHasANode) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
@@ -343,8 +343,8 @@ TEST(PlanCycle, LeavesThePodInPlaceUntilItsReplacementHasANode) {
   EXPECT_THAT(targets(plan(cluster, policy({kOld}))), ElementsAre("n2"));
 }
 
-/// A StatefulSet waits until the pod is gone: then its own node is the emptier one.
-TEST(PlanCycle, TakesThePodOfAStatefulSetOffFirst) {
+/// A StatefulSet recreates the pod only after it is gone. By then the pod's own node is the emptier one.
+TEST(PlanCycle, RemovesThePodOfAStatefulSetFirst) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
                            .add(NodeBuilder("n2"))
@@ -353,13 +353,13 @@ TEST(PlanCycle, TakesThePodOfAStatefulSetOffFirst) {
   EXPECT_THAT(targets(plan(cluster, policy({kOld}))), ElementsAre("n1"));
 }
 
-TEST(PlanCycle, LetsTheReplacementWaitForThePodsEndWhereNothingElseFits) {
+TEST(PlanCycle, LetsTheReplacementWaitForThePodToEndIfNothingElseFits) {
   const auto cluster = ClusterBuilder().add(NodeBuilder("n1")).add(aged("a", "n1", 30).cpu(3000));
   EXPECT_THAT(targets(plan(cluster, policy({kOld}))), ElementsAre("n1"));
 }
 
-/// n2 has room for two pods: the replacement that is there already, and one more.
-TEST(PlanCycle, HoldsNoSecondPlaceForAPodThatIsReplacedAlready) {
+/// n2 has capacity for two pods: the existing replacement and one more.
+TEST(PlanCycle, ReservesNoSecondTargetForAPodThatIsAlreadyReplaced) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1").cordoned())
                            .add(NodeBuilder("n2").sized(4000, 4000, 2))
@@ -369,7 +369,7 @@ TEST(PlanCycle, HoldsNoSecondPlaceForAPodThatIsReplacedAlready) {
   EXPECT_THAT(targets(plan(cluster, policy({kOld}), {{"default", {"uid-going"}}})), ElementsAre("n2"));
 }
 
-TEST(PlanCycle, CountsPodsThatWaitForANode) {
+TEST(PlanCycle, CountsPendingPods) {
   auto cluster = ClusterBuilder()
                      .add(NodeBuilder("n1").cordoned())
                      .add(NodeBuilder("n2").sized(4000, 4000, 1))
@@ -379,8 +379,8 @@ TEST(PlanCycle, CountsPodsThatWaitForANode) {
   EXPECT_THAT(plan(cluster, policy({kOld})).refused, ElementsAre(api::ReasonCount{"NowhereToGo", 1}));
 }
 
-/// Its victims are still there, so that it would not fit yet.
-TEST(PlanCycle, CountsPodsWhereTheSchedulerNominatedThem) {
+/// The victims of vip still run, so it would not fit yet.
+TEST(PlanCycle, CountsPodsOnTheirNominatedNodes) {
   auto cluster = ClusterBuilder()
                      .add(NodeBuilder("n1").cordoned())
                      .add(NodeBuilder("n2"))
@@ -391,8 +391,8 @@ TEST(PlanCycle, CountsPodsWhereTheSchedulerNominatedThem) {
   EXPECT_THAT(plan(cluster, policy({kOld})).refused, ElementsAre(api::ReasonCount{"NowhereToGo", 1}));
 }
 
-/// Row 8 of the comparison with kube-scheduler: nominated pods of equal or higher priority hold room.
-TEST(PlanCycle, Row8HeedsNominatedPodsOfNoLowerPriorityOnly) {
+/// Row 8 of the comparison with kube-scheduler: nominated pods of equal or higher priority reserve capacity.
+TEST(PlanCycle, Row8RespectsOnlyNominatedPodsOfEqualOrHigherPriority) {
   const auto with_vip_of = [](std::int32_t priority) {
     return ClusterBuilder()
         .add(NodeBuilder("n1").cordoned())
@@ -407,7 +407,7 @@ TEST(PlanCycle, Row8HeedsNominatedPodsOfNoLowerPriorityOnly) {
   }
 }
 
-/// And pods that wait for room take what moves set free: n1, which is empty once a has gone to n3.
+/// Row 8: pending pods take capacity that moves free, here n1, which is empty after a has moved to n3.
 ClusterBuilder room_for_two() {
   const auto old = [](const char* name, const char* node, int minutes, std::int64_t cpu) {
     return PodBuilder(name).on(node).cpu(cpu).older_by(base::minutes(minutes));
@@ -420,7 +420,7 @@ ClusterBuilder room_for_two() {
       .add(old("b", "n2", 20, 1000));
 }
 
-TEST(PlanCycle, Row8GivesWhatAMoveFreesToPodsThatWaitForIt) {
+TEST(PlanCycle, Row8GivesFreedCapacityToPendingPods) {
   auto cluster = room_for_two();
   EXPECT_THAT(targets(plan(cluster, policy({kOld}))), ElementsAre("n3", "n1"));
   cluster.add(PodBuilder("waiting").cpu(3500));
@@ -429,15 +429,15 @@ TEST(PlanCycle, Row8GivesWhatAMoveFreesToPodsThatWaitForIt) {
   EXPECT_THAT(planned.refused, ElementsAre(api::ReasonCount{"NowhereToGo", 1}));
 }
 
-TEST(PlanCycle, Row8GivesNothingToPodsThatWaitForSomethingElse) {
+TEST(PlanCycle, Row8GivesNothingToPendingPodsThatDoNotFit) {
   auto cluster = room_for_two();
   cluster.add(PodBuilder("too-large").cpu(4001));
   cluster.add(PodBuilder("choosy").cpu(3500).with([](api::Pod& pod) { pod.node_selector = {{"pool", "none"}}; }));
   EXPECT_THAT(targets(plan(cluster, policy({kOld}))), ElementsAre("n3", "n1"));
 }
 
-/// n1 is out of balance, and the pod brings some. Before 1.36 the balance afterwards counted, not what the pod does to
-/// it.
+/// n1 is unbalanced, and the pod improves its balance. Before 1.36 the score depended on the balance after placement,
+/// not on the change by the pod.
 TEST(PlanCycle, FollowsTheSchedulersVersion) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n0").cordoned())
@@ -460,7 +460,7 @@ TEST(PlanCycle, FollowsTheSchedulersVersion) {
   EXPECT_THAT(target(35, 36), ElementsAre("n2"));
 }
 
-TEST(PlanCycle, LooksAtReadyAndSelectedNodesOnly) {
+TEST(PlanCycle, ConsidersReadyAndSelectedNodesOnly) {
   auto spec = policy({kOld});
   spec.node_selector = builders::labels_in("pool", {"blue"});
   const Plan got = plan(ClusterBuilder()
@@ -486,7 +486,7 @@ TEST(PlanCycle, BoundsRefusalsButNotTheirCount) {
   EXPECT_EQ(got.strategies[0].refused, 20);
 }
 
-TEST(PlanCycle, TellsUtilizationBeforeAndAfter) {
+TEST(PlanCycle, ReportsUtilizationBeforeAndAfter) {
   const Plan got = plan(
       ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(aged("a", "n1", 30)).add(aged("x", "n1", 0)),
       policy({kOld}));
@@ -520,7 +520,7 @@ TEST(PlanCycle, IsEmptyOnAnEmptyCluster) {
   EXPECT_EQ(got.nodes, 0);
 }
 
-// --- limits alone
+// --- CycleLimits
 
 TEST(CycleLimits, SkipTheNodeOfAPodWithoutOne) {
   const CycleLimits limits({{}, 0, {}});
@@ -540,7 +540,7 @@ TEST(CycleLimits, CountPerNodeAndNamespace) {
 
 // --- spec.scheduler
 
-/// Where the pod of n1 is expected: n2 is empty, n3 half full.
+/// Predicted node of the pod of n1. n2 is empty, n3 is half full.
 std::string placement(const std::string& strategy, std::optional<api::ScoringStrategyType> scoring) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1").taint("t")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
@@ -553,7 +553,7 @@ std::string placement(const std::string& strategy, std::optional<api::ScoringStr
   return got.moves.empty() ? "nowhere" : targets(got).front();
 }
 
-TEST(PlanCycle, ForeseesTheSchedulerThatThePolicyNames) {
+TEST(PlanCycle, PredictsTheSchedulerThatThePolicyNames) {
   using enum api::ScoringStrategyType;
   EXPECT_EQ(placement("", {}), "n2");
   EXPECT_EQ(placement("", kMostAllocated), "n3");
@@ -563,7 +563,7 @@ TEST(PlanCycle, ForeseesTheSchedulerThatThePolicyNames) {
 
 // --- time
 
-/// A clock that moves on by a minute whenever it is asked.
+/// Options with a clock that advances by one minute per call.
 PlanOptions minute_by_minute(base::minutes limit) {
   PlanOptions options;
   options.elapsed = [minutes = base::Duration{}]() mutable { return minutes += base::minutes(1); };
@@ -581,7 +581,7 @@ TEST(PlanCycle, StopsWhenItsTimeIsUsedUp) {
   EXPECT_THAT(got.warnings, testing::Contains(Field(&api::FieldError::message, HasSubstr("used up 16m"))));
 }
 
-/// Its pods come first, and a plan that began with them each time would never come to the others.
+/// The greedy namespace's pods come first. A plan that always began with them would never reach the other namespaces.
 TEST(PlanCycle, ATenantThatTakesLongLeavesTheOthersTheirTime) {
   ClusterBuilder builder;
   for (const char* name : {"n1", "n2"}) builder.add(NodeBuilder(name).sized(16'000, 64'000, 1000));
@@ -594,7 +594,7 @@ TEST(PlanCycle, ATenantThatTakesLongLeavesTheOthersTheirTime) {
   EXPECT_THAT(got.warnings, ElementsAre(Field(&api::FieldError::message, HasSubstr("namespace greedy"))));
 }
 
-TEST(PlanCycle, ATenantOnItsOwnHasAllOfTheTime) {
+TEST(PlanCycle, ASingleNamespaceHasTheWholeTime) {
   const auto moves_beside = [](const std::string& other) {
     ClusterBuilder builder;
     for (const char* name : {"n1", "n2"}) builder.add(NodeBuilder(name).sized(16'000, 64'000, 1000));
@@ -606,7 +606,7 @@ TEST(PlanCycle, ATenantOnItsOwnHasAllOfTheTime) {
   EXPECT_GT(moves_beside("kube-system"), 3 * moves_beside("shop") / 2);
 }
 
-TEST(PlanCycle, TimeBeforeTheFirstPodIsNotTheCyclesOwn) {
+TEST(PlanCycle, TimeBeforeTheFirstPodDoesNotCount) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("a").on("n1"));
   PlanOptions options;
@@ -615,8 +615,8 @@ TEST(PlanCycle, TimeBeforeTheFirstPodIsNotTheCyclesOwn) {
   EXPECT_THAT(moved(plan(builder, policy({kOld}), {}, options)), ElementsAre("a"));
 }
 
-/// Each of them would be placed: pods that leave are not asked whether there is time.
-TEST(PlanCycle, PlacesAreHeldForALimitedNumberOfLeavingPodsOfANamespace) {
+/// Every pod fits: the time limit does not apply to leaving pods.
+TEST(PlanCycle, TargetsAreReservedForALimitedNumberOfLeavingPodsPerNamespace) {
   ClusterBuilder builder;
   for (const char* name : {"n1", "n2"}) builder.add(NodeBuilder(name).sized(16'000, 64'000, 1000));
   std::vector<PodIdentity> leaving;
@@ -647,8 +647,8 @@ TEST(PlanCycle, GivesASignOfLifeForEachPodItLooksAt) {
   EXPECT_GE(beats, 4);
 }
 
-/// Each pod is alone with its own term: there are parties, but no conflict.
-TEST(PlanCycle, GivesASignOfLifeForEachPodThatMayHaveAConflict) {
+/// Each pod runs alone on its node. There are anti-affinity terms and pods that match them, but no conflict.
+TEST(PlanCycle, SendsAHeartbeatForEachPodWithAPossibleConflict) {
   ClusterBuilder builder;
   for (int i = 0; i < 9; ++i) {
     const std::string number = std::to_string(i);
@@ -666,8 +666,8 @@ TEST(PlanCycle, GivesASignOfLifeForEachPodThatMayHaveAConflict) {
   EXPECT_GT(beats, 9) << "one for each pod, and those for terms";
 }
 
-/// Without a nomination, too.
-TEST(PlanCycle, GivesASignOfLifeForEachPodThatAStrategyCannotPlace) {
+/// Heartbeats must not depend on nominations.
+TEST(PlanCycle, SendsAHeartbeatForEachPodThatAStrategyCannotPlace) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1").sized(1000, 4000, 100)).add(NodeBuilder("n2").sized(1000, 4000, 100));
   for (int i = 0; i < 9; ++i)
@@ -688,7 +688,8 @@ PodBuilder waiting(const std::string& name, const std::string& ns) {
   return PodBuilder(name).ns(ns).cpu(1000).phase(api::PodPhase::kPending);
 }
 
-/// 300 older pods of one namespace, and one of another that needs the only place: it is expected there.
+/// 300 older pods of one namespace and one pod of another namespace that needs the only free capacity. The prediction
+/// must place the latter there.
 TEST(PlanCycle, PendingPodsOfOneNamespaceDoNotHideThoseOfAnother) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1").cordoned()).add(NodeBuilder("n2").sized(1000, 4000, 1000));
@@ -703,8 +704,8 @@ TEST(PlanCycle, PendingPodsOfOneNamespaceDoNotHideThoseOfAnother) {
   EXPECT_THAT(got.refused, testing::Contains(Field(&api::ReasonCount::reason, "NowhereToGo")));
 }
 
-/// A prediction for each of them at each move would cost too much.
-TEST(PlanCycle, ExpensivePendingPodsDoNotTakeWhatMovesSetFree) {
+/// Predicting all pending pods after each move would be too expensive.
+TEST(PlanCycle, ExpensivePendingPodsDoNotTakeFreedCapacity) {
   for (const std::size_t terms : {std::size_t{2}, std::size_t{40}}) {
     ClusterBuilder builder;
     builder.add(NodeBuilder("n1").sized(1000, 4000, 100)).add(NodeBuilder("n2").sized(1200, 4000, 100));
@@ -719,8 +720,8 @@ TEST(PlanCycle, ExpensivePendingPodsDoNotTakeWhatMovesSetFree) {
   }
 }
 
-/// After each move a few pods of each namespace are asked whether they fit where it left.
-TEST(PlanCycle, PendingPodsThatFitNowhereHideTheirOwnNamespaceAtMost) {
+/// After each move the plan checks whether a few pending pods of each namespace fit on the node that the pod left.
+TEST(PlanCycle, PendingPodsThatFitNowhereHideOnlyTheirOwnNamespace) {
   for (const std::string ns : {"shop", "hostile"}) {
     ClusterBuilder builder;
     builder.add(NodeBuilder("n1").sized(1000, 4000, 100)).add(NodeBuilder("n2").sized(700, 4000, 100));
@@ -747,7 +748,7 @@ TEST(PlanCycle, HoldsTheCapacityOfAReplacementUnlessUpstream) {
   spec.compatibility = api::Compatibility::kUpstream;
   const Plan got = plan(builder, spec);
   EXPECT_THAT(moved(got), ElementsAre("a", "b"));
-  EXPECT_THAT(targets(got), ElementsAre("n2", ""));  // a predicted replacement holds its place all the same
+  EXPECT_THAT(targets(got), ElementsAre("n2", ""));  // The predicted replacement still reserves its capacity
 }
 
 }  // namespace planner_test

@@ -5,7 +5,7 @@
 #include "planner/plan/planner.hpp"
 #include "test/builders/cluster.hpp"
 
-/// A plan takes all of a group or none of it.
+/// A plan takes all pods of a PodGroup or none.
 namespace pod_groups_test {
 
 using builders::ClusterBuilder;
@@ -26,10 +26,10 @@ PodBuilder member(std::string name, std::string node, int minutes = 0) {
 
 struct PodGroupPlanCase {
   const char* name;
-  std::function<void(ClusterBuilder&)> others;  ///< beside "lead", which is old on n1
+  std::function<void(ClusterBuilder&)> others;  ///< Adds pods in addition to "lead", an old pod on n1
   std::function<void(api::DeschedulerPolicySpec&)> edit;
-  std::vector<std::string> want;  ///< pods that move, in order
-  const char* refused = nullptr;  ///< reason of the first refusal
+  std::vector<std::string> want;  ///< Pods that move, in order
+  const char* refused = nullptr;  ///< Reason of the first refusal
   const char* says = "";
 };
 
@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
             "no node has free capacity for"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(PodGroupPlanned, CompletesAGroupOfWhichSomeLeaveAlready) {
+TEST(PodGroupPlanned, CompletesAGroupThatIsPartlyLeaving) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
                            .add(NodeBuilder("n2"))
@@ -178,7 +178,7 @@ TEST(PodGroupPlanned, CompletesAGroupOfWhichSomeLeaveAlready) {
   EXPECT_EQ(plan.moves[1].reason, "leaves with PodGroup trainer: age 30m is above 60s");
 }
 
-TEST(PodGroupPlanned, CountsTheWholeAgainstTheCycle) {
+TEST(PodGroupPlanned, CountsTheWholeGroupAgainstTheCycleLimit) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
                            .add(NodeBuilder("n2"))

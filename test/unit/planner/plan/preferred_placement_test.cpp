@@ -1,4 +1,4 @@
-/// The strategy PreferredPlacement in whole planning cycles: it asks the plan where replacements go.
+/// The strategy PreferredPlacement in complete planning cycles. It asks the plan builder where replacements go.
 
 #include <gmock/gmock.h>
 
@@ -78,7 +78,7 @@ PodBuilder spreads(PodBuilder pod, const std::string& app, const std::string& to
   });
 }
 
-// --- what moves
+// --- moves
 
 struct PlacementCase {
   std::string name;
@@ -96,7 +96,7 @@ TEST_P(PreferredPlacementTest, Moves) {
   EXPECT_EQ(moves_of(plan), GetParam().want) << testing::PrintToString(plan.refusals.size());
 }
 
-/// The pod runs on "old"; "ssd" came back.
+/// The pod runs on "old". Its preferred node "ssd" has come back.
 void node_came_back(ClusterBuilder& cluster) {
   cluster.add(NodeBuilder("old"))
       .add(NodeBuilder("ssd").label("disk", "ssd"))
@@ -115,7 +115,7 @@ void crowded_zone(ClusterBuilder& cluster) {
   for (const char* name : {"p1", "p2", "p3", "p4"}) cluster.add(spreads(pod(name, "a"), "x"));
 }
 
-/// The emptier zone has so little free capacity that the scheduler would not choose it.
+/// The zone with fewer pods has so little free capacity that the scheduler would not choose it.
 void fuller_zone(ClusterBuilder& cluster) {
   cluster.add(NodeBuilder("a").label("zone", "z1")).add(NodeBuilder("b").label("zone", "z2"));
   cluster.add(PodBuilder("w").on("b").cpu(3200).memory(3600));
@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(
                       {}}),
     [](const auto& info) { return info.param.name; });
 
-TEST(PreferredPlacement, TellsWhatKeepsAPod) {
+TEST(PreferredPlacement, ReportsWhatKeepsAPod) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("old")).add(NodeBuilder("ssd").label("disk", "ssd"));
   cluster.add(prefers_node(pod("p", "old"), "ssd").annotate("karpenter.sh/do-not-disrupt", "true"));
@@ -180,7 +180,7 @@ TEST(PreferredPlacement, TellsWhatKeepsAPod) {
 struct StuckCase {
   std::string name;
   void (*arrange)(ClusterBuilder&);
-  std::string reason;  ///< of the pod p, which stays
+  std::string reason;  ///< Reason why the pod p stays
   std::string says;
 };
 
@@ -262,7 +262,7 @@ TEST(PreferredPlacement, ReportsPodsThatTheSchedulerWouldPutElsewhere) {
 }
 
 TEST(PreferredPlacement, ReportsPodsThatWouldHaveToMoveAgain) {
-  // The chaser follows the shy pod, which goes away from it.
+  // "chaser" follows "shy", which avoids it.
   ClusterBuilder cluster;
   for (const char* name : {"a", "b", "c"}) cluster.add(NodeBuilder(name).label("zone", name));
   cluster.add(spreads(pod("shy", "a"), "chaser").label("app", "shy"));
@@ -274,7 +274,7 @@ TEST(PreferredPlacement, ReportsPodsThatWouldHaveToMoveAgain) {
   EXPECT_THAT(plan.refusals[0].message, testing::HasSubstr("but it would have to move again"));
 }
 
-TEST(PreferredPlacement, ReportsNoPodThatALimitKeepsForTheNextCycle) {
+TEST(PreferredPlacement, ReportsNoPodThatALimitDefersToTheNextCycle) {
   ClusterBuilder cluster;
   crowded_zone(cluster);
   const Plan plan = plan_of(cluster, R"({"maxMoves":1})");
@@ -282,14 +282,14 @@ TEST(PreferredPlacement, ReportsNoPodThatALimitKeepsForTheNextCycle) {
   EXPECT_THAT(plan.refusals, IsEmpty());
 }
 
-TEST(PreferredPlacement, SaysByHowMuch) {
+TEST(PreferredPlacement, ReportsTheGain) {
   ClusterBuilder cluster;
   node_came_back(cluster);
   EXPECT_EQ(plan_of(cluster).moves.at(0).reason, "its preferences are met better elsewhere: by 100 points");
 }
 
-/// The chaser wants to be with the shy one, which wants to be alone: whoever moves, the other follows.
-TEST(PreferredPlacement, NobodyChasesAnybody) {
+/// "chaser" prefers to be with "shy", "shy" prefers to be away from it: after a move of either, the other would follow.
+TEST(PreferredPlacement, PodsDoNotChaseEachOther) {
   ClusterBuilder cluster;
   for (const char* name : {"a", "b", "c"}) cluster.add(NodeBuilder(name).label("zone", name));
   cluster.add(spreads(pod("shy", "a"), "chaser").label("app", "shy"));
@@ -304,8 +304,8 @@ TEST(PreferredPlacement, NobodyChasesAnybody) {
   EXPECT_LE(moves, 1U);
 }
 
-/// A pod that is content needs 50 steps, another one a step more for each node.
-TEST(PreferredPlacement, GivesUpAfterSoManyStepsAndSaysSo) {
+/// A pod whose placement is already the best takes 50 steps, another pod takes 50 plus one per node.
+TEST(PreferredPlacement, StopsAtTheStepLimitAndReportsIt) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("a")).add(NodeBuilder("b").label("disk", "ssd"));
   builder.add(prefers_node(pod("one", "a"), "ssd")).add(prefers_node(pod("two", "a"), "ssd"));
@@ -324,9 +324,9 @@ TEST(PreferredPlacement, GivesUpAfterSoManyStepsAndSaysSo) {
   }
 }
 
-// --- it does not oscillate
+// --- no oscillation
 
-/// Pods with preferences of every kind, for and against one another.
+/// Cluster whose pods have preferences of every kind, for and against one another.
 class Preferring {
  public:
   explicit Preferring(unsigned seed) : random_(seed) {

@@ -1,6 +1,6 @@
-/// What must hold for every strategy on random clusters: protections and limits are kept, the order of the input
-/// changes nothing, and applying plan after plan ends, with the strategy's violations never becoming more. The test's
-/// parameters are the strategy and the seed: they reproduce a failure.
+/// Properties of every strategy on random clusters. Protections and limits are kept, the order of the input changes
+/// nothing, and applying plan after plan ends without ever adding violations. The test parameters are the strategy and
+/// the seed, which reproduce a failure.
 
 #include <gmock/gmock.h>
 
@@ -69,7 +69,7 @@ TEST_P(StrategyProperties, DoesNotDependOnTheOrderOfTheInput) {
   }
 }
 
-/// A snapshot that was changed pod by pod has its pods in the same order, but leaves numbers out.
+/// A snapshot that was updated pod by pod has the same order of pods but unused pod numbers.
 TEST_P(StrategyProperties, PlansTheSameOnASnapshotThatWasChanged) {
   constexpr std::size_t kLate = 20;
   for (const auto compatibility : {api::Compatibility::kNone, api::Compatibility::kUpstream}) {
@@ -89,7 +89,7 @@ TEST_P(StrategyProperties, PlansTheSameOnASnapshotThatWasChanged) {
   }
 }
 
-TEST_P(StrategyProperties, BecomesQuietAndNeverMakesItWorse) {
+TEST_P(StrategyProperties, ConvergesWithoutAddingViolations) {
   constexpr int kMaxCycles = 200;
   scheduling::SnapshotInput objects = world_.objects();
   std::int64_t before = tried().violations(ClusterSnapshot(objects));
@@ -104,7 +104,7 @@ TEST_P(StrategyProperties, BecomesQuietAndNeverMakesItWorse) {
   FAIL() << "moves in each of " << kMaxCycles << " cycles";
 }
 
-/// The properties above say little about a strategy that never does anything on these clusters.
+/// StrategyProperties proves little about a strategy that never moves a pod on these clusters.
 TEST(StrategyCoverage, EveryStrategyMovesSomethingSomewhere) {
   for (const Tried& tried : all_tried()) {
     std::size_t moves = 0;
@@ -124,7 +124,7 @@ TEST(StrategyCoverage, EveryStrategyMovesSomethingSomewhere) {
   }
 }
 
-/// The clock moves on whenever it is asked, and the cycle may take no time.
+/// The clock advances with every call, and the time limit of the cycle is zero.
 TEST(StrategyCoverage, EveryStrategyAsksWhetherThereIsTime) {
   for (const Tried& tried : all_tried()) {
     std::set<std::string> reasons;

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Random small clusters for the properties of strategies, and their violations counted in the plainest way.
+/// Random small clusters for property tests of strategies, and independent counts of the strategies' violations.
 
 #include <algorithm>
 #include <functional>
@@ -28,7 +28,7 @@ std::shared_ptr<const T> shared(T object) {
   return std::make_shared<const T>(std::move(object));
 }
 
-/// A small cluster with a bit of everything that some strategy looks at.
+/// Small cluster with inputs for every strategy.
 class RandomWorld {
  public:
   explicit RandomWorld(unsigned seed) : random_(seed) {
@@ -116,7 +116,7 @@ class RandomWorld {
   scheduling::SnapshotInput objects_;
 };
 
-// --- violations, counted in the plainest way
+// --- violations, counted independently of the strategies
 
 using Count = std::function<std::int64_t(const ClusterSnapshot&)>;
 
@@ -172,7 +172,7 @@ inline std::int64_t conflicts(const ClusterSnapshot& cluster) {
   return count;
 }
 
-/// Squares of the pods of one owner on each node: a move to a node with less lowers the sum.
+/// Sum over nodes and owners of the squared number of pods. A move to a node with fewer siblings lowers it.
 inline std::int64_t crowding(const ClusterSnapshot& cluster) {
   std::map<std::string, std::int64_t> held;
   for (const PodIndex pod : cluster.pods()) {
@@ -195,7 +195,7 @@ inline std::int64_t overused(const ClusterSnapshot& cluster) {
   return std::ranges::count_if(cluster.nodes(), [&](NodeIndex node) { return cpu_percent(cluster, node) > 50; });
 }
 
-/// Underused nodes with pods that could leave.
+/// Number of underused nodes with running pods.
 inline std::int64_t wasted(const ClusterSnapshot& cluster) {
   return std::ranges::count_if(cluster.nodes(), [&](NodeIndex node) {
     return cpu_percent(cluster, node) <= 40 &&
@@ -203,7 +203,7 @@ inline std::int64_t wasted(const ClusterSnapshot& cluster) {
   });
 }
 
-/// Nodes with pods that do not go with them.
+/// Number of nodes with running pods other than DaemonSet pods.
 inline std::int64_t busy(const ClusterSnapshot& cluster) {
   return std::ranges::count_if(cluster.nodes(), [&](NodeIndex node) {
     return std::ranges::any_of(cluster.pods_on(node),
@@ -211,7 +211,7 @@ inline std::int64_t busy(const ClusterSnapshot& cluster) {
   });
 }
 
-/// Pods too many of one constraint, as seen by the pod that carries it.
+/// Number of pods in excess of one constraint, as seen by the pod that has it.
 inline std::int64_t excess_of(const ClusterSnapshot& cluster, PodIndex owner,
                               const api::TopologySpreadConstraint& constraint) {
   std::map<std::string, std::int64_t> domains;
@@ -234,7 +234,7 @@ inline std::int64_t excess_of(const ClusterSnapshot& cluster, PodIndex owner,
   return excess;
 }
 
-/// Every distinct constraint once.
+/// Sum of excess_of(), each distinct constraint counted once.
 inline std::int64_t spread_excess(const ClusterSnapshot& cluster) {
   std::map<std::string, std::int64_t> by_rule;
   for (const PodIndex pod : cluster.pods()) {
@@ -283,13 +283,14 @@ inline const std::vector<Tried>& all_tried() {
       {"HighNodeUtilization", R"({"thresholds":{"cpu":40}})", wasted},
       {"RemovePodsViolatingTopologySpreadConstraint", "{}", spread_excess},
       {"Defragmentation", "{}", busy},
-      // Its gain is not one number for all pods (preferred_placement_test.cpp).
+      // The gain of PreferredPlacement is not one number for all pods (preferred_placement_test.cpp).
       {"PreferredPlacement", "{}", [](const ClusterSnapshot&) { return std::int64_t{0}; }},
   };
   return kAll;
 }
 
-/// What the cluster is like after the moves: each moved pod is made again where `placement_of(move)` says, "": nowhere.
+/// Returns the cluster after the moves. Each moved pod is recreated on placement_of(move), or stays pending if that is
+/// "".
 template <typename F>
 scheduling::SnapshotInput applied(scheduling::SnapshotInput objects, const planner::Plan& plan, F&& placement_of) {
   std::map<std::string, const api::PlannedMove*> moves;

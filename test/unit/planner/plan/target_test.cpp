@@ -51,7 +51,7 @@ TEST(TargetPredictor, WeighsCpuAndMemoryTogether) {
             "n2");
 }
 
-TEST(TargetPredictor, TakesTheNextBestThatPasses) {
+TEST(TargetPredictor, TakesTheNextBestNodeThatPasses) {
   EXPECT_EQ(target_of(ClusterBuilder()
                           .add(NodeBuilder("n1").taint("gpu"))
                           .add(NodeBuilder("n2").cordoned())
@@ -84,16 +84,16 @@ TEST(TargetPredictor, FindsNoneWithoutNodes) { EXPECT_EQ(target_of(ClusterBuilde
 
 struct GoalCase {
   const char* name;
-  std::function<void(ClusterBuilder&)> edit;  ///< n1 and n2 are there, empty; so is the pod p, bare, on no node
-  std::string goal;                           ///< the only node that helps
-  std::string node;                           ///< that is foreseen, "": none
+  std::function<void(ClusterBuilder&)> edit;  ///< n1 and n2 exist and are empty. The pod p has no owner and no node.
+  std::string goal;                           ///< The only node that improves the placement
+  std::string node;                           ///< Predicted node, empty if none
   std::string competing_node;
   scheduling::NodeScoring scoring = kLeastAllocated;
 };
 
 class TowardsAGoal : public testing::TestWithParam<GoalCase> {};
 
-TEST_P(TowardsAGoal, TheFavouriteMustLieInIt) {
+TEST_P(TowardsAGoal, TheFavouriteMustSatisfyIt) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1").sized(4000, 4000, 20)).add(NodeBuilder("n2").sized(4000, 4000, 20));
   GetParam().edit(builder);
@@ -160,9 +160,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct HintCase {
   const char* name;
-  std::function<void(ClusterBuilder&)> edit;  ///< n1 and n2 are there, empty
-  std::vector<std::string> goal;              ///< the nodes that help
-  std::string node;                           ///< that p goes to, "": a hint decides nothing
+  std::function<void(ClusterBuilder&)> edit;  ///< n1 and n2 exist and are empty
+  std::vector<std::string> goal;              ///< Nodes that improve the placement
+  std::string node;                           ///< Target of p, empty if a hint cannot decide
 };
 
 class WithAHint : public testing::TestWithParam<HintCase> {};
@@ -181,7 +181,7 @@ TEST_P(WithAHint, TheSchedulerTakesTheBestThatHelps) {
   EXPECT_EQ(node ? cluster->node(*node).meta.name : "", GetParam().node);
 }
 
-/// p prefers n2, by that much.
+/// p prefers n2 with the given weight.
 PodBuilder prefers_n2(std::int32_t weight) {
   return even("p", 100).affinity([weight](api::Affinity& affinity) {
     using enum api::SelectorOperator;
@@ -234,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(
                  ""}),
     [](const auto& info) { return info.param.name; });
 
-/// Nodes and replicas of few owners at random, over three zones.
+/// Random nodes in three zones and replicas of a few owners.
 std::shared_ptr<const scheduling::ClusterSnapshot> crowd(std::mt19937& random, int nodes, int pods) {
   const auto below = [&](std::uint32_t limit) { return static_cast<int>(random() % limit); };
   ClusterBuilder builder;
@@ -255,13 +255,13 @@ std::shared_ptr<const scheduling::ClusterSnapshot> crowd(std::mt19937& random, i
 
 struct Agreement {
   int nodes;
-  int at_least;  ///< of 200 moves
+  int at_least;  ///< Minimum number of agreements in 200 moves
 };
 
 class FullComparison : public testing::TestWithParam<Agreement> {};
 
-/// Shortcuts must not change the answer: exact for small clusters, a good guess for large ones.
-TEST_P(FullComparison, ComesToTheSame) {
+/// Shortcuts must not change the answer. It is exact for small clusters and a good approximation for large ones.
+TEST_P(FullComparison, EqualsThePrediction) {
   std::mt19937 random(4711);
   const auto cluster = crowd(random, GetParam().nodes, GetParam().nodes * 10);
   scheduling::WhatIf what_if(*cluster);
@@ -286,7 +286,7 @@ TEST_P(FullComparison, ComesToTheSame) {
     const bool all_help = std::ranges::all_of(best, goal);
     const auto& expected = all_help ? placement.node : placement.competing_node;
     const bool is_among_best = expected && std::ranges::find(best, *expected) != best.end();
-    // Where no node that fits would help, the favourite need not be named.
+    // If no node that fits would help, the predictor need not name the favourite.
     if (is_among_best || (!some_help && !placement.node && !placement.competing_node)) ++agreed;
     what_if.move(pod, best.empty() ? kNoNode : best.front());
   }
@@ -298,8 +298,9 @@ INSTANTIATE_TEST_SUITE_P(Clusters, FullComparison,
                                          Agreement{150, 180}),
                          [](const auto& info) { return std::to_string(info.param.nodes) + "Nodes"; });
 
-/// Of 300 nodes a pool of 40 with an odd one that is preferred and fuller. The scheduler compares the pool whole.
-TEST(TargetPredictor, ComparesAPoolWholeInALargeCluster) {
+/// A pool of 40 nodes in a cluster of 300. One pool node is preferred and fuller.
+/// The scheduler compares the entire pool.
+TEST(TargetPredictor, ComparesTheEntirePoolInALargeCluster) {
   ClusterBuilder builder;
   for (int i = 0; i < 300; ++i) {
     NodeBuilder node("n" + std::to_string(i));
@@ -331,10 +332,8 @@ TEST(TargetPredictor, ComparesAPoolWholeInALargeCluster) {
   EXPECT_EQ(cluster->node(*placement.node).meta.name, "n296");
 }
 
-/// What a predictor remembers from earlier answers must not show: it answers as one that sees the cluster for the first
-/// time.
-/// One point of balance puts 150 nodes with pods of the same workload before the empty ones, which the spread prefers.
-TEST(TargetPredictor, LooksBehindManyNodesOfWhichNoneIsTheBest) {
+/// One point of balance ranks 150 nodes with pods of the same workload above the empty nodes that the spread prefers.
+TEST(TargetPredictor, FindsTheBestNodeBehindManyWorseOnes) {
   const auto number = [](const char* prefix, int i) { return prefix + std::to_string(1000 + i); };
   const auto web = [](const std::string& name) {
     return PodBuilder(name).cpu(100).label("app", "web").with([](api::Pod& pod) {
@@ -359,7 +358,8 @@ TEST(TargetPredictor, LooksBehindManyNodesOfWhichNoneIsTheBest) {
   EXPECT_TRUE(placement.node.has_value()) << "it would say that the scheduler disagrees";
 }
 
-TEST(TargetPredictor, KeepsUpWithEveryChangeOfTheOverlay) {
+/// A predictor with cached answers must return the targets of a new predictor.
+TEST(TargetPredictor, CachedPredictionsFollowChangesOfTheWhatIf) {
   std::mt19937 random(20261122);
   const auto below = [&](std::uint32_t limit) { return static_cast<int>(random() % limit); };
   ClusterBuilder builder;

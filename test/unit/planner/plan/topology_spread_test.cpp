@@ -1,4 +1,5 @@
-/// RemovePodsViolatingTopologySpreadConstraint in whole planning cycles: kube-scheduler's choice decides where pods go.
+/// RemovePodsViolatingTopologySpreadConstraint in complete planning cycles, with kube-scheduler's choice of target
+/// nodes.
 
 #include <gmock/gmock.h>
 
@@ -26,17 +27,17 @@ constexpr auto kHost = "kubernetes.io/hostname";
 
 std::string node_name(std::size_t i) { return (i < 9 ? "n0" : "n") + std::to_string(i + 1); }
 
-/// One workload over racks of as many nodes each.
+/// One workload over racks with equal numbers of nodes.
 struct Workload {
-  std::vector<int> pods;  ///< by node
+  std::vector<int> pods;  ///< By node
   std::size_t nodes_of_rack;
   bool schedule_anyway = false;
   std::vector<std::string> keys{kRack, kHost};
   std::int32_t max_skew = 1;
-  std::vector<std::int64_t> milli_cpus{};  ///< by node; empty: 16 CPUs each
+  std::vector<std::int64_t> milli_cpus{};  ///< By node. Empty for 16 CPUs each.
 };
 
-/// A replacement has another name than its pod.
+/// Cluster that gives each replacement a new name.
 class Cluster {
  public:
   Cluster(Workload workload, std::uint32_t seed) : workload_(std::move(workload)), random_(seed) {
@@ -112,7 +113,7 @@ Plan plan_of(const ClusterBuilder& builder, std::int32_t per_cycle, bool hints, 
 
 constexpr auto kBothKinds = R"({"constraints":["DoNotSchedule","ScheduleAnyway"]})";
 
-/// Moves of all cycles until one has none.
+/// Runs cycles until one plans no move. Returns the total number of moves.
 std::size_t run_cycles(Cluster& cluster, std::int32_t per_cycle, bool hints) {
   std::size_t moves = 0;
   for (int cycle = 0; cycle < 100; ++cycle) {
@@ -124,11 +125,11 @@ std::size_t run_cycles(Cluster& cluster, std::int32_t per_cycle, bool hints) {
   return moves;
 }
 
-// --- a rack fails and comes back
+// --- a rack fails and recovers
 
 struct Recovery {
   const char* name;
-  std::int32_t per_cycle = 0;  ///< 0: no limit
+  std::int32_t per_cycle = 0;  ///< Limit of moves, 0 for none
   bool schedule_anyway = false;
   bool hints = false;
 };
@@ -162,18 +163,18 @@ TEST(TopologySpreadPlan, LeavesNoNodeOfAnOverfullRackEmpty) {
   }
 }
 
-TEST(TopologySpreadPlan, MovesNothingWhereBothConstraintsHold) {
+TEST(TopologySpreadPlan, MovesNothingIfBothConstraintsHold) {
   Cluster cluster({{2, 1, 2, 1, 1, 2}, 3}, 1);
   EXPECT_EQ(run_cycles(cluster, 0, false), 0U);
 }
 
-// --- the scheduler prefers nodes that the chosen outcome does not want
+// --- the scheduler prefers nodes that the chosen outcome avoids
 
 struct OtherPreference {
   const char* name;
   Workload workload;
   std::size_t fewest_moves;
-  std::size_t max_moves;  ///< where the scheduler's choices do not lead to the nearest outcome
+  std::size_t max_moves;  ///< Upper bound if the scheduler's choices do not lead to the nearest outcome
 };
 
 class SchedulerPrefersOtherNodes : public testing::TestWithParam<OtherPreference> {};
@@ -211,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // --- topologyBalanceNodeFit: false
 
-/// Zone b has one node, too small for any pod.
+/// Zone b has one node, which is too small for any pod.
 ClusterBuilder without_capacity_in_b(int in_zone_a, int pending, bool schedule_anyway = false) {
   ClusterBuilder builder;
   for (const char* name : {"a-0", "a-1"}) builder.add(NodeBuilder(name).sized(8000, 8000, 110).label("zone", "a"));
@@ -245,12 +246,12 @@ TEST(TopologyBalanceNodeFit, SwitchedOffLetsThemGo) {
   for (const api::PlannedMove& move : plan.moves) EXPECT_EQ(move.to, "") << "no node is predicted";
 }
 
-TEST(TopologyBalanceNodeFit, SwitchedOffMovesNoMoreWhileReplacementsWait) {
+TEST(TopologyBalanceNodeFit, SwitchedOffStopsWhileReplacementsArePending) {
   EXPECT_THAT(plan_of(without_capacity_in_b(2, 2), 0, false, kWithoutNodeFit).moves, IsEmpty());
 }
 
-/// The scheduler would put them back into zone a.
-TEST(TopologyBalanceNodeFit, SwitchedOffMovesNothingThatComesBack) {
+/// The scheduler would put the pods back into zone a.
+TEST(TopologyBalanceNodeFit, SwitchedOffMovesNoPodThatWouldComeBack) {
   EXPECT_THAT(plan_of(without_capacity_in_b(4, 0, true), 0, false, kWithoutNodeFit).moves, IsEmpty());
 }
 

@@ -22,7 +22,7 @@ struct UnknownCase {
 
 class UnknownNamespaces : public testing::TestWithParam<UnknownCase> {};
 
-/// There are the namespaces "shop" and "default", the latter with a pod.
+/// The namespaces "shop" and "default" exist. "default" has a pod.
 TEST_P(UnknownNamespaces, AreNamedWithTheirField) {
   const auto cluster = ClusterBuilder().add(PodBuilder("p")).add_namespace("shop", {}).build();
   api::DeschedulerPolicySpec spec;
@@ -68,14 +68,14 @@ INSTANTIATE_TEST_SUITE_P(
             {"spec.strategies[0].args.terminalPods.retention[0].namespaces.include[0]: there is no namespace \"z\""}}),
     [](const auto& info) { return info.param.name; });
 
-TEST(UnknownNamespacesTest, SaysNothingWhereNoNamespaceIsKnown) {
+TEST(UnknownNamespacesTest, ReportsNothingIfNoNamespaceIsKnown) {
   const auto cluster = ClusterBuilder().add(PodBuilder("p")).build();
   api::DeschedulerPolicySpec spec;
   spec.evictability.namespaces.include = {"x"};
   EXPECT_THAT(planner::unknown_namespaces(planner::PlanSpec(spec), *cluster).included, IsEmpty());
 }
 
-TEST(UnknownNamespacesTest, AreToldAndThePlanGoesOn) {
+TEST(UnknownNamespacesTest, AreReportedAndThePlanContinues) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
                            .add(NodeBuilder("n2"))

@@ -1,4 +1,4 @@
-/// A strategy that empties nodes gets all pods of one or none, whatever refuses the last of them.
+/// A strategy that empties nodes gets all pods of a node or none, for every reason of a refusal.
 
 #include <gmock/gmock.h>
 
@@ -17,16 +17,16 @@ using testing::UnorderedElementsAre;
 struct WholeNodeCase {
   const char* name;
   std::function<void(ClusterBuilder&, api::DeschedulerPolicySpec&)> edit;
-  std::vector<std::string> want;  ///< pods that move, sorted
-  const char* refused = nullptr;  ///< reason that must be among the refused
+  std::vector<std::string> want;  ///< Pods that move, sorted
+  const char* refused = nullptr;  ///< Reason that must be among the refusals
 };
 
 class WholeNode : public testing::TestWithParam<WholeNodeCase> {};
 
-/// Of an owner of its own, so that it need not spread.
+/// Pod with its own owner, so that no topology spread applies.
 PodBuilder single(const std::string& name) { return PodBuilder(name).owned_by("ReplicaSet", name); }
 
-/// "sparse" holds a, b and c and can be emptied onto "busy".
+/// "sparse" runs a, b and c and can be emptied onto "busy".
 TEST_P(WholeNode, IsEmptiedOrLeftAlone) {
   ClusterBuilder builder;
   api::DeschedulerPolicySpec spec;
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
                       [](auto& builder, auto&) { builder.add(builders::pdb("holds", "c", 0)); },
                       {},
                       "PDBWouldBlock"},
-        // Replicas spread over the nodes, however the scheduler packs.
+        // The spread of replicas over nodes outweighs packing for the scheduler.
         WholeNodeCase{"TheSchedulerWouldPutOneBack",
                       [](auto& builder, auto&) {
                         builder.add(single("c-2").on("busy").cpu(1).memory(1).owned_by("ReplicaSet", "c"));

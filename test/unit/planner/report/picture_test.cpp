@@ -44,7 +44,7 @@ std::string line_with(const std::string& text, const std::string& what) {
   return "";
 }
 
-// --- strips
+// --- layout_treemap()
 
 TEST(StripsTest, AreasAreSharesInsideTheBoxWithoutOverlap) {
   std::mt19937 random(7);
@@ -70,7 +70,7 @@ TEST(StripsTest, AreasAreSharesInsideTheBoxWithoutOverlap) {
   }
 }
 
-TEST(StripsTest, OverfullAndHostileSharesFitAllTheSame) {
+TEST(StripsTest, OverfullAndHostileSharesStillFit) {
   const std::vector<double> shares = {0.9, 0.9, std::nan(""), -1, 1e300, 0};
   double area = 0;
   for (const Rect& strip : layout_treemap(shares, 1)) area += strip.w * strip.h;
@@ -78,13 +78,13 @@ TEST(StripsTest, OverfullAndHostileSharesFitAllTheSame) {
   EXPECT_TRUE(layout_treemap({}, 1).empty());
 }
 
-TEST(StripsTest, EqualTilesAreNearToSquares) {
+TEST(StripsTest, EqualTilesAreNearlySquare) {
   for (const Rect& strip : layout_treemap(std::vector<double>(16, 1.0 / 16), 1)) EXPECT_NEAR(strip.w, strip.h, 1e-9);
 }
 
 // --- tiles
 
-TEST(TilesTest, TheAfterPictureHasPodsWhereTheyGo) {
+TEST(TilesTest, TheAfterPictureHasPodsOnTheirTargets) {
   const Report report = swap_report();
   const auto names = [&](bool is_after, std::size_t node) {
     std::vector<std::string> names;
@@ -115,7 +115,7 @@ TEST(BlocksTest, WithoutUtf8ThereIsOnlyAscii) {
   EXPECT_THAT(line_with(text, "n2"), AllOf(HasSubstr("+"), HasSubstr("freed")));
 }
 
-TEST(BlocksTest, ColourOnlyWhenAskedFor) {
+TEST(BlocksTest, ColourOnlyWhenRequested) {
   EXPECT_THAT(block_picture(swap_report(), {.has_colour = false}), Not(HasSubstr("\033")));
   EXPECT_THAT(block_picture(swap_report(), {.has_colour = true}), HasSubstr("\033[32mfreed\033[0m"));
 }
@@ -146,7 +146,7 @@ TEST(BlocksTest, AnEmptyClusterHasAHeadingOnly) {
 
 // --- SVG and page
 
-TEST(SvgTest, HasBothStatesTheBoundAndWhatHolds) {
+TEST(SvgTest, HasBothStatesTheBoundAndTheHeldNodes) {
   const std::string svg = svg_picture(swap_report());
   for (const char* part :
        {">Before<", ">After<", "at most 1 could be", ">freed<", "AntiAffinity: 2 of 3 refuse", "Nodes by requested CPU",
@@ -160,13 +160,13 @@ TEST(SvgTest, ManyPodsAreDrawnTogether) {
   EXPECT_LT(svg.size(), 4U << 20U);
 }
 
-TEST(SvgTest, TextIsCutToItsPlace) {
+TEST(SvgTest, TextIsTruncatedToItsRectangle) {
   EXPECT_EQ(clip_to("node-0001", 100, 10), "node-0001");
   EXPECT_EQ(clip_to("node-0001-in-a-long-name", 57, 10), "node-0001…");
   EXPECT_EQ(clip_to("node", 3, 10), "");
 }
 
-TEST(HtmlTest, ThePageHasTheDataAndASummaryForThoseWithoutScripts) {
+TEST(HtmlTest, ThePageHasTheDataAndASummaryWithoutScripts) {
   const std::string page = html_page(swap_report());
   EXPECT_THAT(page, HasSubstr("<noscript>"));
   EXPECT_THAT(page, HasSubstr("at most 1 could be"));

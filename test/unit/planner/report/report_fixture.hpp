@@ -23,8 +23,8 @@ inline api::PlannedMove planned(std::string pod, std::string from, std::string t
   return move;
 }
 
-/// n1 is full, n2 has one pod that takes the place of one of n1's, which goes to n3, held open by a pod of its own; n4
-/// has its DaemonSet pod only. A node has 4 cpu and 4000 bytes.
+/// Cluster of four nodes with 4 cpu and 4000 bytes each. n1 is full. One pod of n2 can move to n1 once a pod of n1 has
+/// moved to n3. n3 is held by a pod of its own, n4 has only its DaemonSet pod.
 inline ClusterBuilder swap_cluster() {
   ClusterBuilder cluster;
   for (const char* node : {"n1", "n2", "n3", "n4"}) {
@@ -58,7 +58,7 @@ inline report::Report report_of(const ClusterBuilder& cluster, const planner::Pl
 
 inline report::Report swap_report() { return report_of(swap_cluster(), swap_plan()); }
 
-/// `nodes` full nodes and as many held open, of which half are freed, as after a Defragmentation.
+/// `nodes` full nodes and the same number of held nodes, half of which are freed, as after a Defragmentation.
 inline report::Report large_report(int nodes) {
   ClusterBuilder cluster;
   planner::Plan plan;
@@ -72,7 +72,7 @@ inline report::Report large_report(int nodes) {
   return report_of(cluster, plan);
 }
 
-/// What a tenant may write into names that the API server would refuse, but a dump holds.
+/// Hostile name: the API server would refuse it, but a dump can contain it.
 inline const std::string kHostile =
     "</script><script>alert(1)</script><!--\x1b]0;owned\x07\xe2\x80\xa8\xe2\x80\xae\"'&]]>\xff\x01";
 

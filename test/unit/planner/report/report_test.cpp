@@ -38,7 +38,7 @@ TEST(ReportTest, ASwapFreesOneNodeAndAnotherIsHeld) {
   EXPECT_EQ(report.bounds[0].most, 1);
 }
 
-TEST(ReportTest, MovesSayWhetherTheyEmptyTheirNodeOrMakeRoom) {
+TEST(ReportTest, MovesReportWhetherTheyEmptyTheirNodeOrFreeCapacity) {
   const Report report = swap_report();
   ASSERT_EQ(report.moves.size(), 2U);
   EXPECT_EQ(report.pods[report.moves[0].pod].name, "web-1");
@@ -74,7 +74,7 @@ TEST(ReportTest, HistogramsCountNodesInStepsOfTenPercent) {
   EXPECT_THAT(cpu.after, ElementsAre(2, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0));
 }
 
-TEST(ReportTest, ANodeAboveWhatItOffersHasABinOfItsOwnAndOneThatOffersNothingHasNone) {
+TEST(ReportTest, OvercommittedNodesHaveTheirOwnBinAndNodesWithoutCapacityHaveNone) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2").sized(0, 0, 10));
   cluster.add(PodBuilder("a").on("n1").cpu(4001));
@@ -89,7 +89,7 @@ TEST(ReportTest, SharesAreOfBusyNodes) {
   EXPECT_DOUBLE_EQ(cpu.after, (3100 + 3000) / 8000.0);
 }
 
-TEST(ReportTest, PodsThatLeaveAlreadyOrAreDoneDoNotMakeANodeBusy) {
+TEST(ReportTest, TerminatingAndTerminalPodsDoNotMakeANodeBusy) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
   cluster.add(PodBuilder("going").on("n1").terminating());
@@ -102,7 +102,7 @@ TEST(ReportTest, PodsThatLeaveAlreadyOrAreDoneDoNotMakeANodeBusy) {
   EXPECT_EQ(report.pending, 1);
 }
 
-TEST(ReportTest, AMoveWithoutAPlaceOrOfAnUnknownPodDoesNoHarm) {
+TEST(ReportTest, AMoveWithoutATargetOrOfAnUnknownPodIsHarmless) {
   planner::Plan plan;
   plan.moves = {planned("quorum-1", "n2", ""), planned("nobody", "n9", "n1")};
   const Report report = report_of(swap_cluster(), plan);
@@ -117,7 +117,7 @@ TEST(ReportTest, AnEmptyClusterHasAReport) {
   EXPECT_THAT(summary_lines(report), Contains(HasSubstr("0 of 0 nodes")));
 }
 
-TEST(ReportTest, WarningsOfThePlanAndOfTheCallerAreTold) {
+TEST(ReportTest, WarningsOfThePlanAndOfTheCallerAreReported) {
   planner::Plan plan;
   plan.warnings = {{"spec.x", "is odd"}};
   const auto snapshot = swap_cluster().build();
@@ -129,7 +129,7 @@ TEST(ReportTest, WarningsOfThePlanAndOfTheCallerAreTold) {
   EXPECT_THAT(report.warnings, ElementsAre(HasSubstr("is odd"), "two pods of unknown age"));
 }
 
-TEST(ReportJsonTest, ColumnsHaveOneLengthAndPositionsMeanRows) {
+TEST(ReportJsonTest, ColumnsHaveOneLengthAndReferencesAreRowNumbers) {
   const api::Json json = encode_report(swap_report());
   EXPECT_EQ(json["format"], kReportFormat);
   const api::Json& pods = json["pods"];
@@ -151,7 +151,7 @@ struct Number {
   double share;
   const char* text;
 };
-TEST(SummaryTest, PercentNeverRoundsToNothingOrAll) {
+TEST(SummaryTest, PercentNeverRoundsTo0Or100) {
   for (const Number& each : {Number{0, "0 %"}, {0.001, "< 1 %"}, {0.946, "95 %"}, {0.999, "99 %"}, {1, "100 %"}})
     EXPECT_EQ(percent(each.share), each.text);
 }
@@ -163,7 +163,7 @@ TEST(SummaryTest, NumbersAreGrouped) {
   EXPECT_EQ(plural(1234567, "pod"), "1,234,567 pods");
 }
 
-TEST(SummaryTest, SaysTheBoundBesideTheResult) {
+TEST(SummaryTest, ShowsTheBoundBesideTheResult) {
   EXPECT_THAT(summary_lines(swap_report()),
               ElementsAre(HasSubstr("4 nodes, 8 pods"),
                           "1 of 3 nodes with pods freed; at most 1 could be, because of requests of cpu.",

@@ -1,4 +1,4 @@
-// Names, labels and messages come from a cluster's tenants: no medium may take them for anything but text.
+// Names, labels and messages come from a cluster's tenants. Every output format must render them as text only.
 
 #include <gmock/gmock.h>
 
@@ -21,7 +21,7 @@ using namespace reporting_test;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Every text in it is hostile.
+/// Report in which every text is hostile.
 Report hostile_report() {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder(kHostile)).add(NodeBuilder("n2"));
@@ -66,7 +66,7 @@ struct TextCase {
   std::string out;
 };
 
-TEST(PlainTextTest, ReplacesWhatSteersAndWhatIsNoText) {
+TEST(PlainTextTest, ReplacesControlCharactersAndInvalidText) {
   const std::vector<TextCase> cases = {
       {"ordinary", "web-1 äöü 日本 😀", "web-1 äöü 日本 😀"},
       {"terminal escape", "a\x1b[31mb\x07", "a [31mb "},
@@ -112,7 +112,7 @@ TEST(PlainTextTest, MarkupIsEscaped) {
   EXPECT_EQ(escape_markup("<a b=\"c\" d='e'>&"), "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;");
 }
 
-TEST(PlainTextTest, JsonForHtmlMeansTheSame) {
+TEST(PlainTextTest, JsonForHtmlParsesToTheSameValue) {
   const std::string text = "</script><!-- & \xe2\x80\xa8\xe2\x80\xa9 \"quoted\\\"";
   const std::string escaped = escape_json_for_html(nlohmann::json(text).dump());
   for (const char* forbidden : {"<", ">", "&", "\xe2\x80\xa8", "\xe2\x80\xa9"})
@@ -138,7 +138,7 @@ TEST(UntrustedHtmlTest, ThePolicyAllowsTheViewerAndNothingElse) {
   const std::string policy = between(page, "Content-Security-Policy\" content=\"", "\">");
   EXPECT_THAT(policy, HasSubstr("default-src 'none'"));
   for (const char* lax : {"unsafe", "http", "data:", "*", "self"}) EXPECT_THAT(policy, Not(HasSubstr(lax)));
-  // It is there before anything that it is to forbid.
+  // The policy must precede everything that it restricts.
   EXPECT_LT(page.find("Content-Security-Policy"), page.find("<style"));
   EXPECT_LT(page.find("Content-Security-Policy"), page.find("<script"));
   EXPECT_TRUE(between(page, "data-from=\"data\">", "</script>") == viewer_script());
@@ -157,13 +157,13 @@ TEST(EmbeddedViewerTest, IsTheCommittedBundleToTheByte) {
     text << std::ifstream(EVACUATOR_SOURCE_DIR "/" + path, std::ios::binary).rdbuf();
     return text.str();
   };
-  // Not EXPECT_EQ, which would print both.
+  // EXPECT_EQ would print both files.
   EXPECT_TRUE(viewer_script() == file("dashboard/dist/viewer.js"));
   EXPECT_TRUE(viewer_style() == file("dashboard/dist/viewer.css"));
   EXPECT_FALSE(viewer_script().empty());
 }
 
-/// Well-formed as far as our own output can be wrong: tags balance, and every "&" begins an entity.
+/// Checks what our own output can get wrong: tags balance, and every "&" begins an entity.
 void expect_well_formed(const std::string& svg) {
   std::vector<std::string> open;
   for (std::size_t at = svg.find('<'); at != std::string::npos; at = svg.find('<', at + 1)) {

@@ -24,7 +24,7 @@ using C = ClusterBuilder;
 struct EvictabilityCase {
   std::string name;
   std::function<void(P& pod, E& spec, C& rest)> arrange;
-  std::string want;  ///< reason, "" = evictable
+  std::string want;  ///< Expected reason, empty if evictable
 };
 
 void expect_verdict(const EvictabilityCase& c, api::Compatibility compatibility) {
@@ -48,7 +48,7 @@ void expect_verdict(const EvictabilityCase& c, api::Compatibility compatibility)
 
 class EvictabilityTest : public testing::TestWithParam<EvictabilityCase> {};
 
-/// Upstream's rules; what we do otherwise by default is in test/unit/planner/strategies/compatibility_test.cpp.
+/// Upstream's rules. test/unit/planner/strategies/compatibility_test.cpp covers our different defaults.
 TEST_P(EvictabilityTest, Judges) { expect_verdict(GetParam(), api::Compatibility::kUpstream); }
 
 /// Rules that upstream does not have.
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(
                          ""}),
     [](const auto& info) { return info.param.name; });
 
-/// A volume of that name.
+/// Adds an emptyDir volume called `name`.
 void scratch(P& pod, const char* name) {
   volume(pod, api::VolumeKind::kEmptyDir);
   pod.with([&](api::Pod& p) { p.volumes.edit().back().name = name; });
@@ -536,7 +536,7 @@ TEST_F(PdbBudgetsTest, LetsTerminalPendingAndTerminatingPodsGo) {
   for (const char* pod : {"done", "pending", "leaving"}) EXPECT_EQ(reason(budgets, pod), "") << pod;
 }
 
-TEST_F(PdbBudgetsTest, LetsUnhealthyPodsGoForNothingWhileEnoughAreHealthy) {
+TEST_F(PdbBudgetsTest, LetsUnhealthyPodsGoWithoutSpendingWhileEnoughAreHealthy) {
   auto budget = builders::pdb("budget", "web", 0);
   budget.desired_healthy = budget.current_healthy = 2;
   cluster_ = C().add(web("sick").not_ready()).add(web("well")).add(budget).build();
@@ -555,7 +555,7 @@ TEST_F(PdbBudgetsTest, KeepsUnhealthyPodsWhenTooFewAreHealthy) {
   EXPECT_EQ(reason(PdbBudgets(*cluster_), "sick"), "");
 }
 
-TEST_F(PdbBudgetsTest, WaitsForABudgetThatWasNotProcessedYet) {
+TEST_F(PdbBudgetsTest, WaitsForABudgetThatWasNotYetProcessed) {
   auto budget = builders::pdb("budget", "web", 5);
   budget.meta.generation = 2;
   budget.observed_generation = 1;

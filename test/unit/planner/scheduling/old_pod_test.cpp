@@ -1,4 +1,4 @@
-/// What stands in the way of a replacement while the old pod still terminates.
+/// Rules by which a terminating pod blocks its own replacement.
 
 #include <gmock/gmock.h>
 
@@ -15,8 +15,8 @@ using builders::PodBuilder;
 
 struct StayCase {
   std::string name;
-  std::function<void(PodBuilder& pod)> edit;  ///< p runs on n1, with 3 of its 4 cpu
-  std::string stays;                          ///< why n1 refuses the replacement meanwhile; "": it does not
+  std::function<void(PodBuilder& pod)> edit;  ///< The pod p runs on n1 and requests 3 of its 4 cpu
+  std::string stays;  ///< Reason why n1 refuses the replacement meanwhile, empty if n1 accepts it
 };
 
 class OldPodTest : public testing::TestWithParam<StayCase> {};
@@ -68,7 +68,7 @@ api::PodAffinityTerm own_kind() {
   return term;
 }
 
-TEST(OldPod, KeepsItsDomainTheOnlyOneThatItsAffinityWants) {
+TEST(OldPod, KeepsItsDomainAsTheOnlyOneThatItsAffinityAllows) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
                            .add(NodeBuilder("n2"))

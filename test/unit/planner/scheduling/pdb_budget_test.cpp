@@ -9,11 +9,11 @@ struct NeverCase {
   std::optional<api::IntOrPercent> min_available;
   std::optional<api::IntOrPercent> max_unavailable;
   std::int32_t pods;
-  std::string why;  ///< how it begins after the name; "" = it can let go
+  std::string why;  ///< Expected text after the name of the budget, empty if the budget can allow an eviction
 };
 class WhyNever : public testing::TestWithParam<NeverCase> {};
 
-TEST_P(WhyNever, Tells) {
+TEST_P(WhyNever, ReturnsTheReason) {
   api::PodDisruptionBudget pdb;
   pdb.meta.name = "web";
   pdb.min_available = GetParam().min_available;
@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         NeverCase{"NobodyCountedThePodsYet", IntOrPercent{3, false}, {}, 0, ""}, NeverCase{"Nothing", {}, {}, 3, ""}),
     [](const auto& info) { return info.param.name; });
 
-TEST(WhyNeverToo, TellsWhatItsControllerCouldNotWorkOut) {
+TEST(WhyNeverToo, ReportsTheSyncFailureOfTheController) {
   api::PodDisruptionBudget pdb;
   pdb.meta.name = "web";
   pdb.min_available = IntOrPercent{1, false};
@@ -75,7 +75,7 @@ TEST(WhyNeverToo, TellsWhatItsControllerCouldNotWorkOut) {
             "\"web-1\"");
 }
 
-TEST(WhyNeverToo, TellsOfMaxUnavailableOverPodsWithoutAScale) {
+TEST(WhyNeverToo, ReportsMaxUnavailableOverPodsWithoutScale) {
   api::PodDisruptionBudget pdb;
   pdb.meta.name = "web";
   pdb.max_unavailable = IntOrPercent{1, false};
@@ -85,16 +85,16 @@ TEST(WhyNeverToo, TellsOfMaxUnavailableOverPodsWithoutAScale) {
   EXPECT_EQ(scheduling::why_never_evictable(pdb), "");
 }
 
-/// Row 15 of the comparison with kube-scheduler: the controller of budgets expects pods that have ended, too.
+/// Row 15 of the comparison with kube-scheduler: the PDB controller includes terminal pods in expectedPods.
 struct EndedCase {
   std::string name;
   IntOrPercent min_available;
   std::int64_t ended;
-  bool is_hopeless;  ///< five pods are expected
+  bool is_hopeless;  ///< Whether the budget can never allow an eviction. Five pods are expected.
 };
 class EndedPods : public testing::TestWithParam<EndedCase> {};
 
-TEST_P(EndedPods, CountsOnNoPodThatHasEnded) {
+TEST_P(EndedPods, TreatsTerminalPodsAsUnavailable) {
   api::PodDisruptionBudget pdb;
   pdb.meta.name = "web";
   pdb.expected_pods = 5;
@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(Pdb, EndedPods,
                                          EndedCase{"OfAPercentageOwnersAreAsked", {60, true}, 2, false}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(EndedPodsInBudgets, ClaimsNoMoreEndedPodsThanAreExpected) {
+TEST(EndedPodsInBudgets, CapsTerminalPodsAtTheExpectedNumber) {
   api::PodDisruptionBudget pdb;
   pdb.min_available = IntOrPercent{1, false};
   pdb.expected_pods = 1;

@@ -16,7 +16,7 @@ using builders::labels_in;
 using builders::NodeBuilder;
 using builders::PodBuilder;
 
-/// May the pod "p" run on the node "n"? "" = yes, else the reason.
+/// Returns the reason why the pod "p" may not run on the node "n", or "" if it may.
 std::string reason_on_n(const ClusterBuilder& builder, FitLevel level) {
   const auto cluster = builder.build();
   const WhatIf what_if(*cluster);
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(
         FitCase{"RefusesWhenPodsAreUsedUp", [](P&, N& n, C& c) { n.sized(4000, 4000, 1), c.add(P("other").on("n")); },
                 "TooManyPods", "TooManyPods"},
         FitCase{"RefusesANodeWithoutPods", [](P&, N& n, C&) { n.sized(4000, 4000, 0); }, "TooManyPods", "TooManyPods"},
-        // A node over its memory: a request of zero bytes does not fit upstream, and fits for the scheduler.
+        // The node is over its memory. Upstream refuses a request of zero bytes there, the scheduler accepts it.
         FitCase{"RefusesZeroOfAnOvercommittedResourceAtBasic",
                 [](P& p, N&, C& c) { p.memory(0), c.add(P("other").on("n").memory(4001)); }, "InsufficientResource",
                 ""}),
@@ -389,7 +389,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "", ""}),
     [](const auto& info) { return info.param.name; });
 
-TEST(Predicates, StandInTheOrderOfTheContract) {
+TEST(Predicates, AreInTheOrderOfTheContract) {
   EXPECT_THAT(kBasicPredicates, testing::ElementsAre(refuse_cordoned, refuse_node_terms, refuse_taints,
                                                      refuse_neighbours, refuse_shortage));
 }
@@ -401,7 +401,7 @@ TEST(FirstRefusal, NamesTheFirstOfSeveralObjections) {
   EXPECT_EQ(first_refusal(what_if, 0, 0, FitLevel::kBasic)->reason, "NodeCordoned");
 }
 
-TEST(FirstRefusal, TellsTheNumbers) {
+TEST(FirstRefusal, ReportsTheNumbers) {
   const auto cluster = ClusterBuilder().add(NodeBuilder("n")).add(PodBuilder("p").cpu(9000)).build();
   const WhatIf what_if(*cluster);
   EXPECT_EQ(first_refusal(what_if, 0, 0, FitLevel::kBasic)->message(), "needs 9000m of cpu, 4000m are free");
@@ -421,7 +421,7 @@ TEST(FirstRefusal, DoesNotCountThePodAgainstItself) {
   EXPECT_FALSE(first_refusal(what_if, 0, 0, FitLevel::kScheduler));
 }
 
-TEST(FirstRefusal, SeesMovesOfTheOverlay) {
+TEST(FirstRefusal, SeesMovesOfTheWhatIf) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n"))
                            .add(NodeBuilder("m"))
@@ -436,7 +436,7 @@ TEST(FirstRefusal, SeesMovesOfTheOverlay) {
   EXPECT_TRUE(first_refusal(what_if, pod, n, FitLevel::kScheduler));
 }
 
-TEST(FitsAnotherNode, LeavesThePresentNodeOut) {
+TEST(FitsAnotherNode, ExcludesTheCurrentNode) {
   const auto cluster =
       ClusterBuilder().add(NodeBuilder("n")).add(NodeBuilder("m").cordoned()).add(PodBuilder("p").on("n")).build();
   const WhatIf what_if(*cluster);
@@ -447,14 +447,14 @@ TEST(FitsAnotherNode, LeavesThePresentNodeOut) {
 struct TermsCase {
   std::string name;
   std::vector<api::NodeSelectorTerm> terms;
-  std::string disk;  ///< the node's label
+  std::string disk;  ///< Value of the node's disk label
   NodeTermsMatch want;
 };
 
 class NodeTermsTest : public testing::TestWithParam<TermsCase> {};
 
-/// The pod selects nodes of zone z; the node is in it, with the case's disk.
-TEST_P(NodeTermsTest, TellsAMalformedTermFromOneThatDoesNotMatch) {
+/// The pod selects nodes in zone z. The node is in zone z and has the disk of the case.
+TEST_P(NodeTermsTest, DistinguishesMalformedFromNonMatchingTerms) {
   const auto pod =
       PodBuilder("p").affinity([](api::Affinity& affinity) { affinity.required_node_terms = GetParam().terms; });
   EXPECT_EQ(match_node_terms(pod.build(), NodeBuilder("n").label("disk", GetParam().disk).build()), GetParam().want);
@@ -502,8 +502,8 @@ bool overlap(const api::HostPort& a, const api::HostPort& b) {
   return a.port == b.port && a.protocol == b.protocol && (a.ip == b.ip || is_any(a.ip) || is_any(b.ip));
 }
 
-/// Against each port of the one with each of the other.
-TEST(HostPorts, AreTakenByThoseThatOverlap) {
+/// Compares every port of one pod with every port of the other.
+TEST(HostPorts, ConflictIfTheyOverlap) {
   int taken = 0;
   for (unsigned seed = 0; seed < 500; ++seed) {
     std::mt19937 random(seed);
@@ -540,7 +540,7 @@ TEST(Topologies, OfLabelsThatNoNodeHasAreOne) {
   EXPECT_THAT(what_if.topology("rack").domain_of, testing::Each(Topology::kNone));
 }
 
-TEST(Topologies, OfLabelsThatNoNodeHasCloseAndScoreNothing) {
+TEST(Topologies, OfLabelsThatNoNodeHasCloseNoDomains) {
   PodBuilder pod("p");
   for (int i = 0; i < 200; ++i) pod.anti_affinity("app", "web", "key-" + std::to_string(i));
   const auto cluster = ClusterBuilder().add(NodeBuilder("n")).add(pod.label("app", "web")).build();

@@ -1,4 +1,4 @@
-/// Volumes that are still to be bound or made, attach limits, devices. (Bound volumes: predicates_test.cpp.)
+/// Volumes that are not yet bound or provisioned, attach limits, devices. predicates_test.cpp covers bound volumes.
 
 #include <gmock/gmock.h>
 
@@ -66,7 +66,7 @@ void use(PodBuilder& pod, const std::string& claim, api::VolumeKind kind = api::
   });
 }
 
-/// A node that lets the driver attach so many.
+/// CSINode of n. The driver may attach `most` volumes.
 api::CsiNode limit_on_n(std::int32_t most) {
   api::CsiNode made;
   made.meta.name = "n";
@@ -77,13 +77,13 @@ api::CsiNode limit_on_n(std::int32_t most) {
 struct VolumeCase {
   std::string name;
   std::function<void(PodBuilder& pod, ClusterBuilder& rest)> arrange;
-  std::string want;         ///< "": the pod p fits on the node n of zone z1
-  api::StringMap labels{};  ///< of n, beside its zone
+  std::string want;         ///< Expected reason, empty if the pod p fits on the node n in zone z1
+  api::StringMap labels{};  ///< Labels of n in addition to its zone
 };
 
 class VolumeTest : public testing::TestWithParam<VolumeCase> {};
 
-TEST_P(VolumeTest, DecidesAsTheScheduler) {
+TEST_P(VolumeTest, DecidesLikeTheScheduler) {
   PodBuilder pod("p");
   pod.on("home");
   ClusterBuilder builder;
@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
                    ""}),
     [](const auto& info) { return info.param.name; });
 
-// --- volumes that are there
+// --- existing volumes
 
 void offer(P& p, C& c, api::PersistentVolume there, const std::function<void(api::PersistentVolumeClaim&)>& want = {}) {
   api::PersistentVolumeClaim wanted = claim("a", "local");
@@ -332,7 +332,7 @@ INSTANTIATE_TEST_SUITE_P(
                                {{kOldZone, "z1"}}}),
     [](const auto& info) { return info.param.name; });
 
-/// n has one volume attached, used by two pods.
+/// Attaches one volume to n, used by two pods.
 void fill_n(C& c, std::int32_t most) {
   c.add(limit_on_n(most)).add(storage_class("wait", true));
   c.add(claim("there", "", "pv-there")).add(attached("pv-there")).add(claim("a", "", "pv-a")).add(attached("pv-a"));
@@ -372,7 +372,8 @@ api::VolumeAttachment attachment(std::string volume, std::string node = "n", std
   return made;
 }
 
-/// Row 6 of the comparison with kube-scheduler: VolumeAttachments count. n takes two volumes, and its pods use one.
+/// Row 6 of the comparison with kube-scheduler: VolumeAttachments count. n can attach two volumes, and its pods use
+/// one.
 void fill_n_and_attach(P& p, C& c, api::VolumeAttachment attached) {
   fill_n(c, 2), use(p, "a"), c.add(std::move(attached));
 }
@@ -396,7 +397,7 @@ INSTANTIATE_TEST_SUITE_P(
                                [](P& p, C& c) { fill_n_and_attach(p, c, attachment("pv-gone", "nowhere")); }, ""}),
     [](const auto& info) { return info.param.name; });
 
-/// A plan goes on once the volume is detached.
+/// The move is planned for the time after the volume is detached.
 TEST(Row6, ForgetsTheVolumeOfAPodThatMoves) {
   C builder;
   P pod("p");
@@ -412,7 +413,7 @@ TEST(Row6, ForgetsTheVolumeOfAPodThatMoves) {
   EXPECT_FALSE(first_refusal(what_if, index("p"), node, FitLevel::kScheduler));
 }
 
-/// The driver makes volumes of class "wait", and says how much storage it has left in a zone.
+/// Free storage of the driver of class "wait" in one zone.
 api::CsiStorageCapacity storage_left(std::int64_t units, std::string zone = "z1") {
   api::CsiStorageCapacity made;
   made.meta.name = "left-in-" + zone;
@@ -434,7 +435,7 @@ void ask_for_storage(P& p, C& c, api::CsiStorageCapacity left, bool tells = true
   use(p, "a"), c.add(claim("a", "wait")).add(storage_class("wait", true)).add(driver).add(std::move(left));
 }
 
-/// Row 11: CSIStorageCapacity. The claim asks for 10.
+/// Row 11: CSIStorageCapacity. The PVC requests 10.
 INSTANTIATE_TEST_SUITE_P(
     Row11, VolumeTest,
     testing::Values(

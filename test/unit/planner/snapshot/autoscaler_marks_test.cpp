@@ -65,7 +65,7 @@ struct AnnotationCase {
 
 class PodAnnotations : public testing::TestWithParam<AnnotationCase> {};
 
-TEST_P(PodAnnotations, MeanThisOnAPodOfAnHour) {
+TEST_P(PodAnnotations, ApplyToAPodThatIsOneHourOld) {
   const api::Pod pod = PodBuilder("p").annotate(GetParam().key, GetParam().value).build();
   EXPECT_EQ(is_marked_unsafe(pod), GetParam().unsafe);
   EXPECT_EQ(is_marked_undisruptable(pod, kNoon), GetParam().undisruptable);
@@ -92,7 +92,7 @@ TEST(PodAnnotationsAlone, ADurationHoldsAPodThatHasNotStarted) {
   EXPECT_TRUE(is_marked_undisruptable(pod, kNoon));
 }
 
-TEST(NodeAnnotations, KeepTheNodeWhenTheySayTrue) {
+TEST(NodeAnnotations, KeepTheNodeWhenTrue) {
   const auto kept_by = [](std::string_view key, std::string_view value) {
     return keeping_annotation(
         NodeBuilder("n").with([&](api::Node& x) { x.meta.annotations = x.meta.annotations.with(key, value); }).build());

@@ -200,7 +200,7 @@ TEST(ClusterSnapshot, SharesPodsInsteadOfCopyingThem) {
   EXPECT_EQ(&cluster.pod(0), pod.get());
 }
 
-TEST(ClusterSnapshot, HoldsHostileAmountsAtTheEnds) {
+TEST(ClusterSnapshot, ClampsHostileAmounts) {
   const auto huge = std::numeric_limits<std::int64_t>::max();
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(PodBuilder("a").on("n1").cpu(huge)).add(PodBuilder("b").on("n1").cpu(huge));
@@ -216,7 +216,7 @@ struct SchedulableCase {
 
 class SchedulableByAll : public testing::TestWithParam<SchedulableCase> {};
 
-TEST_P(SchedulableByAll, IsWhatNoPodNeedsToBeLookedAtFor) {
+TEST_P(SchedulableByAll, IsTrueWithoutCordonOrHardTaints) {
   const auto cluster = ClusterBuilder().add(GetParam().node).build();
   EXPECT_EQ(cluster->is_schedulable_by_all(0), GetParam().is_schedulable_by_all);
 }
@@ -255,13 +255,13 @@ class OverlayTest : public testing::Test {
   }
 };
 
-TEST_F(OverlayTest, StartsAsTheSnapshot) {
+TEST_F(OverlayTest, StartsEqualToTheSnapshot) {
   EXPECT_THAT(on(0), ElementsAre("a", "b"));
   EXPECT_FALSE(what_if_.is_moved(a_));
   EXPECT_EQ(what_if_.used().get(0, kCpuIndex), 400);
 }
 
-TEST_F(OverlayTest, MovesAPodWithAllThatItHolds) {
+TEST_F(OverlayTest, MovesAPodWithItsResources) {
   const ResourceIndex gpu = cluster_->resources().find("x/gpu").value();
   what_if_.move(a_, 1);
   EXPECT_THAT(on(0), ElementsAre("b"));
@@ -289,7 +289,7 @@ TEST_F(OverlayTest, MovesOnFromAnArrival) {
   EXPECT_THAT(on(2), ElementsAre("a"));
 }
 
-TEST_F(OverlayTest, TakesAPodOffAndPlacesAPendingOne) {
+TEST_F(OverlayTest, RemovesAPodAndPlacesAPendingOne) {
   what_if_.move(a_, kNoNode);
   what_if_.move(pending_, 0);
   EXPECT_EQ(what_if_.node_of(a_), kNoNode);
@@ -297,7 +297,7 @@ TEST_F(OverlayTest, TakesAPodOffAndPlacesAPendingOne) {
   EXPECT_EQ(what_if_.used().get(0, kPodsIndex), 2000);
 }
 
-TEST_F(OverlayTest, DividesNodesByALabel) {
+TEST_F(OverlayTest, GroupsNodesByALabel) {
   const Topology& zones = what_if_.topology("zone");
   EXPECT_THAT(zones.domain_names, ElementsAre("z1"));
   EXPECT_THAT(zones.domain_of, ElementsAre(0U, 0U, Topology::kNone));

@@ -48,7 +48,7 @@ struct StrangeCase {
 
 class StrangeInput : public testing::TestWithParam<StrangeCase> {};
 
-TEST_P(StrangeInput, IsToldWithItsFieldAndGivesNoCapacity) {
+TEST_P(StrangeInput, IsReportedWithItsFieldAndAddsNoCapacity) {
   const ClusterSnapshot cluster(with_text(GetParam().node_status, GetParam().pod_spec));
   EXPECT_EQ(words_of(cluster), GetParam().want);
   EXPECT_EQ(cluster.used().get(0, kMemoryIndex) / 1000, GetParam().want_used_bytes);
@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
             {"Pod shop/web: spec.nodeName: names the node \"gone\", which does not exist: the pod is left alone"}}),
     [](const auto& info) { return info.param.name; });
 
-TEST(InputProblems, UpstreamTakesQuantitiesAsTheyAreWritten) {
+TEST(InputProblems, UpstreamUsesQuantitiesAsWritten) {
   const ClusterSnapshot cluster(with_text(kPlainNode, asking("\"-5Gi\"")), Quantities::kAsWritten);
   EXPECT_EQ(cluster.used().get(0, kMemoryIndex) / 1000, -(std::int64_t{5} << 30));
   EXPECT_THAT(words_of(cluster), ElementsAre("Pod shop/web: spec.containers[1].resources.requests.memory: -5Gi is "
@@ -133,7 +133,7 @@ TEST(InputProblems, UpstreamTakesQuantitiesAsTheyAreWritten) {
   EXPECT_FALSE(cluster.fixed_quantities());
 }
 
-/// n1 has 4000 bytes; beside the pod that asks for -2000 a pod of 5000 must not seem to fit.
+/// n1 has 4000 bytes. A pod that requests -2000 must not make room for a pod that requests 5000.
 TEST(InputProblems, ANegativeRequestMakesNoCapacityForOthers) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
@@ -146,7 +146,7 @@ TEST(InputProblems, ANegativeRequestMakesNoCapacityForOthers) {
   EXPECT_FALSE(refused(Quantities::kAsWritten));
 }
 
-TEST(InputProblems, ABoundlessPodDoesNotWashAwayTheSumsOfItsNode) {
+TEST(InputProblems, AHugeRequestDoesNotSaturateTheSumsOfItsNode) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
                            .add(PodBuilder("evil").on("n1").request("memory", std::numeric_limits<std::int64_t>::max()))
@@ -165,12 +165,12 @@ TEST(InputProblems, KeepsTheFirstAndCountsAll) {
   EXPECT_EQ(cluster->problems().total(), 150);
 }
 
-TEST(InputProblems, TerminalPodsOnNodesThatAreGoneAreNothingStrange) {
+TEST(InputProblems, TerminalPodsOnDeletedNodesAreNotReported) {
   const auto cluster = ClusterBuilder().add(PodBuilder("p").on("gone").phase(api::PodPhase::kSucceeded)).build();
   EXPECT_THAT(words_of(*cluster), IsEmpty());
 }
 
-TEST(InputProblems, OwnersInACircleAreToldOnce) {
+TEST(InputProblems, OwnerCyclesAreReportedOnce) {
   const auto owned = [](const char* name, const char* owner) {
     api::Workload workload;
     workload.kind = "Job";
@@ -191,7 +191,7 @@ TEST(InputProblems, OwnersInACircleAreToldOnce) {
   EXPECT_THAT(words_of(*cluster), ElementsAre("Job shop/a" + what, "Job shop/b" + what, "Job shop/self" + what));
 }
 
-TEST(InputProblems, ChangesOfAStrangePodAreToldByTheNextSnapshot) {
+TEST(InputProblems, ChangesOfAMalformedPodAreReportedByTheNextSnapshot) {
   SnapshotCache keeper;
   SnapshotInput input = with_text(kPlainNode, asking("\"-5Gi\""));
   EXPECT_EQ(words_of(keeper.at(input)).size(), 1U);

@@ -46,7 +46,7 @@ PodBuilder with_pod_level(std::int64_t main, std::int64_t pod_level, std::int64_
   });
 }
 
-// --- what is scored
+// --- requests used for scores
 
 struct ScoredCase {
   std::string name;
@@ -56,7 +56,7 @@ struct ScoredCase {
 
 class ScoredRequestsTest : public testing::TestWithParam<ScoredCase> {};
 
-TEST_P(ScoredRequestsTest, SupposesWhatContainersDoNotSay) {
+TEST_P(ScoredRequestsTest, AssumesDefaultsForMissingRequests) {
   ResourceNames names;
   PodRequests requests;
   pod_requests(GetParam().pod.build(), names, requests);
@@ -91,9 +91,9 @@ INSTANTIATE_TEST_SUITE_P(
                    400}),
     [](const auto& info) { return info.param.name; });
 
-// --- what a pod holds that is being resized
+// --- requests of a pod that is being resized
 
-TEST(HeldRequests, AreWhatTheContainerWasGiven) {
+TEST(HeldRequests, AreTheAllocatedResources) {
   const auto held =
       std::make_shared<const api::ResourceList>(api::ResourceList{{"cpu", api::Quantity::from_milli(900)}});
   const auto cluster =
@@ -145,14 +145,14 @@ TEST(EffectiveRequests, KeepsWhatPodLevelRequestsMayNotReplace) {
   EXPECT_EQ(amount_of(requests, names.find("hugepages-2Mi").value()), 4000);
 }
 
-TEST(EffectiveRequests, KeepsAZeroThatWasWrittenDown) {
+TEST(EffectiveRequests, KeepsAnExplicitZero) {
   ResourceNames names;
   RequestSet requests;
   effective_requests(PodBuilder("p").request("x/gpu", 0).build(), names, requests);
   EXPECT_EQ(requests, (RequestSet{{names.find("x/gpu").value(), 0}}));
 }
 
-// --- against the sums as upstream-semantics.md has them, step by step
+// --- comparison with the sums of upstream-semantics.md, step by step
 
 using Sums = std::map<std::string, std::int64_t>;
 
@@ -185,8 +185,8 @@ Sums step_by_step(const api::Pod& pod) {
   return sums;
 }
 
-/// Few and many resources, in lists of their own and shared ones.
-TEST(EffectiveRequests, OfManyResourcesAreThoseOfEachStep) {
+/// Few and many resources, in separate and in shared lists.
+TEST(EffectiveRequests, OfManyResourcesMatchTheStepwiseSums) {
   ResourceNames names;
   for (unsigned seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
@@ -223,7 +223,7 @@ TEST(ResourceNames, KeepsPlacesOfTheBasicOnes) {
   EXPECT_EQ(names.find("y"), std::nullopt);
 }
 
-TEST(NodeResources, TellsAbsentFromZero) {
+TEST(NodeResources, DistinguishesAbsentFromZero) {
   ResourceNames names;
   const ResourceIndex gpu = names.intern("x/gpu");
   NodeResources amounts(2);

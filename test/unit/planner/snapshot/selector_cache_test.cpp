@@ -17,7 +17,7 @@ PodBuilder app(std::string name, std::string ns = "default") {
   return PodBuilder(std::move(name)).ns(std::move(ns)).label("app", "web").label("version", "1");
 }
 
-/// "own" and others with other labels, namespaces and states; namespace "shop" has the label team=a.
+/// "own" and pods with other labels, namespaces and states. Namespace "shop" has the label team=a.
 std::unique_ptr<const ClusterSnapshot> cluster() {
   return ClusterBuilder()
       .add(app("own"))
@@ -46,7 +46,7 @@ struct CoveredCase {
 
 class Covered : public testing::TestWithParam<CoveredCase> {};
 
-/// Once more from the cache, it is the same.
+/// The second call reads the cache and must return the same pods.
 TEST_P(Covered, ActivePodsOfTheTerm) {
   const auto pods = cluster();
   api::PodAffinityTerm term;
@@ -107,7 +107,7 @@ PodBuilder with_terms(std::string name, int count, const char* topology) {
   return pod;
 }
 
-/// However many terms a pod has over one topology key, others see one.
+/// The terms of a pod over one topology key are merged into one.
 TEST(SelectorCache, JoinsTheTermsOfOneOwnerOverOneKey) {
   const auto pods = ClusterBuilder()
                         .add(builders::NodeBuilder("n1").label("zone", "a"))
@@ -121,7 +121,7 @@ TEST(SelectorCache, JoinsTheTermsOfOneOwnerOverOneKey) {
   EXPECT_THAT(got, ElementsAre(std::pair("kubernetes.io/hostname", 1), std::pair("zone", 200)));
 }
 
-/// Pods of a StatefulSet have a label each: their affinity is compared once for all of them.
+/// Pods of a StatefulSet have individual labels. Their common affinity is evaluated once for all of them.
 TEST(SelectorCache, JoinsOwnersWithOneAffinityUnderManyLabels) {
   api::Affinity affinity;
   api::PodAffinityTerm& term = affinity.required_pod_anti_affinity.emplace_back();
@@ -144,7 +144,7 @@ TEST(SelectorCache, JoinsOwnersWithOneAffinityUnderManyLabels) {
   EXPECT_THAT(owners_seen(), ElementsAre(1, 1, 1)) << "what it says depends on the owner's labels";
 }
 
-/// Each pod of namespace "hostile" has its own labels and its own term about all others.
+/// Each pod of namespace "hostile" has its own labels and a term that selects all other pods.
 TEST(SelectorCache, StepsOfOneNamespaceAreBounded) {
   ClusterBuilder builder;
   builder.add(app("own")).add(PodBuilder("db").anti_affinity("app", "web", "zone"));
@@ -175,7 +175,7 @@ TEST(SelectorCache, StepsOfOneNamespaceAreBounded) {
       << "terms of other namespaces are all there";
 }
 
-TEST(SelectorCache, LeavesOutTermsOverKeysThatNoNodeHas) {
+TEST(SelectorCache, OmitsTermsOverKeysThatNoNodeHas) {
   const auto pods = ClusterBuilder()
                         .add(builders::NodeBuilder("n1").label("zone", "a"))
                         .add(with_terms("db", 3, "rack"))
@@ -206,7 +206,7 @@ TEST(SelectorCache, AddsUpTheWeightsOfPreferences) {
   EXPECT_THAT(cache.preferences_about(pods->find_pod("default", "db").value(), groups, {}), IsEmpty());
 }
 
-TEST(CachedSelector, LooksAtOnePodOfTheSameLabels) {
+TEST(CachedSelector, EvaluatesOnePodPerSetOfLabels) {
   const api::StringMap shared = {{"app", "web"}};
   ClusterBuilder builder;
   for (const char* name : {"a", "b", "c"})

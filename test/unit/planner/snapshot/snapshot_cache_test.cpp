@@ -15,7 +15,7 @@ using builders::ClusterBuilder;
 using builders::NodeBuilder;
 using builders::PodBuilder;
 
-/// What a reader can see, and what follows for a planner.
+/// Contents of the snapshot as text, with the resulting fit of every pod on every node.
 std::string picture(const ClusterSnapshot& cluster) {
   std::string text = builders::picture_of(cluster);
   const WhatIf what_if(cluster);
@@ -39,7 +39,7 @@ SnapshotInput small_cluster() {
   return builder.input();
 }
 
-/// The anti-affinity of the pod "loner".
+/// Anti-affinity of the pod "loner".
 std::shared_ptr<const api::Affinity> wish_of_loner() {
   return PodBuilder("x").anti_affinity("app", "web", "kubernetes.io/hostname").build().affinity;
 }
@@ -63,7 +63,7 @@ std::shared_ptr<const api::Pod>& pod_of(SnapshotInput& input, std::string_view n
 
 class SnapshotChange : public testing::TestWithParam<ChangeCase> {};
 
-TEST_P(SnapshotChange, IsSeenAsInASnapshotMadeAnew) {
+TEST_P(SnapshotChange, EqualsARebuiltSnapshot) {
   SnapshotInput input = small_cluster();
   SnapshotCache keeper;
   const std::string before = picture(keeper.at(input));
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(
                                true}),
     [](const auto& info) { return info.param.name; });
 
-TEST(SnapshotCache, LetsGoOfOldObjects) {
+TEST(SnapshotCache, ReleasesOldObjects) {
   SnapshotInput input = small_cluster();
   SnapshotCache keeper;
   keeper.at(input);
@@ -247,7 +247,7 @@ TEST(SnapshotCache, LetsGoOfOldObjects) {
   EXPECT_EQ(picture(keeper.at(input)), now);
 }
 
-TEST(SnapshotCache, GivesNumbersOfOwnersThatAreGoneToOthers) {
+TEST(SnapshotCache, ReusesNumbersOfDeletedOwners) {
   SnapshotInput input = small_cluster();
   SnapshotCache keeper;
   const std::size_t owners = keeper.at(input).owner_count();
@@ -259,7 +259,7 @@ TEST(SnapshotCache, GivesNumbersOfOwnersThatAreGoneToOthers) {
   EXPECT_EQ(keeper.at(input).owner_count(), owners + 1) << "at first it shares its owner";
 }
 
-TEST(SnapshotCache, IsMadeAnewBeforeItKnowsManyOldRequests) {
+TEST(SnapshotCache, RebuildsBeforeItStoresManyOldRequests) {
   SnapshotInput input = small_cluster();
   SnapshotCache keeper;
   for (int i = 0; i < 1100; ++i) {

@@ -1,4 +1,4 @@
-/// Bounds on the affinity terms of all pods of a cluster.
+/// Limits on the affinity terms of all pods of a cluster.
 
 #include <gmock/gmock.h>
 
@@ -46,7 +46,8 @@ INSTANTIATE_TEST_SUITE_P(
                     ShareCase{"WithoutTermsNothingIsLost", {{0, 0}, {1, 20}, {0, 0}}, 10, {1}}),
     [](const auto& info) { return info.param.name; });
 
-/// Over all namespaces or the own one. With another `owner` they are other terms.
+/// Affinity with `count` terms, over all namespaces if `foreign`, otherwise over the pod's own. Another `owner` gives
+/// different terms.
 std::shared_ptr<const api::Affinity> terms(std::size_t count, bool foreign, const std::string& owner = "") {
   api::Affinity affinity;
   for (std::size_t i = 0; i < count; ++i) {
@@ -111,7 +112,7 @@ TEST(TermLimits, EqualAffinitiesOfANamespaceCountOnce) {
   EXPECT_THAT(ignored_in(*builder.build()), IsEmpty());
 }
 
-/// Affinities that are equal and were not shared when they were decoded.
+/// Equal affinities that decoding did not share.
 TEST(TermLimits, EqualAffinitiesAtTwoAddressesCountOnce) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1"));
@@ -120,7 +121,7 @@ TEST(TermLimits, EqualAffinitiesAtTwoAddressesCountOnce) {
   EXPECT_THAT(ignored_in(*builder.build()), IsEmpty());
 }
 
-/// Such as the pods of a StatefulSet, each of which has a label with its name.
+/// Terms with matchLabelKeys depend on the pod's labels, for example the per-pod label of a StatefulSet.
 TEST(TermLimits, TermsThatCompareLabelsCountForEachSetOfLabels) {
   api::Affinity affinity = *terms(250, true);
   const auto plain = std::make_shared<const api::Affinity>(affinity);
@@ -162,7 +163,8 @@ TEST(TermLimits, TerminalPodsDoNotCount) {
   EXPECT_THAT(ignored_in(*builder.build()), IsEmpty());
 }
 
-/// Pods without a node, mirror pods and pods that were not decoded here.
+/// Covers pods whose terms decoding does not limit: pods without a node, mirror pods and pods that were not decoded
+/// here.
 TEST(TermLimits, APodWithTooLongAListIsLimitedByTheSnapshotToo) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1"));
@@ -175,7 +177,7 @@ TEST(TermLimits, APodWithTooLongAListIsLimitedByTheSnapshotToo) {
                                                  HasSubstr("Pod hostile/pending: spec.affinity.podAntiAffinity")));
 }
 
-TEST(TermLimits, TermsCountAgainOnceOthersAreGone) {
+TEST(TermLimits, TermsCountAgainAfterOthersAreDeleted) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1"));
   for (int i = 0; i < 11; ++i) builder.add(hostile("h" + std::to_string(10 + i), 200));
@@ -188,7 +190,7 @@ TEST(TermLimits, TermsCountAgainOnceOthersAreGone) {
   EXPECT_EQ(cluster.anti_affine_by_namespace_labels().size(), 10U);
 }
 
-/// Pods that come, go, move and change their affinity around the bound.
+/// Pods are created, deleted, moved and given another affinity around the limit.
 class TermLimitsProperty : public testing::TestWithParam<unsigned> {};
 
 TEST_P(TermLimitsProperty, BatchesLeaveWhatASnapshotMadeAnewWouldBe) {

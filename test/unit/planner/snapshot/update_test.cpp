@@ -1,4 +1,4 @@
-/// Random batches of changes against snapshots that are made again.
+/// Applies random batches of changes and compares the result with rebuilt snapshots.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using builders::NodeBuilder;
 using builders::picture_of;
 using builders::PodBuilder;
 
-/// Pods that come, go and change in every way, and what became of them since the last look.
+/// Generator of pods that are created, deleted and changed in every way.
 class Turmoil {
  public:
   explicit Turmoil(unsigned seed) : random_(seed) {
@@ -41,7 +41,7 @@ class Turmoil {
     return input;
   }
 
-  /// As a watch tells them: of each pod only what it was and what it is.
+  /// Returns the changes as a watch reports them: only the first and the last state of each pod.
   PodChanges next_batch() {
     const auto before = pods_;
     for (int i = pick(0, flip() ? 3 : 40); i > 0; --i) change_something();
@@ -112,7 +112,7 @@ class Turmoil {
   }
 
   void bind(api::Pod& pod) {
-    const int node = pick(-1, 8);  // some do not exist
+    const int node = pick(-1, 8);  // Some of these nodes do not exist
     pod.node_name = {node < 0 ? "" : "n" + std::to_string(node)};
   }
 
@@ -125,7 +125,7 @@ class Turmoil {
     ask(pod);
     give_owners(pod);
     const api::ObjectKey key = pod.meta.key();
-    pods_[key] = std::make_shared<api::Pod>(std::move(pod));  // perhaps in the place of another
+    pods_[key] = std::make_shared<api::Pod>(std::move(pod));  // May replace a pod of the same name
   }
 
   void edit(api::Pod& pod) {
@@ -145,7 +145,7 @@ class Turmoil {
   void change_something() {
     if (pods_.empty() || pick(0, 3) == 0) return create();
     const auto at = std::next(pods_.begin(), pick(0, static_cast<int>(pods_.size()) - 1));
-    if (rarely()) {  // a namespace empties out
+    if (rarely()) {  // Delete all pods of a namespace
       const std::string ns = at->first.ns;
       std::erase_if(pods_, [&](const auto& each) { return each.first.ns == ns; });
     } else if (flip()) {
@@ -167,7 +167,7 @@ class Turmoil {
 
 class SnapshotUpdateProperty : public testing::TestWithParam<unsigned> {};
 
-TEST_P(SnapshotUpdateProperty, BatchesLeaveWhatASnapshotMadeAnewWouldBe) {
+TEST_P(SnapshotUpdateProperty, BatchesEqualARebuiltSnapshot) {
   Turmoil world(GetParam());
   for (const Quantities quantities : {Quantities::kSound, Quantities::kAsWritten}) {
     ClusterSnapshot kept(world.input(), quantities);
@@ -178,7 +178,7 @@ TEST_P(SnapshotUpdateProperty, BatchesLeaveWhatASnapshotMadeAnewWouldBe) {
   }
 }
 
-TEST_P(SnapshotUpdateProperty, TheKeeperSeesTheSameInLists) {
+TEST_P(SnapshotUpdateProperty, SnapshotCacheEqualsARebuiltSnapshot) {
   Turmoil world(GetParam());
   SnapshotCache keeper;
   for (int cycle = 0; cycle < 8; ++cycle) {
@@ -211,7 +211,7 @@ INSTANTIATE_TEST_SUITE_P(Seeds, SnapshotUpdateProperty, testing::Range(0U, 100U)
 
 // --- numbers
 
-/// One node and one namespace, so that all pods want numbers in the same place.
+/// Pods of one node and one namespace, all of which need numbers in the same block.
 class CrowdedNode : public testing::Test {
  protected:
   CrowdedNode() {
@@ -270,8 +270,8 @@ TEST_F(CrowdedNode, TakesPodsBeforeBehindAndBetweenOthers) {
   }
 }
 
-/// A full block takes numbers from those beside it.
-TEST_F(CrowdedNode, TheNodesBesideItGiveNumbersAway) {
+/// A full block takes numbers from neighbouring blocks.
+TEST_F(CrowdedNode, NeighbouringNodesGiveNumbersAway) {
   for (int i = 0; i < 90; ++i) come(pod(i, i % 3 == 0 ? "m" : i % 3 == 1 ? "n" : "o"));
   for (int i = 100; i < 160; ++i) {
     come(pod(i % 2 == 0 ? i : 300 - i));
@@ -307,7 +307,7 @@ TEST_F(CrowdedNode, APodThatIsBoundElsewhereAndBackLeavesNoTrace) {
   }
 }
 
-/// A new snapshot has no numbers to spare: a plan that is made once pays nothing for updates.
+/// A new snapshot reserves no spare numbers, so a one-off plan has no overhead for updates.
 TEST_F(CrowdedNode, ANewSnapshotLeavesNoNumberOut) {
   SnapshotInput input = input_;
   for (int i = 0; i < 50; ++i) input.pods.push_back(pod(i));

@@ -9,7 +9,7 @@ struct ArgsCase {
   std::string name;
   std::string strategy;
   std::string args;
-  std::string want;  ///< what some complaint must hold; "" = valid
+  std::string want;  ///< Text that an error must contain, empty if the arguments are valid
 };
 
 class CatalogTest : public testing::TestWithParam<ArgsCase> {};
@@ -339,7 +339,7 @@ TEST(Catalog, ReportsAllProblemsTogether) {
 struct TogetherCase {
   std::string name;
   std::vector<api::StrategyChoice> choices;
-  std::string want;  ///< the only complaint; "": none
+  std::string want;  ///< The only error, empty if none
 };
 
 class TogetherTest : public testing::TestWithParam<TogetherCase> {};
@@ -388,7 +388,7 @@ INSTANTIATE_TEST_SUITE_P(
                      undoes("AlternatingUtilization")}),
     [](const auto& info) { return info.param.name; });
 
-TEST(Catalog, TakesMissingArgumentsForEmptyOnes) {
+TEST(Catalog, TreatsMissingArgumentsAsEmptyOnes) {
   EXPECT_THAT(validate({{"PodLifeTime", ""}})[0].message, testing::HasSubstr("needs at least one"));
 }
 

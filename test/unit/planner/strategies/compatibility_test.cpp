@@ -1,4 +1,4 @@
-/// Every difference of docs/compatibility.md, both ways: upstream's decision and ours.
+/// Every difference of docs/compatibility.md in both modes: upstream's decision and ours.
 
 #include <gmock/gmock.h>
 
@@ -31,7 +31,7 @@ std::vector<std::string> decided(api::Compatibility compatibility, const Cluster
 
 // --- evictability
 
-/// The reason of the refusal, "" for none.
+/// Returns the reason of the refusal, or "" if the pod is evictable.
 std::string refusal_of(const PodBuilder& pod, api::Compatibility compatibility, const api::Evictability& spec = {}) {
   const auto cluster = ClusterBuilder().add(pod).build();
   api::FieldErrors errors;
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
 struct VolumeCase {
   std::string name;
   api::VolumeKind kind;
-  bool is_local;  ///< the disk of its claim
+  bool is_local;  ///< Whether the volume of its PVC is local
   api::PodProtections protections;
   std::string upstream;
   std::string ours;
@@ -88,7 +88,7 @@ struct VolumeCase {
 
 class VolumeTest : public testing::TestWithParam<VolumeCase> {};
 
-/// A pod with a volume of the claim "data", which is bound to the volume "disk".
+/// Pod with a volume of the PVC "data", which is bound to the PersistentVolume "disk".
 TEST_P(VolumeTest, DiffersAsDocumented) {
   api::PersistentVolumeClaim claim;
   claim.meta.ns = "default";
@@ -125,7 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "PodHasPVC"}),
     [](const auto& info) { return info.param.name; });
 
-/// Upstream does not look at the claim: its decisions stay as they are, and the Evacuation is what refuses then
+/// Upstream ignores the PVC, so its decisions stay unchanged. The Evacuation refuses instead
 /// (test/integration/evacuation/claims_test.cpp).
 TEST(Compatibility, KeepsPodsWhoseClaimIsBeingDeletedOrLost) {
   for (const bool is_lost : {false, true}) {
@@ -179,7 +179,7 @@ struct LevelCase {
 
 class FitLevelTest : public testing::TestWithParam<LevelCase> {};
 
-TEST_P(FitLevelTest, IsWhatIsAskedForElseByCompatibility) {
+TEST_P(FitLevelTest, IsTheSpecifiedOneOrThatOfTheCompatibility) {
   const auto cluster = ClusterBuilder().build();
   api::Evictability spec;
   spec.node_fit_level = GetParam().asked;
@@ -197,8 +197,8 @@ INSTANTIATE_TEST_SUITE_P(Compatibility, FitLevelTest,
                                                    scheduling::FitLevel::kScheduler}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(Compatibility, LooksAtTheWholeDomainWithNodeFit) {
-  // n2 is free, but the pod's anti-affinity closes the zone because of n3.
+TEST(Compatibility, ConsidersTheWholeDomainWithNodeFit) {
+  // n2 is free, but the pod's anti-affinity excludes its zone because of n3.
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2").label("zone", "a")).add(NodeBuilder("n3").label("zone", "a"));
   cluster.add(PodBuilder("p").on("n1").older_by(base::seconds(99)).anti_affinity("app", "x", "zone"));
@@ -216,7 +216,7 @@ TEST(Compatibility, LooksAtTheWholeDomainWithNodeFit) {
 
 constexpr auto kTaints = "RemovePodsViolatingNodeTaints";
 
-TEST(Compatibility, LooksAtNoExecuteTaints) {
+TEST(Compatibility, ConsidersNoExecuteTaints) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1").taint("t", api::TaintEffect::kNoExecute))
                            .add(PodBuilder("p").on("n1"))
@@ -225,7 +225,7 @@ TEST(Compatibility, LooksAtNoExecuteTaints) {
   EXPECT_THAT(decided(kOurs, cluster, kTaints), ElementsAre("p"));
 }
 
-TEST(Compatibility, DoesNotTakeACordonForADrain) {
+TEST(Compatibility, DoesNotTreatACordonAsADrain) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1").cordoned().taint("node.kubernetes.io/unschedulable"))
                            .add(PodBuilder("p").on("n1"));
@@ -240,7 +240,7 @@ TEST(Compatibility, DoesNotTakeACordonForADrain) {
 constexpr auto kNodeAffinity = "RemovePodsViolatingNodeAffinity";
 
 TEST(Compatibility, MovesOnlyToNodesThatAreBetter) {
-  // n2 is preferred and full; n3 has free capacity and is no better.
+  // n2 is preferred and full. n3 has free capacity and is not better.
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2").label("disk", "ssd")).add(NodeBuilder("n3"));
   cluster.add(PodBuilder("full").on("n2").cpu(4000));
@@ -252,7 +252,7 @@ TEST(Compatibility, MovesOnlyToNodesThatAreBetter) {
   EXPECT_THAT(decided(kOurs, cluster, kNodeAffinity, args), IsEmpty());
 }
 
-TEST(Compatibility, LooksAtNodeSelectors) {
+TEST(Compatibility, ConsidersNodeSelectors) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2").label("disk", "ssd"));
   cluster.add(PodBuilder("p").on("n1").with([](api::Pod& pod) { pod.node_selector = {{"disk", "ssd"}}; }));
@@ -265,7 +265,7 @@ TEST(Compatibility, LooksAtNodeSelectors) {
 
 constexpr auto kAntiAffinity = "RemovePodsViolatingInterPodAntiAffinity";
 
-TEST(Compatibility, LetsTheLowerPriorityOfAConflictGo) {
+TEST(Compatibility, EvictsTheLowerPriorityOfAConflict) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
                            .add(PodBuilder("strict").on("n1").priority(9).anti_affinity("app", "x", "zone"))
@@ -278,7 +278,7 @@ TEST(Compatibility, LetsTheLowerPriorityOfAConflictGo) {
   EXPECT_THAT(decided(kOurs, labelled, kAntiAffinity), ElementsAre("x"));
 }
 
-TEST(Compatibility, KnowsNamespaceSelectorsAndSameNames) {
+TEST(Compatibility, ConsidersNamespaceSelectorsAndEqualNames) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n1"))
                            .add_namespace("default", {})
@@ -305,7 +305,7 @@ TEST(Compatibility, SeesTheOtherSideOfAConflictBeyondItsScope) {
   EXPECT_THAT(decided(kOurs, cluster, kAntiAffinity, args), ElementsAre("a"));
 }
 
-TEST(Compatibility, EndsAConflictOfManyWithOneLeft) {
+TEST(Compatibility, KeepsOnePodOfAConflictOfMany) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1"));
   for (const char* name : {"a", "b", "c"}) {
@@ -331,14 +331,14 @@ TEST(Compatibility, DoesNotCountOnCordonedNodesForDuplicates) {
   EXPECT_THAT(decided(kOurs, cluster, kDuplicates), IsEmpty());
 }
 
-TEST(Compatibility, DoesNotMoveDuplicatesWhereThereIsNoCapacity) {
+TEST(Compatibility, DoesNotMoveDuplicatesWithoutFreeCapacity) {
   auto cluster = crowd("n1", 2).add(NodeBuilder("n1")).add(NodeBuilder("n2"));
   cluster.add(PodBuilder("full").on("n2").cpu(4000).owned_by("ReplicaSet", "other"));
   EXPECT_THAT(decided(kUpstream, cluster, kDuplicates), SizeIs(1));
   EXPECT_THAT(decided(kOurs, cluster, kDuplicates), IsEmpty());
 }
 
-TEST(Compatibility, LetsTheLowestPriorityOfDuplicatesGo) {
+TEST(Compatibility, EvictsTheLowestPriorityOfDuplicates) {
   const auto cluster = crowd("n1", 3).add(NodeBuilder("n1")).add(NodeBuilder("n2"));
   EXPECT_THAT(decided(kOurs, cluster, kDuplicates), ElementsAre("p1")) << "three over two nodes: two may stay";
 }
@@ -361,8 +361,8 @@ constexpr auto kLow = "LowNodeUtilization";
 constexpr auto kHigh = "HighNodeUtilization";
 constexpr auto kLowArgs = R"({"thresholds":{"cpu":30},"targetThresholds":{"cpu":50}})";
 
-TEST(Compatibility, LooksAtCapacityNodeByNode) {
-  // Two nodes with free capacity for 1000m each up to the target: together enough for 1500m, neither alone.
+TEST(Compatibility, ChecksCapacityPerNode) {
+  // Two nodes can each take 1000m more up to the target: enough for 1500m together, but not on one node.
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
   cluster.add(PodBuilder("a").on("n1").cpu(1500)).add(PodBuilder("b").on("n1").cpu(1500));
@@ -371,8 +371,8 @@ TEST(Compatibility, LooksAtCapacityNodeByNode) {
   EXPECT_THAT(decided(kOurs, cluster, kLow, kLowArgs), IsEmpty());
 }
 
-TEST(Compatibility, LooksAtWhatThePodAsksForOnly) {
-  // The memory of n2 is full, and p asks for none.
+TEST(Compatibility, ChecksOnlyTheRequestedResources) {
+  // The memory of n2 is full, and p requests none.
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
   cluster.add(PodBuilder("p").on("n1").cpu(1000)).add(PodBuilder("r").on("n1").cpu(2000));
@@ -391,7 +391,7 @@ TEST(Compatibility, SparesPodsThatDoNotHelp) {
 }
 
 TEST(Compatibility, RelievesTheNodeWithTheHighestPercentageFirst) {
-  // n1 uses more bytes, n2 is fuller by percent.
+  // n1 uses more bytes, n2 has a higher percentage.
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1").sized(4000, 400000, 10)).add(NodeBuilder("n2").sized(4000, 4000, 10));
   cluster.add(NodeBuilder("n3").sized(4000, 400000, 10));
@@ -416,7 +416,7 @@ TEST(Compatibility, ConsolidatesWhenAllNodesAreLow) {
   EXPECT_THAT(decided(kOurs, cluster, kHigh, args), ElementsAre("c", "b")) << "onto n1, the fullest";
 }
 
-TEST(Compatibility, EmptiesANodeWholeOrNotAtAll) {
+TEST(Compatibility, EmptiesANodeCompletelyOrNotAtAll) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
   cluster.add(PodBuilder("a").on("n1").cpu(100)).add(PodBuilder("stays").bare().on("n1").cpu(100));
@@ -436,8 +436,8 @@ TEST(Compatibility, DoesNotWaitForDaemonSetsWhenEmptyingANode) {
 
 // --- life time
 
-TEST(Compatibility, AsksUpstreamsWayBeforeTheFirstPodLeaves) {
-  // Free capacity for "second" comes up only when "first" has left n1; n3 takes nobody but "first".
+TEST(Compatibility, ChecksAllPodsBeforeTheFirstPodLeavesLikeUpstream) {
+  // "second" fits only after "first" has left n1. n3 accepts only "first".
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3").taint("t"));
   cluster.add(PodBuilder("first").on("n1").cpu(1000).tolerate("t").older_by(base::seconds(99)));

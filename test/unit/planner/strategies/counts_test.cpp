@@ -1,4 +1,4 @@
-/// How uneven strategies that count pods say their places are.
+/// Imbalance reported by strategies that count pods.
 
 #include <gmock/gmock.h>
 
@@ -17,7 +17,7 @@ using testing::DoubleNear;
 constexpr auto kSpread = "RemovePodsViolatingTopologySpreadConstraint";
 constexpr auto kDuplicates = "RemoveDuplicates";
 
-/// One node a zone with so many pods of one owner, spread over zones with maxSkew 1.
+/// Zones with one node each. Zone i has sizes[i] pods of one owner, which spread over zones with maxSkew 1.
 ClusterBuilder zones_of(const std::vector<int>& sizes) {
   ClusterBuilder builder;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -40,16 +40,16 @@ ClusterBuilder zones_of(const std::vector<int>& sizes) {
 struct CountCase {
   std::string name;
   const char* strategy;
-  std::vector<int> pods;  ///< by node
-  double before;          ///< percent of the mean
+  std::vector<int> pods;  ///< By node
+  double before;          ///< Percent of the mean
   double peak;
   double after;
-  std::size_t accepts = 100;  ///< moves
+  std::size_t accepts = 100;  ///< Maximum number of accepted moves
 };
 
 class CountsTest : public testing::TestWithParam<CountCase> {};
 
-TEST_P(CountsTest, AreToldBeforeAndAfter) {
+TEST_P(CountsTest, AreReportedBeforeAndAfter) {
   const CountCase& c = GetParam();
   StrategyRun run(zones_of(c.pods));
   std::size_t accepted = 0;
@@ -64,20 +64,20 @@ TEST_P(CountsTest, AreToldBeforeAndAfter) {
   EXPECT_THAT(run.sink.counts->deviation_after, DoubleNear(c.after, 0.01));
 }
 
-// Spread over zones: 1 more than the emptiest may be there. Duplicates: the share is the mean, rounded up.
+// Topology spread over zones allows 1 more than the emptiest domain. For duplicates the limit is the mean, rounded up.
 INSTANTIATE_TEST_SUITE_P(
     Strategies, CountsTest,
-    testing::Values(CountCase{"Domains", kSpread, {3, 1}, 35.36, 1.5, 0},                // 1 of 2 above in 1 of 2 zones
-                    CountCase{"DomainsInThree", kSpread, {6, 0, 0}, 144.34, 3, 0},       // 5 of 2 in 1 of 3
-                    CountCase{"DomainsInHalf", kSpread, {5, 1}, 70.71, 1.67, 23.57, 1},  // 3 of 3, then 1 of 3
+    testing::Values(CountCase{"Domains", kSpread, {3, 1}, 35.36, 1.5, 0},           // excess 1, mean 2, in 1 of 2 zones
+                    CountCase{"DomainsInThree", kSpread, {6, 0, 0}, 144.34, 3, 0},  // excess 5, mean 2, in 1 of 3 zones
+                    CountCase{"DomainsInHalf", kSpread, {5, 1}, 70.71, 1.67, 23.57, 1},  // excess 3 then 1, mean 3
                     CountCase{"DomainsWithinTheSkew", kSpread, {3, 2}, 0, 0, 0},
-                    CountCase{"Duplicates", kDuplicates, {3, 0}, 47.14, 2, 0},  // 1 of 1.5 on 1 of 2 nodes
+                    CountCase{"Duplicates", kDuplicates, {3, 0}, 47.14, 2, 0},  // excess 1, mean 1.5, on 1 of 2 nodes
                     CountCase{"DuplicatesInHalf", kDuplicates, {6, 0, 0}, 115.47, 3, 86.6, 1},
                     CountCase{"DuplicatesWithinTheShare", kDuplicates, {2, 1}, 0, 0, 0},
                     CountCase{"SinglePods", kDuplicates, {1, 1}, 0, 0, 0}),
     [](const auto& info) { return info.param.name; });
 
-TEST(UnevenCounts, AreNotToldWhereNothingIsCounted) {
+TEST(UnevenCounts, AreNotReportedIfNothingIsCounted) {
   for (const char* strategy : {kSpread, kDuplicates}) {
     StrategyRun run(ClusterBuilder().add(NodeBuilder("n1")).add(PodBuilder("p").on("n1").bare()));
     run.run(strategy, "{}");

@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Containers, Qos,
                                          QosCase{"BothEqual", {1, 1}, {1, 1}, QosClass::kGuaranteed}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(Qos, LooksAtInitContainersToo) {
+TEST(Qos, ConsidersInitContainersToo) {
   const auto pod = PodBuilder("p").with([](api::Pod& each) {
     set(each.containers[0].requests, {1, 1});
     set(each.containers[0].limits, {1, 1});

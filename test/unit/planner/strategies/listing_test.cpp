@@ -14,9 +14,9 @@ using builders::PodBuilder;
 
 struct OfferCase {
   std::string name;
-  NominationResult result;  ///< of pod "b"
+  NominationResult result;  ///< Result of offering pod "b"
   std::vector<std::string> offered;
-  bool goes_on;  ///< to the next node
+  bool goes_on;  ///< Whether the strategy continues with the next node
 };
 
 class Offers : public testing::TestWithParam<OfferCase> {};

@@ -1,5 +1,5 @@
-/// Objects that the API server would have refused, as dumps and captured cases hold them: upstream's decision on each
-/// (upstream-semantics.md#malformed-objects), and ours.
+/// Objects that the API server would have refused, as they occur in dumps and captured cases: upstream's decision on
+/// each (upstream-semantics.md#malformed-objects) and ours.
 
 #include <gmock/gmock.h>
 
@@ -39,7 +39,7 @@ ClusterBuilder two_nodes() {
   return ClusterBuilder().add(NodeBuilder("n1").label("zone", "a")).add(NodeBuilder("n2").label("zone", "b"));
 }
 
-/// Two pods of one owner on n1 whose only node term does not parse.
+/// Two pods of one owner on n1. Their only node selector term is invalid.
 ClusterBuilder duplicates() {
   ClusterBuilder cluster = two_nodes();
   for (const char* name : {"p", "q"}) {
@@ -54,7 +54,7 @@ api::PodAffinityTerm term_of(api::SelectorRequirement requirement) {
   return {api::LabelSelector{{std::move(requirement)}}, {}, {}, "kubernetes.io/hostname", {}, {}};
 }
 
-/// p and q on n1; p's terms in order.
+/// p and q on n1. `terms` are the anti-affinity terms of p in order.
 ClusterBuilder neighbours(const std::vector<api::PodAffinityTerm>& terms) {
   return two_nodes()
       .add(PodBuilder("p").on("n1").affinity(
@@ -65,7 +65,7 @@ ClusterBuilder neighbours(const std::vector<api::PodAffinityTerm>& terms) {
 const api::SelectorRequirement kMalformed{"a", api::SelectorOperator::kNotIn, {}};
 const api::SelectorRequirement kViolated{"a", api::SelectorOperator::kIn, {"b"}};
 
-/// Three pods on n1 of which one may go to the other zone.
+/// Three pods on n1, one of which may go to the other zone.
 ClusterBuilder spread() {
   ClusterBuilder cluster = two_nodes();
   api::TopologySpreadConstraint constraint;
@@ -80,7 +80,7 @@ ClusterBuilder spread() {
   return cluster;
 }
 
-/// n1 is overfull; n2 has the taints, the pods the tolerations.
+/// n1 is overfull. n2 has the taints, the pods have the tolerations.
 ClusterBuilder overfull(const std::vector<api::Taint>& taints, const std::vector<api::Toleration>& tolerations = {}) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2").with([&](api::Node& node) { node.taints = taints; }));

@@ -10,7 +10,7 @@ namespace named_namespaces_test {
 struct NamedCase {
   std::string name;
   std::string args;
-  std::vector<std::string> want;  ///< "<path>=<namespace>", with "!" before those that are excluded
+  std::vector<std::string> want;  ///< "<path>=<namespace>", with a leading "!" for excluded namespaces
 };
 
 class NamedNamespaces : public testing::TestWithParam<NamedCase> {};

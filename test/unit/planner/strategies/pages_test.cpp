@@ -1,5 +1,5 @@
-/// What people paste first: every strategy has a page and a sample, and every policy in docs/ and config/samples/ is
-/// valid down to the args.
+/// Examples that users copy: every strategy has a page and a sample, and every policy in docs/ and config/samples/ is
+/// valid including its args.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// The contents of the ```yaml fences.
+/// Returns the contents of the ```yaml fences.
 std::vector<std::string> yaml_blocks(const std::string& page) {
   constexpr std::string_view kOpen = "```yaml\n";
   std::vector<std::string> blocks;
@@ -44,7 +44,7 @@ std::vector<std::string> yaml_blocks(const std::string& page) {
 std::vector<api::Json> policies_in(const std::string& yaml) {
   std::vector<api::Json> policies;
   const auto documents = api::parse_yaml(yaml);
-  if (!documents) return policies;  // an excerpt
+  if (!documents) return policies;  // The block is an excerpt
   for (const api::Json& document : *documents) {
     if (document.is_object() && document.value("kind", "") == "DeschedulerPolicy" &&
         document.value("apiVersion", "") == "evacuator.dev/v1alpha1")
@@ -53,7 +53,7 @@ std::vector<api::Json> policies_in(const std::string& yaml) {
   return policies;
 }
 
-/// Decodes and validates; returns the names of the strategies.
+/// Decodes and validates the policy. Returns the names of its strategies.
 std::set<std::string> expect_valid(const api::Json& object, const fs::path& where) {
   std::set<std::string> names;
   const auto policy = api::decode_descheduler_policy(object);
@@ -65,7 +65,7 @@ std::set<std::string> expect_valid(const api::Json& object, const fs::path& wher
   return names;
 }
 
-TEST(Pages, HoldValidPolicies) {
+TEST(Pages, ContainValidPolicies) {
   for (const auto& entry : fs::recursive_directory_iterator(kSourceDir / "docs")) {
     if (entry.path().extension() != ".md") continue;
     for (const std::string& block : yaml_blocks(text_of(entry.path()))) {
@@ -112,8 +112,8 @@ TEST(Samples, AreValidListedAndCoverEveryStrategy) {
     EXPECT_TRUE(used.contains(std::string(name))) << "no sample has " << name;
 }
 
-/// "Name" where the code makes a refusal of it: Refusal{"Name", "…"}, {"Name", "…"} of one, stays("Name", …),
-/// refusals["Name"].
+/// Returns each "Name" from which the code makes a refusal: Refusal{"Name", "…"}, {"Name", "…"} inside it,
+/// stays("Name", …), refusals["Name"].
 std::set<std::string> refusal_reasons_in(const std::string& code) {
   std::set<std::string> reasons;
   static const std::regex kMade(

@@ -30,21 +30,21 @@ class TrialTest : public testing::Test {
   std::optional<strategies::StrategyContext> context_;
 };
 
-TEST_F(TrialTest, SeesWhatTheSinkForesees) {
+TEST_F(TrialTest, SeesThePredictionOfTheSink) {
   StrategyWhatIf trial(*context_);
   what_if_->move(0, 2);
   EXPECT_EQ(trial.place(0, 1), 2U) << "the sink says another one";
   EXPECT_EQ(&trial.cluster(), &*what_if_) << "no copy is needed";
 }
 
-TEST_F(TrialTest, PutsThePodWhereItIsExpectedIfTheSinkDoesNotSay) {
+TEST_F(TrialTest, PlacesThePodOnTheExpectedNodeIfTheSinkHasNoPrediction) {
   StrategyWhatIf trial(*context_);
   EXPECT_EQ(trial.place(0, 1), 1U);
   EXPECT_EQ(trial.cluster().node_of(0), 1U);
   EXPECT_EQ(what_if_->node_of(0), 0U);
 }
 
-TEST_F(TrialTest, KeepsItsOwnViewFromThereOn) {
+TEST_F(TrialTest, KeepsItsOwnViewAfterwards) {
   StrategyWhatIf trial(*context_);
   trial.place(0, 1);
   what_if_->move(1, 2);

@@ -75,7 +75,7 @@ TEST_F(EvictionTest, GrantsWithinTheBudget) {
   EXPECT_EQ(status.at("conditions").at(0).at("reason"), "InsufficientPods");
 }
 
-TEST_F(EvictionTest, TheSecondEvictionOfALeavingPodCostsNothing) {
+TEST_F(EvictionTest, ASecondEvictionOfALeavingPodSpendsNoBudget) {
   run_pod("p");
   budget("web-pdb", {.allowed = 2});
   EXPECT_EQ(evict("p").code, 201);
@@ -90,11 +90,11 @@ struct BlockCase {
   std::int64_t observed;
   Json status;
   int code;
-  std::string cause;  ///< or the message, for 403
+  std::string cause;  ///< Cause, or the message for 403
   int retry_after;
 };
 
-TEST_F(EvictionTest, BlocksWithKubernetesWords) {
+TEST_F(EvictionTest, BlocksWithTheMessagesOfKubernetes) {
   run_pod("p");
   Json broken = Json::object();
   for (int i = 0; i < 2001; ++i) broken["gone-" + std::to_string(i)] = "2026-11-21T09:00:00Z";
@@ -147,7 +147,7 @@ TEST_F(EvictionTest, BlocksWithKubernetesWords) {
 TEST_F(EvictionTest, RefusesTwoBudgets) {
   run_pod("p");
   budget("a", {});
-  budget("b", {.selector = Json::object()});  // policy/v1: an empty selector means every pod
+  budget("b", {.selector = Json::object()});  // In policy/v1 an empty selector selects every pod
   const Reply reply = evict("p");
   EXPECT_EQ(reply.code, 500);
   EXPECT_EQ(reply.message(),
@@ -162,10 +162,10 @@ struct UnreadyCase {
   const char* policy;  ///< unhealthyPodEvictionPolicy
   std::int64_t healthy;
   std::int64_t desired;
-  int code;  ///< while nothing is allowed
+  int code;  ///< HTTP code while disruptionsAllowed is 0
 };
 
-TEST_F(EvictionTest, KnowsWhomBudgetsDoNotProtect) {
+TEST_F(EvictionTest, EvictsPodsThatBudgetsDoNotProtect) {
   const UnreadyCase cases[] = {
       {"pending", "Pending", false, "", 0, 2, 201},
       {"succeeded", "Succeeded", false, "", 0, 2, 201},
@@ -222,7 +222,7 @@ TEST_F(EvictionTest, VersionPreconditionsHoldThroughTheConditionUpdate) {
   EXPECT_EQ(evict("p", {{"preconditions", {{"resourceVersion", version}}}}).code, 201);
 }
 
-TEST_F(EvictionTest, DryRunsAskButDoNothing) {
+TEST_F(EvictionTest, DryRunsCheckButDoNothing) {
   run_pod("p");
   budget("web-pdb", {});
   const std::uint64_t before = store.revision();
@@ -234,7 +234,7 @@ TEST_F(EvictionTest, DryRunsAskButDoNothing) {
   EXPECT_TRUE(server.journal().entries().back().dry_run);
 }
 
-TEST_F(EvictionTest, OnlyTheQueryIsDryForWebhooks) {
+TEST_F(EvictionTest, OnlyADryRunInTheQueryIsOneForWebhooks) {
   run_pod("p");
   std::vector<bool> dry;
   server.add_webhook({"w",
@@ -249,7 +249,7 @@ TEST_F(EvictionTest, OnlyTheQueryIsDryForWebhooks) {
   EXPECT_EQ(dry, (std::vector<bool>{false, true}));
 }
 
-TEST_F(EvictionTest, WebhooksSeeTheEvictionBeforeThePodIsLookedFor) {
+TEST_F(EvictionTest, WebhooksSeeTheEvictionBeforeThePodIsLookedUp) {
   server.add_webhook(
       {"virt",
        [](const AdmissionRequest& request) -> std::optional<Denial> {
@@ -268,7 +268,7 @@ TEST_F(EvictionTest, WebhooksSeeTheEvictionBeforeThePodIsLookedFor) {
   EXPECT_FALSE(reply.retry_after);
 }
 
-TEST_F(EvictionTest, RefusesWhatItCannotRead) {
+TEST_F(EvictionTest, RefusesInvalidBodies) {
   run_pod("p");
   const auto post = [&](Json body) { return call("POST", path_of("p") + "/eviction", body); };
   EXPECT_EQ(evict("absent").message(), "pods \"absent\" not found");
@@ -318,14 +318,14 @@ class OldServerTest : public EvictionTest {
   OldServerTest() : EvictionTest(old_options()) {}
 };
 
-TEST_F(OldServerTest, SpeaksPolicyV1beta1Only) {
+TEST_F(OldServerTest, SupportsPolicyV1beta1Only) {
   EXPECT_EQ(call("GET", "/apis/policy/v1").code, 404);
   EXPECT_EQ(call("GET", "/openapi/v3").code, 404);
   run_pod("p");
   EXPECT_EQ(evict("p").code, 400);
   Json body = eviction("p");
   body["apiVersion"] = "policy/v1beta1";
-  budget("empty", {.allowed = 0, .selector = Json::object()});  // v1beta1: an empty selector means no pod
+  budget("empty", {.allowed = 0, .selector = Json::object()});  // In v1beta1 an empty selector selects no pod
   EXPECT_EQ(call("POST", path_of("p") + "/eviction", body).code, 201);
   EXPECT_FALSE(condition(pod("p"), "DisruptionTarget"));
   const Json pdb = must("GET", "/apis/policy/v1beta1/namespaces/shop/poddisruptionbudgets/empty");

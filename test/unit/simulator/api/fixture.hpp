@@ -12,7 +12,7 @@
 
 namespace simulator {
 
-/// An API server with the namespaces default and shop, no actors, and time that stands still.
+/// API server with the namespaces default and shop, without controllers, on a clock that does not advance.
 class ApiFixture : public testing::Test {
  protected:
   using Json = api::Json;
@@ -21,7 +21,7 @@ class ApiFixture : public testing::Test {
     for (const char* name : {"default", "shop"}) must("POST", "/api/v1/namespaces", {{"metadata", {{"name", name}}}});
   }
 
-  /// The answer with its body as JSON.
+  /// Answer with its body as JSON.
   struct Reply {
     int code = 0;
     Json body;
@@ -44,7 +44,7 @@ class ApiFixture : public testing::Test {
     if (!body.is_null()) request.content_type = type;
     return send(request);
   }
-  /// REQUIRES: succeeds.
+  /// Sends a request that must succeed and returns its body.
   Json must(const std::string& method, const std::string& target, const Json& body = nullptr,
             const std::string& type = "application/json") {
     Reply reply = call(method, target, body, type);
@@ -62,7 +62,7 @@ class ApiFixture : public testing::Test {
   }
   static std::string path_of(const std::string& pod) { return "/api/v1/namespaces/shop/pods/" + pod; }
 
-  /// A pod that runs on node n1, ready or not, as kubelet and scheduler would have made it.
+  /// Creates a running pod on node n1, ready or not, as kubelet and scheduler would leave it.
   void run_pod(const std::string& name, bool ready = true, Json labels = {{"app", "web"}},
                const std::string& phase = "Running") {
     must("POST", "/api/v1/namespaces/shop/pods", pod_json(name, std::move(labels)));

@@ -14,7 +14,7 @@ class ApiServerTest : public ApiFixture {};
 constexpr const char* kPodsPath = "/api/v1/namespaces/shop/pods";
 constexpr const char* kConfigMapsPath = "/api/v1/namespaces/shop/configmaps";
 
-TEST_F(ApiServerTest, CreatesPodsAsKubernetesDoes) {
+TEST_F(ApiServerTest, CreatesPodsLikeKubernetes) {
   Json body = pod_json("p");
   body["status"] = {{"phase", "Running"}};
   const Json pod = must("POST", kPodsPath, body);
@@ -52,7 +52,7 @@ struct RefusalCase {
 
 class RefusalTest : public ApiServerTest, public testing::WithParamInterface<RefusalCase> {};
 
-TEST_P(RefusalTest, SpeaksKubernetesWords) {
+TEST_P(RefusalTest, MatchesTheMessagesOfKubernetes) {
   run_pod("p");
   const RefusalCase& c = GetParam();
   const Json body = *c.body ? Json::parse(c.body) : Json();
@@ -134,7 +134,7 @@ TEST_F(ApiServerTest, PutsNeedNoVersionForBuiltInsButDetectOtherUids) {
   EXPECT_EQ(call("PUT", std::string(kConfigMapsPath) + "/absent", {{"metadata", {{"name", "absent"}}}}).code, 404);
 }
 
-TEST_F(ApiServerTest, StatusHasADoorOfItsOwn) {
+TEST_F(ApiServerTest, StatusIsASubresource) {
   run_pod("p");
   merge(path_of("p"), {{"status", {{"phase", "Failed"}}}, {"metadata", {{"labels", {{"x", "y"}}}}}});
   Json pod = must("GET", path_of("p"));
@@ -156,7 +156,7 @@ TEST_F(ApiServerTest, PodsMayChangeLittle) {
             200);
 }
 
-TEST_F(ApiServerTest, PatchTypesAreToldApart) {
+TEST_F(ApiServerTest, PatchTypesAreDistinguished) {
   run_pod("p");
   const auto patch = [&](const Json& body, const char* type) { return call("PATCH", path_of("p"), body, type).code; };
   EXPECT_EQ(patch({{"metadata", {{"labels", {{"a", "b"}}}}}}, "application/merge-patch+json"), 200);
@@ -205,14 +205,14 @@ TEST_F(ApiServerTest, DeleteCollectionObeysSelectors) {
   EXPECT_EQ(must("GET", kConfigMapsPath).at("items").size(), 1u);
 }
 
-TEST_F(ApiServerTest, NamespacesTakeTheirContentAlong) {
+TEST_F(ApiServerTest, DeletedNamespacesDeleteTheirContent) {
   run_pod("p");
   must("DELETE", "/api/v1/namespaces/shop");
   EXPECT_EQ(must("GET", "/api/v1/namespaces/shop").at("status").at("phase"), "Terminating");
   const Reply late = call("POST", kConfigMapsPath, {{"metadata", {{"name", "c"}}}});
   EXPECT_EQ(late.code, 403);
   EXPECT_EQ(late.body.at("details").at("causes").at(0).at("reason"), "NamespaceTerminating");
-  ASSERT_TRUE(store.remove(kube::kPods, {"shop", "p"}, {}, 0));  // the kubelet is done
+  ASSERT_TRUE(store.remove(kube::kPods, {"shop", "p"}, {}, 0));  // The kubelet has finished the pod
   EXPECT_EQ(call("GET", "/api/v1/namespaces/default").code, 200);
   EXPECT_EQ(call("GET", "/api/v1/namespaces/shop").code, 404);
 }
@@ -255,7 +255,7 @@ struct SelectorCase {
   const char* want;
 };
 
-TEST_F(ApiServerTest, SelectorsSelect) {
+TEST_F(ApiServerTest, SelectorsFilterLists) {
   run_pod("a", true, {{"app", "web"}, {"tier", "1"}});
   run_pod("b", true, {{"app", "db"}});
   run_pod("c", true, {{"app", "web"}}, "Failed");
@@ -284,7 +284,7 @@ TEST_F(ApiServerTest, SelectorsSelect) {
   }
 }
 
-TEST_F(ApiServerTest, EventsAreOneThingWithTwoFaces) {
+TEST_F(ApiServerTest, EventsAreServedInTwoApiGroups) {
   must("POST", "/apis/events.k8s.io/v1/namespaces/shop/events",
        {{"metadata", {{"name", "e"}}},
         {"eventTime", "2026-11-21T09:59:00.000000Z"},
@@ -334,13 +334,13 @@ TEST_F(ApiServerTest, BindsPodsOnce) {
   EXPECT_EQ(call("POST", path_of("p") + "/binding", {{"target", {{"name", "n2"}}}}).code, 409);
 }
 
-TEST_F(ApiServerTest, SaysYesToAccessReviews) {
+TEST_F(ApiServerTest, AllowsAccessReviews) {
   const Json review = must("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
                            {{"kind", "SelfSubjectAccessReview"}, {"spec", Json::object()}});
   EXPECT_TRUE(review.at("status").at("allowed"));
 }
 
-TEST_F(ApiServerTest, Discovers) {
+TEST_F(ApiServerTest, ServesDiscovery) {
   EXPECT_EQ(must("GET", "/version").at("gitVersion"), "v1.36.0");
   EXPECT_EQ(must("GET", "/version").at("minor"), "36");
   EXPECT_EQ(must("GET", "/api").at("versions"), Json::array({"v1"}));
@@ -359,7 +359,7 @@ TEST_F(ApiServerTest, Discovers) {
   EXPECT_EQ(call("GET", "/readyz").text, "ok");
 }
 
-TEST_F(ApiServerTest, TellsKubectlThatItValidatesFields) {
+TEST_F(ApiServerTest, ReportsFieldValidationToKubectl) {
   install_crds();
   const Json index = must("GET", "/openapi/v3").at("paths");
   EXPECT_TRUE(index.contains("apis/evacuator.dev/v1alpha1"));
@@ -376,7 +376,7 @@ TEST_F(ApiServerTest, TellsKubectlThatItValidatesFields) {
   EXPECT_EQ(server.handle(old, user).body, std::string("\x0a\x03") + "2.0");
 }
 
-TEST_F(ApiServerTest, NegotiatesWhatItCan) {
+TEST_F(ApiServerTest, NegotiatesMediaTypes) {
   kube::Request request;
   request.path = "/api/v1/namespaces/shop";
   const auto kind_for = [&](const char* accept) {
@@ -392,7 +392,7 @@ TEST_F(ApiServerTest, NegotiatesWhatItCan) {
   EXPECT_EQ(kind_for("text/html"), "Status");
 }
 
-TEST_F(ApiServerTest, AnswersInProtobufWhereItCanAndIsAsked) {
+TEST_F(ApiServerTest, AnswersInProtobufIfSupportedAndRequested) {
   kube::Request request;
   request.path = "/api/v1/namespaces/shop";
   request.accept = "application/vnd.kubernetes.protobuf,application/json";

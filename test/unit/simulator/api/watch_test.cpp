@@ -8,7 +8,7 @@
 namespace simulator {
 namespace watch_test {
 
-TEST(Query, ReadsBooleansAsKubernetesDoes) {
+TEST(Query, ReadsBooleansLikeKubernetes) {
   for (const char* yes : {"watch", "watch=", "watch=1", "watch=t", "watch=T", "watch=true", "watch=True", "watch=TRUE"})
     EXPECT_TRUE(Query::parse(yes).flag("watch")) << yes;
   for (const char* no : {"", "other=1", "watch=0", "watch=false", "watch=False", "watch=FALSE"})
@@ -30,7 +30,7 @@ class WatchTest : public ApiFixture {
     refusal = answer.refusal;
     return std::move(answer.stream);
   }
-  /// "ADDED a, MODIFIED a, …": all that is there now.
+  /// Returns all events available now, such as "ADDED a, MODIFIED a".
   static std::string drain(kube::WatchStream& stream) {
     std::string text;
     while (true) {
@@ -56,7 +56,7 @@ constexpr const char* kMaps = "/api/v1/namespaces/shop/configmaps";
 constexpr const char* kStreamedList =
     "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 
-TEST_F(WatchTest, BeginsWithWhatIsThere) {
+TEST_F(WatchTest, BeginsWithExistingObjects) {
   put_map("a", "1");
   const auto stream = watch(kMaps);
   EXPECT_EQ(drain(*stream), "ADDED a");
@@ -76,7 +76,7 @@ TEST_F(WatchTest, ResumesAfterAVersion) {
   EXPECT_EQ(drain(*watch("/api/v1/configmaps", "resourceVersion=" + version)), "MODIFIED a");
 }
 
-TEST_F(WatchTest, SelectionMakesArrivalsAndDepartures) {
+TEST_F(WatchTest, SelectorChangesBecomeAddedAndDeleted) {
   const auto stream = watch(kMaps, "labelSelector=l%3D1");
   put_map("a", "2");
   put_map("a", "1");
@@ -120,7 +120,7 @@ TEST_F(WatchTest, EndsAtItsTimeWithABookmark) {
   EXPECT_EQ(drain(*stream), "end");
 }
 
-TEST_F(WatchTest, BookmarksComeEveryMinuteWhenAskedFor) {
+TEST_F(WatchTest, BookmarksComeEveryMinuteIfRequested) {
   const auto with = watch(kMaps, "allowWatchBookmarks=true");
   const auto without = watch(kMaps);
   clock.advance(base::seconds(61));
@@ -139,7 +139,7 @@ TEST_F(WatchTest, RefusesWhatOldServersRefuse) {
   EXPECT_EQ(refusal.status, 400);
 }
 
-TEST_F(WatchTest, IsAListWhereItIsAskedToBeOne) {
+TEST_F(WatchTest, SendsInitialEventsIfRequested) {
   put_map("a", "1");
   put_map("b", "2");
   const std::string version = std::to_string(store.revision());
@@ -157,7 +157,7 @@ TEST_F(WatchTest, IsAListWhereItIsAskedToBeOne) {
   EXPECT_EQ(drain(*stream), "ADDED c") << "and goes on as a watch";
 }
 
-TEST_F(WatchTest, ChecksTheOptionsOfAListAsKubernetesDoes) {
+TEST_F(WatchTest, ChecksTheOptionsOfAListLikeKubernetes) {
   for (const char* query : {"sendInitialEvents=true", "resourceVersionMatch=NotOlderThan",
                             "sendInitialEvents=true&resourceVersionMatch=Exact&resourceVersion=1"}) {
     EXPECT_FALSE(watch(kMaps, query)) << query;
@@ -173,7 +173,7 @@ TEST_F(WatchTest, ChecksTheOptionsOfAListAsKubernetesDoes) {
   EXPECT_EQ(drain(*from_now), "ADDED b");
 }
 
-TEST_F(WatchTest, FaultsStrikeWithinAList) {
+TEST_F(WatchTest, FaultsApplyWithinAList) {
   for (const char* name : {"a", "b", "c"}) put_map(name, "1");
   const char* want[] = {"end", "ADDED a, end", "ADDED a, ADDED b, end", "ADDED a, ADDED b, ADDED c, end",
                         "ADDED a, ADDED b, ADDED c, BOOKMARK , end"};
@@ -187,7 +187,7 @@ TEST_F(WatchTest, FaultsStrikeWithinAList) {
   EXPECT_EQ(drain(*stream), "ADDED a, ADDED b, ADDED c, ADDED d");
 }
 
-TEST_F(WatchTest, SpeaksProtobufOfKindsThatWeRead) {
+TEST_F(WatchTest, SupportsProtobufForKindsThatWeRead) {
   accept = "application/vnd.kubernetes.protobuf;stream=watch,application/json";
   run_pod("p");
   const auto stream = watch("/api/v1/pods", kStreamedList);
@@ -256,7 +256,7 @@ TEST_F(WatchTest, FaultsCutAndStall) {
   EXPECT_EQ(drain(*watch(kMaps)), "ADDED a");
 }
 
-TEST_F(WatchTest, TheTransportSpeaksErrors) {
+TEST_F(WatchTest, TheTransportReturnsErrors) {
   SimulatorTransport transport(server, user);
   kube::Request request;
   request.path = "/apis/none/v1/things";

@@ -20,13 +20,13 @@ base::Result<Value> run(std::string_view text) {
 
 struct CelCase {
   const char* text;
-  const char* result;  ///< JSON
+  const char* result;  ///< Result as JSON
 };
 void PrintTo(const CelCase& given, std::ostream* out) { *out << given.text; }
 
 class Cel : public ::testing::TestWithParam<CelCase> {};
 
-TEST_P(Cel, Gives) {
+TEST_P(Cel, ReturnsTheResult) {
   const auto value = run(GetParam().text);
   ASSERT_TRUE(value) << value.error().message;
   EXPECT_EQ(value->json(), Json::parse(GetParam().result)) << value->json();
@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
         CelCase{"'abc'.startsWith('a') && 'abc'.endsWith('c') && 'abc'.contains('b')", "true"},
         CelCase{"string(3) + string('x')", R"("3x")"},
         CelCase{"duration('90m') > duration('1h') && duration('60s') == duration('1m')", "true"},
-        // What decides takes the other side's error back.
+        // A decisive operand hides the error of the other operand.
         CelCase{"false && self.nothing", "false"}, CelCase{"self.nothing && false", "false"},
         CelCase{"true || self.nothing", "true"}, CelCase{"self.nothing || true", "true"},
         CelCase{"self.items.exists(e, e.name == 'two' || e.nothing)", "true"},
@@ -104,7 +104,7 @@ TEST(BadCelText, IsBounded) {
   EXPECT_THAT(run(chain).error().message, HasSubstr("too many operators"));
 }
 
-TEST(CelNames, AreReadOnlyWhereTheyAreVariables) {
+TEST(CelNames, AreReadOnlyIfTheyAreVariables) {
   EXPECT_TRUE(reads(*parse("self.a == oldSelf.a"), "oldSelf"));
   EXPECT_FALSE(reads(*parse("self.oldSelf"), "oldSelf"));
   EXPECT_FALSE(reads(*parse("self.a.all(oldSelf, oldSelf > 1)"), "oldSelf"));

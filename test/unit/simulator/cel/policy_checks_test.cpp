@@ -1,5 +1,5 @@
-// The expressions of config/optional/policy-checks.yaml on policies that they are to refuse, to warn of, and to let
-// pass.
+// Evaluates the expressions of config/optional/policy-checks.yaml on policies that they must refuse, warn about, or
+// accept.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ Value value_of(const std::string& text, const Scope& scope) {
   return value ? *value : Value(Json());
 }
 
-/// The messages of the rules that do not hold; nothing where its conditions do not.
+/// Returns the messages of the violated rules, or an empty list if the match conditions do not hold.
 std::vector<std::string> broken(const Json& policy, const Json& object, const Json& old) {
   const Json& spec = policy["spec"];
   Scope scope{{"object", Value(object)}, {"oldObject", Value(old)}};
@@ -59,7 +59,7 @@ const char* const kGood =
   {"name":"PodLifeTime","args":{"thresholds":{"cpu":999}}},{"name":"HighNodeUtilizatio"}])";
 const char* const kWrong = R"([{"name":"LowNodeUtilization","args":{"thresholds":{"cpu":120}}}])";
 
-TEST(PolicyChecks, RefuseWhatMakesNoSense) {
+TEST(PolicyChecks, RefuseInvalidPolicies) {
   const Json checks = documents().at(0);
   EXPECT_EQ(broken(checks, policy(kGood), nullptr).size(), 0U);
   EXPECT_EQ(broken(checks, policy(kWrong), nullptr).size(), 1U);
@@ -72,7 +72,7 @@ TEST(PolicyChecks, RefuseWhatMakesNoSense) {
             1U);
 }
 
-TEST(PolicyChecks, LetPassWhatIsThereAlready) {
+TEST(PolicyChecks, AcceptExistingViolations) {
   const Json checks = documents().at(0);
   EXPECT_EQ(broken(checks, policy(kWrong, R"({"suspend":true})"), policy(kWrong)).size(), 0U);
   Json going = policy(kWrong);

@@ -1,4 +1,4 @@
-/// The rules of crds/ do what their messages say, each with something that passes and something that does not.
+/// The rules of crds/ do what their messages describe. Each rule has an accepted and a refused example.
 
 #include "simulator/cel/rules.hpp"
 
@@ -46,7 +46,7 @@ void collect(const Json& schema, std::vector<Site>& sites) {
   }
 }
 
-/// What one rule says of one value.
+/// Returns the result of one rule for one value.
 std::string verdict(const std::string& rule, const Json& self, const Json& before = nullptr) {
   const auto expression = parse(rule);
   if (!expression) return expression.error().message;
@@ -61,7 +61,7 @@ struct Example {
   bool holds;
 };
 
-/// "must be between 5s and 168h": the bounds themselves, and what is a millisecond beside them.
+/// For "must be between 5s and 168h": the limits themselves and values a millisecond beyond.
 bool add_range(const Site& site, std::vector<Example>& examples) {
   static const std::regex kRange("must be (between|above) ([0-9a-z]+) and (at most )?([0-9a-z]+)");
   std::smatch match;
@@ -78,7 +78,7 @@ bool add_range(const Site& site, std::vector<Example>& examples) {
   return true;
 }
 
-/// "source may not change after creation"
+/// For "source may not change after creation".
 bool add_immutable(const Site& site, std::vector<Example>& examples) {
   static const std::regex kImmutable("(podRef\\.)?([A-Za-z]+) may not change after creation");
   std::smatch match;
@@ -86,14 +86,14 @@ bool add_immutable(const Site& site, std::vector<Example>& examples) {
   const std::string field = match[2];
   examples.push_back({{{field, "a"}, {"x", 1}}, {{field, "a"}}, true});
   examples.push_back({{{field, "b"}}, {{field, "a"}}, false});
-  if (match[1].length() > 0) return true;  // required
+  if (match[1].length() > 0) return true;  // The field is required
   examples.push_back({Json::object(), Json::object(), true});
   examples.push_back({{{field, "a"}}, Json::object(), false});
   examples.push_back({Json::object(), {{field, "a"}}, false});
   return true;
 }
 
-/// "must have either webhook or job, and not both"
+/// For "must have either webhook or job, and not both".
 bool add_either(const Site& site, std::vector<Example>& examples) {
   static const std::regex kEither("must have either ([A-Za-z]+) or ([A-Za-z]+), (and )?not both");
   std::smatch match;
@@ -111,7 +111,7 @@ Json evictors(const char* parameters) {
   return {{"spec", {{"evictors", Json::array({{{"name", "webhook"}, {"parameters", Json::parse(parameters)}}})}}}};
 }
 
-/// What no pattern covers.
+/// Returns examples for messages without a pattern.
 std::vector<Example> examples_of(const std::string& message) {
   const std::string long_name(64, 'n');
   const Json named = {{"evictors", Json::array({{{"name", "a"}}, {{"name", "b"}}})}};
@@ -161,7 +161,7 @@ std::vector<Example> examples_of(const std::string& message) {
 
 class RulesOf : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(RulesOf, TheCrdDoWhatTheirMessagesSay) {
+TEST_P(RulesOf, TheCrdMatchTheirMessages) {
   std::vector<Site> sites;
   collect(schema_in(GetParam()), sites);
   ASSERT_GT(sites.size(), 15U);
@@ -177,7 +177,7 @@ TEST_P(RulesOf, TheCrdDoWhatTheirMessagesSay) {
   }
 }
 
-TEST_P(RulesOf, TheCrdNameFieldsThatAreThere) { EXPECT_THAT(problems_of_rules(schema_in(GetParam())), IsEmpty()); }
+TEST_P(RulesOf, TheCrdReferToExistingFields) { EXPECT_THAT(problems_of_rules(schema_in(GetParam())), IsEmpty()); }
 
 INSTANTIATE_TEST_SUITE_P(Crds, RulesOf,
                          ::testing::Values("evacuator.dev_deschedulerpolicies.yaml", "evacuator.dev_evacuations.yaml"),
@@ -210,14 +210,14 @@ std::vector<std::string> texts(const api::FieldErrors& errors) {
   return all;
 }
 
-TEST(Rules, AreWordedAsTheApiServersAre) {
+TEST(Rules, AreReportedLikeByTheApiServer) {
   EXPECT_THAT(texts(check_rules(schema_with("self.a == 'x'"), {{"spec", {{"a", "y"}}}}, nullptr)),
               ElementsAre("spec: Invalid value: \"object\": no"));
   EXPECT_THAT(texts(check_rules(schema_with("self.a == 'x'"), {{"spec", Json::object()}}, nullptr)),
               ElementsAre("spec: Invalid value: \"object\": no such key: a evaluating rule: no"));
 }
 
-TEST(Rules, OfTransitionsWaitForSomethingBefore) {
+TEST(Rules, OfTransitionsNeedAnOldValue) {
   const Json schema = schema_with("self.a == oldSelf.a");
   const Json now = {{"spec", {{"a", "y"}}}};
   const Json then = {{"spec", {{"a", "x"}}}};

@@ -10,7 +10,7 @@ using api::Json;
 struct BudgetCase {
   const char* name;
   int replicas;
-  int unready;  ///< of those
+  int unready;  ///< Number of unready replicas
   const char* field;
   Json value;
   int want_expected;
@@ -21,7 +21,7 @@ struct BudgetCase {
 
 class DisruptionArithmetic : public testing::TestWithParam<BudgetCase> {};
 
-TEST_P(DisruptionArithmetic, CountsAsKubernetesDoes) {
+TEST_P(DisruptionArithmetic, CountsLikeKubernetes) {
   const BudgetCase& c = GetParam();
   World world;
   world.add_nodes(3);
@@ -104,12 +104,12 @@ TEST(DisruptionTest, FailsClosedWhenAnOwnerIsUnknown) {
 
 struct SelectorCase {
   const char* name;
-  const char* selector;  ///< JSON, or nullptr: absent
+  const char* selector;  ///< JSON, or nullptr if absent
   int want;
 };
 class DisruptionSelector : public testing::TestWithParam<SelectorCase> {};
 
-TEST_P(DisruptionSelector, ChoosesItsPods) {
+TEST_P(DisruptionSelector, SelectsItsPods) {
   World world;
   world.add_nodes(1);
   for (const char* name : {"a", "b", "c"}) world.add(objects::pod("shop", name, "", ""));
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  R"({"matchExpressions":[{"key":"app","operator":"In","values":["a","b"]}]})", 2}),
     [](const auto& info) { return info.param.name; });
 
-/// Two of two pods ready, one may go.
+/// Two pods, both ready, one of which may be evicted.
 void furnish_pair(World& world) {
   world.add_nodes(2);
   world.add(objects::stateful_set("shop", "db", 2, "100m", "64Mi"));
@@ -139,7 +139,7 @@ void furnish_pair(World& world) {
   ASSERT_EQ(world.status(kube::kPdbs, "db", "disruptionsAllowed"), 1);
 }
 
-/// What the API server does to the budget when it grants an eviction.
+/// Changes the budget as the API server does when it grants an eviction.
 void grant(World& world, const std::string& pod) {
   world.edit(kube::kPdbs, "shop", "db", [&](Json& pdb) {
     pdb["status"]["disruptionsAllowed"] = 0;
@@ -147,7 +147,7 @@ void grant(World& world, const std::string& pod) {
   });
 }
 
-TEST(DisruptedPodsTest, HoldTheBudgetBackUntilThePodIsReplaced) {
+TEST(DisruptedPodsTest, ReduceTheBudgetUntilThePodIsReplaced) {
   World world;
   furnish_pair(world);
   grant(world, "db-1");
@@ -162,7 +162,7 @@ TEST(DisruptedPodsTest, HoldTheBudgetBackUntilThePodIsReplaced) {
   EXPECT_EQ(world.status(kube::kPdbs, "db", "disruptionsAllowed"), 1) << "the successor has the same name and counts";
 }
 
-TEST(DisruptedPodsTest, ExpireAfterTwoMinutesWhenTheDeletionNeverCame) {
+TEST(DisruptedPodsTest, ExpireAfterTwoMinutesWithoutADeletion) {
   World world;
   furnish_pair(world);
   grant(world, "db-1");
@@ -173,7 +173,7 @@ TEST(DisruptedPodsTest, ExpireAfterTwoMinutesWhenTheDeletionNeverCame) {
   EXPECT_EQ(world.status(kube::kPdbs, "db", "disruptionsAllowed"), 1);
 }
 
-TEST(DisruptedPodsTest, IgnoreNonsense) {
+TEST(DisruptedPodsTest, IgnoreInvalidValues) {
   World world;
   furnish_pair(world);
   world.edit(kube::kPdbs, "shop", "db", [](Json& pdb) {
@@ -184,7 +184,7 @@ TEST(DisruptedPodsTest, IgnoreNonsense) {
   EXPECT_FALSE(api::find_at(*world.get(kube::kPdbs, "shop", "db"), {"status", "disruptedPods"}));
 }
 
-TEST(DisruptionTest, WithdrawsADisruptionTargetThatCameToNothing) {
+TEST(DisruptionTest, WithdrawsTheDisruptionTargetOfAFailedEviction) {
   World world;
   furnish_pair(world);
   world.edit(kube::kPods, "shop", "db-1", [&](Json& pod) {

@@ -144,7 +144,7 @@ TEST(KubeletTest, FollowsANeverReadyAnnotationThatComesAndGoes) {
 
 struct StopCase {
   const char* name;
-  const char* stop_seconds;  ///< nullptr: default 1 s
+  const char* stop_seconds;  ///< nullptr for the default of 1 s
   int grace;
   base::Duration still_there;
   base::Duration gone;
@@ -208,7 +208,7 @@ TEST(KubeletTest, TreatsASuccessorOfTheSameNameAsNew) {
   EXPECT_TRUE(facts_of(*world.pod("p")).ready);
 }
 
-TEST(KubeletTest, DoesNothingOnANodeThatIsNotThereYet) {
+TEST(KubeletTest, DoesNothingOnANodeThatDoesNotExistYet) {
   World world;
   world.add(bound_pod("p", "node-9"));
   world.advance(seconds(20));
@@ -237,7 +237,7 @@ TEST(DeadKubeletTest, NodeTurnsNotReadyAfterFortySecondsAndPodsNeverTerminate) {
   EXPECT_EQ(api::text_at(*world.pod("late"), {"status", "phase"}), "Pending");
 }
 
-TEST(DeadKubeletTest, EverythingGoesOnWhenTheKubeletIsBack) {
+TEST(DeadKubeletTest, EverythingContinuesWhenTheKubeletIsBack) {
   World world;
   world.add_nodes(1);
   world.add(bound_pod("leaving"));
@@ -284,7 +284,7 @@ TEST(NodeLifecycleTest, MirrorsCordonInATaint) {
   EXPECT_TRUE(taints_of(*world.get(kube::kNodes, "", "node-1")).empty());
 }
 
-TEST(NodeLifecycleTest, RegistersANodeThatComesWithoutStatus) {
+TEST(NodeLifecycleTest, RegistersANodeWithoutStatus) {
   World world;
   world.add({{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", "bare"}}}});
   world.advance(seconds(0));

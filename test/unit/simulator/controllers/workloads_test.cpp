@@ -42,7 +42,7 @@ TEST(ReplicaSetTest, ReplacesTerminalPodsAndKeepsThem) {
   EXPECT_EQ(world.ready_pods(), 1);
 }
 
-TEST(ReplicaSetTest, MakesPodsAsTheTemplateSays) {
+TEST(ReplicaSetTest, CreatesPodsFromTheTemplate) {
   World world;
   world.add_nodes(1);
   Json web = objects::replica_set("shop", "web", 1, "250m", "64Mi");
@@ -155,8 +155,8 @@ struct RolloutCase {
   const char* name;
   const char* strategy;  ///< JSON
   int replicas;
-  int least_ready;  ///< never fewer ready pods
-  int most_pods;    ///< never more active pods
+  int least_ready;  ///< Minimum number of ready pods
+  int most_pods;    ///< Maximum number of active pods
 };
 class DeploymentRollout : public testing::TestWithParam<RolloutCase> {};
 
@@ -220,7 +220,7 @@ TEST(DeploymentTest, ARolloutThatCannotGetReadyStopsAtTheBounds) {
   EXPECT_EQ(world.condition(world.get(kube::kDeployments, "shop", "web"), "Available"), "True");
 }
 
-TEST(DeploymentTest, GoesBackToAFormerTemplate) {
+TEST(DeploymentTest, RollsBackToAnEarlierTemplate) {
   World world;
   world.add_nodes(4);
   world.add(objects::deployment("shop", "web", 2, "100m", "64Mi"));
@@ -238,7 +238,7 @@ TEST(DeploymentTest, GoesBackToAFormerTemplate) {
             "3");
 }
 
-TEST(DeploymentTest, ScalesUpDownAndToNothing) {
+TEST(DeploymentTest, ScalesUpDownAndToZero) {
   World world;
   world.add_nodes(4);
   world.add(objects::deployment("shop", "web", 2, "100m", "64Mi"));
@@ -280,7 +280,7 @@ TEST(StatefulSetTest, OrderedReadyMakesOnePodAfterTheOther) {
   EXPECT_EQ(world.status(kube::kStatefulSets, "db", "updatedReplicas"), 3);
 }
 
-TEST(StatefulSetTest, ParallelMakesThemTogether) {
+TEST(StatefulSetTest, ParallelCreatesPodsTogether) {
   World world;
   world.add_nodes(3);
   Json db = objects::stateful_set("shop", "db", 3, "100m", "64Mi");
@@ -331,7 +331,7 @@ TEST(StatefulSetTest, ShrinksFromTheTopOneByOne) {
   EXPECT_EQ(world.pod_names(), (std::vector<std::string>{"db-0", "db-1"}));
 }
 
-TEST(StatefulSetTest, RollsFromTheTopAndHonoursThePartition) {
+TEST(StatefulSetTest, UpdatesFromTheTopAndHonoursThePartition) {
   World world;
   world.add_nodes(3);
   Json db = objects::stateful_set("shop", "db", 3, "100m", "64Mi");
@@ -434,7 +434,7 @@ TEST(DaemonSetTest, ReplacesOldPodsOneByOne) {
 
 struct JobCase {
   const char* name;
-  const char* spec;  ///< merged into the Job's
+  const char* spec;  ///< Merged into the spec of the Job
   const char* exit_code;
   base::Duration after;
   const char* want_condition;
@@ -502,7 +502,7 @@ TEST(JobDetailsTest, ADeletedPodCountsAsFailedAndIsReplaced) {
   EXPECT_EQ(world.status(kube::kJobs, "sum", "active"), 1);
 }
 
-TEST(JobDetailsTest, GoesAwayAfterItsTimeToLive) {
+TEST(JobDetailsTest, IsDeletedAfterItsTtl) {
   World world;
   world.add_nodes(3);
   Json job = objects::job("shop", "sum", 1, 1, "1s");

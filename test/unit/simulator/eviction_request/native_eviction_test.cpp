@@ -15,7 +15,7 @@ using testing::HasSubstr;
 const User kAlice{"alice", {}, "kubectl"};
 const std::string kLast(kImperativeResponder);
 
-/// A living cluster with one running pod shop/web and the native API.
+/// A running cluster with one running pod shop/web and the EvictionRequest API.
 class NativeWorld : public testing::Test {
  protected:
   void begin(const std::string& script = "", Json responders = default_responders(), Options options = {},
@@ -81,9 +81,9 @@ class NativeWorld : public testing::Test {
   std::string uid;
 };
 
-// --- the controller
+// --- controller
 
-TEST_F(NativeWorld, GivesTheRespondersTheirTurnByPriority) {
+TEST_F(NativeWorld, ActivatesRespondersByPriority) {
   begin("evict=5m", Json::array({{{"name", "b.acme.io/x"}, {"priority", 5000}},
                                  {{"name", "acme.io/x"}, {"priority", 5000}},
                                  {{"name", "z.dev/first"}, {"priority", 9000}}}));
@@ -112,7 +112,7 @@ TEST_F(NativeWorld, EndsWithThePod) {
   EXPECT_THAT(states(), ElementsAre("acme.io/db Completed", kLast + " Inactive"));
 }
 
-TEST_F(NativeWorld, PassesTheTurnOnWhenOneDeclinesOrDies) {
+TEST_F(NativeWorld, ActivatesTheNextResponderIfOneDeclinesOrDies) {
   begin("acme.io/db: decline=5s; b.io/dead: silent",
         Json::array({{{"name", "acme.io/db"}, {"priority", 10000}}, {{"name", "b.io/dead"}, {"priority", 5000}}}));
   ask("r");
@@ -124,7 +124,7 @@ TEST_F(NativeWorld, PassesTheTurnOnWhenOneDeclinesOrDies) {
   EXPECT_EQ(world.pod("web"), nullptr) << "the last one evicts";
 }
 
-TEST_F(NativeWorld, AnswersAFailureWithTheNextEvictionWhileSomebodyAsks) {
+TEST_F(NativeWorld, CreatesTheNextEvictionAfterAFailureWhileARequesterIsLeft) {
   begin("decline=1s", default_responders(), {}, {kLast});
   ask("r");
   world.advance(minutes(21));
@@ -139,7 +139,7 @@ TEST_F(NativeWorld, AnswersAFailureWithTheNextEvictionWhileSomebodyAsks) {
   EXPECT_TRUE(world.cluster.store().list(kube::kNativeEvictions, "shop").empty()) << "the garbage collector's";
 }
 
-TEST_F(NativeWorld, GoesOnWhileOneRequesterIsLeft) {
+TEST_F(NativeWorld, ContinuesWhileOneRequesterIsLeft) {
   begin("evict=5m");
   ask("a", "acme.io/a");
   ask("b", "acme.io/b");
@@ -153,7 +153,7 @@ TEST_F(NativeWorld, GoesOnWhileOneRequesterIsLeft) {
   EXPECT_TRUE(world.pod("web"));
 }
 
-TEST_F(NativeWorld, RefusesWhatMakesNoSense) {
+TEST_F(NativeWorld, RefusesInvalidRequests) {
   begin();
   Json body = request_body("gone");
   body["spec"]["target"]["pod"]["name"] = "nobody";
@@ -181,19 +181,19 @@ TEST_F(NativeWorld, TheDefaultResponderHonoursBudgets) {
   EXPECT_EQ(world.pod("web"), nullptr);
 }
 
-TEST_F(NativeWorld, SpeaksTheDrafts) {
+TEST_F(NativeWorld, SupportsTheDrafts) {
   Options options;
   options.draft_names = true;
   begin("evict=5m", default_responders(), options);
   Json body = request_body("r");
   body["spec"].erase("requester");
-  body["spec"]["requesterName"] = "acme.io/db";  // who is also a responder
+  body["spec"]["requesterName"] = "acme.io/db";  // The requester is also a responder
   ASSERT_EQ(post(body).status, 201);
   world.advance(seconds(1));
   EXPECT_EQ(api::text_at(*eviction(), {"metadata", "labels", "acme.io/db"}), "requesterresponder");
 }
 
-// --- the API server's rules
+// --- validation by the API server
 
 struct RequestCase {
   const char* name;
@@ -223,7 +223,7 @@ TEST_F(NativeWorld, ChecksRequests) {
   EXPECT_EQ(patch(kube::kEvictionRequests, "r", {{"spec", {{"target", {{"pod", {{"name", "x"}}}}}}}}).status, 422);
 }
 
-TEST_F(NativeWorld, ChecksWhatRespondersReport) {
+TEST_F(NativeWorld, ValidatesReportsOfResponders) {
   begin("silent");
   ask("r");
   world.advance(seconds(60));
@@ -249,7 +249,7 @@ TEST_F(NativeWorld, ChecksWhatRespondersReport) {
   EXPECT_EQ(report(0, {{"completionTime", in(0)}}), 200);
 }
 
-TEST_F(NativeWorld, ChecksPodsResponders) {
+TEST_F(NativeWorld, ValidatesRespondersOfPods) {
   begin();
   const auto create = [&](Json responders, bool grouped = false) {
     Json pod = objects::pod("shop", "p" + world.cluster.store().new_suffix(), "1m", "1Mi");
@@ -264,7 +264,7 @@ TEST_F(NativeWorld, ChecksPodsResponders) {
   EXPECT_EQ(create(Json::array({{{"name", "x.kubernetes.io/db"}, {"priority", 5000}}})).status, 422);
 }
 
-// --- steps alone
+// --- single functions
 
 TEST(NativeSteps, ReadScripts) {
   Json pod = objects::pod("shop", "web", "1m", "1Mi");

@@ -37,7 +37,7 @@ Json eviction() {
 
 using Edit = void (*)(Json& pod, Json& vmi, Json& body, EvictionCase& facts);
 
-/// One row of the decision table: what differs from a marked-now answer.
+/// Row of the decision table, as a difference from the case in which the call sets the mark.
 struct Row {
   const char* name;
   Edit edit;
@@ -46,7 +46,7 @@ struct Row {
 };
 class EvictionTable : public testing::TestWithParam<Row> {};
 
-TEST_P(EvictionTable, Answers) {
+TEST_P(EvictionTable, AnswersAsListed) {
   Json pod = launcher();
   Json machine = vmi();
   Json body = eviction();
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
             ""}),
     [](const auto& info) { return info.param.name; });
 
-/// What the mark says, beside the node.
+/// Content of the mark in addition to the node.
 struct MarkCase {
   const char* name;
   Edit edit;

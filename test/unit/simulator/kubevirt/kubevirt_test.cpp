@@ -15,7 +15,7 @@ namespace kubevirt_test {
 using api::Json;
 namespace names = api::well_known;
 
-/// A cluster with KubeVirt on it, and the questions that its tests ask.
+/// A cluster with KubeVirt and queries for its tests.
 class KubeVirtTest : public testing::Test {
  protected:
   void begin(const char* version = "v1.7.0", const char* cluster_strategy = "",
@@ -26,7 +26,7 @@ class KubeVirtTest : public testing::Test {
     world.add(objects::kubevirt(version, cluster_strategy, feature_gates));
   }
 
-  /// Adds a VMI and waits until it runs; the name of its pod.
+  /// Adds a VMI and waits until it runs. Returns the name of its pod.
   std::string machine(const char* name, const std::string& script = "", const char* strategy = "LiveMigrate") {
     Json object = objects::virtual_machine("shop", name, "1Gi", strategy);
     if (!script.empty()) objects::annotate(object, behaviour::kMigrationScript, script);
@@ -116,7 +116,7 @@ class KubeVirtTest : public testing::Test {
   ApiServer server{world.cluster.store()};
 };
 
-TEST_F(KubeVirtTest, MovesAMachineByEviction) {
+TEST_F(KubeVirtTest, MigratesAVmByEviction) {
   begin("v1.9.0");
   const std::string pod = machine("db");
   const std::string source = node("db");
@@ -164,7 +164,7 @@ TEST_F(KubeVirtTest, DryRunMarksNothing) {
   EXPECT_EQ(mark_of(vmi("db")), "");
 }
 
-TEST_F(KubeVirtTest, PassesThroughThePhases) {
+TEST_F(KubeVirtTest, RunsThroughThePhases) {
   begin();
   const std::string pod = machine("db", "scheduled=5s, preparing=5s, ready=5s, run=5s");
   evict(pod);
@@ -199,7 +199,7 @@ TEST_F(KubeVirtTest, FailsTwiceThenSucceeds) {
   EXPECT_EQ(phases("db").size(), 3u);
 }
 
-TEST_F(KubeVirtTest, FailsForEverAndKeepsFiveMigrations) {
+TEST_F(KubeVirtTest, FailsPermanentlyAndKeepsFiveMigrations) {
   begin();
   const std::string pod = machine("db", "run=1s, fail=always");
   evict(pod);
@@ -225,7 +225,7 @@ TEST_P(KubeVirtGarbage, TheCompletedLauncherGoesWithItsMigrationSince19) {
 INSTANTIATE_TEST_SUITE_P(KubeVirt, KubeVirtGarbage, testing::Values("v1.8.4", "v1.9.0"),
                          [](const auto& info) { return "V1" + std::string(info.param + 3, 1); });
 
-TEST_F(KubeVirtTest, AGuestThatBootsIsOnItsNodeAndNotYetMigratable) {
+TEST_F(KubeVirtTest, ABootingGuestIsOnItsNodeAndNotYetMigratable) {
   begin("v1.9.0");
   Json object = objects::virtual_machine("shop", "db", "1Gi");
   objects::annotate(object, behaviour::kMigrationScript, "boot=60s");
@@ -314,7 +314,7 @@ TEST_F(KubeVirtTest, CancelThenDeletionStopsIt) {
   EXPECT_TRUE(migrations("db").empty()) << "nobody makes another";
 }
 
-/// The annotation that says who asked outlives a cancel: a drain that comes next is taken for the descheduler's.
+/// The annotation that names the requester outlives a cancel, so a later drain counts as the descheduler's.
 TEST_F(KubeVirtTest, ADrainAfterACancelRunsAtLowPriority) {
   begin("v1.9.0");
   const std::string pod = machine("db", "run=600s");
@@ -331,7 +331,7 @@ TEST_F(KubeVirtTest, ADrainAfterACancelRunsAtLowPriority) {
   EXPECT_EQ(api::text_at(*migrations("db").at(0), {"spec", "priority"}), "system-maintenance");
 }
 
-TEST_F(KubeVirtTest, CancelNeedsTheNodeObjectEvenOfUnmarkedMachines) {
+TEST_F(KubeVirtTest, CancelNeedsTheNodeObjectEvenForUnmarkedVms) {
   begin();
   machine("db", "run=600s");
   const std::string source = node("db");
@@ -412,7 +412,7 @@ TEST_F(KubeVirtTest, ADeletedMigrationPassesThroughFailed) {
   EXPECT_TRUE(migrations("db").empty());
 }
 
-TEST_F(KubeVirtTest, DeletionAloneMakesAnother) {
+TEST_F(KubeVirtTest, DeletionAloneCreatesAnotherMigration) {
   begin();
   const std::string pod = machine("db", "run=600s");
   evict(pod);
@@ -468,7 +468,7 @@ TEST_F(KubeVirtTest, NeverStartsStaysPending) {
   EXPECT_EQ(phases("db"), std::vector<std::string>{"Pending"});
 }
 
-TEST_F(KubeVirtTest, KeepsToItsLimits) {
+TEST_F(KubeVirtTest, KeepsItsLimits) {
   begin();
   world.annotate(kube::kKubeVirts, "kubevirt", "kubevirt", "x", "y");
   std::vector<std::string> pods;
@@ -524,7 +524,7 @@ struct PriorityCase {
   const char* version;
   std::vector<std::string> gates;
   std::string of_evacuation;
-  int of_user;  ///< code of the answer to a user who names one
+  int of_user;  ///< Code of the answer to a user who sets a priority
 };
 class MigrationPriorities : public KubeVirtTest, public testing::WithParamInterface<PriorityCase> {};
 TEST_P(MigrationPriorities, ByVersionAndGate) {
@@ -548,11 +548,11 @@ INSTANTIATE_TEST_SUITE_P(
 struct SelectorCase {
   const char* name;
   const char* version;
-  const char* own;    ///< "side" that the VMI itself wants
-  const char* lands;  ///< "side" that its target pod must have
+  const char* own;    ///< Value of "side" in the VMI's own selector
+  const char* lands;  ///< Value of "side" that the target pod must have
 };
 class AddedNodeSelector : public KubeVirtTest, public testing::WithParamInterface<SelectorCase> {};
-TEST_P(AddedNodeSelector, CountsSince16AndYieldsToTheMachines) {
+TEST_P(AddedNodeSelector, CountsSince16AndYieldsToThatOfTheVm) {
   begin(GetParam().version);
   Json object = objects::virtual_machine("shop", "db", "1Gi");
   object["spec"]["nodeSelector"]["kubernetes.io/os"] = "linux";
@@ -595,8 +595,8 @@ TEST_F(KubeVirtTest, MigrationsNeedNoLiveMigratableCondition) {
   EXPECT_EQ(migrate("db", "m").code, 201) << "only False refuses";
 }
 
-/// Pending timeouts come from the migration's annotations, whatever the VMI's say.
-TEST_F(KubeVirtTest, PendingTimeoutsAreTheMigrationsOwn) {
+/// Pending timeouts come from the annotations of the migration, not from those of the VMI.
+TEST_F(KubeVirtTest, PendingTimeoutsAreThoseOfTheMigration) {
   begin();
   Json object = objects::virtual_machine("shop", "db", "1Gi");
   objects::annotate(object, behaviour::kMigrationScript, "unschedulable");
@@ -610,7 +610,7 @@ TEST_F(KubeVirtTest, PendingTimeoutsAreTheMigrationsOwn) {
   EXPECT_EQ(phases("db"), std::vector<std::string>{"Failed"});
 }
 
-/// A failed migration of a user delays no evacuation, and neither does one that is being deleted.
+/// Neither a failed migration of a user nor a migration in deletion may delay an evacuation.
 TEST_F(KubeVirtTest, BackOffCountsKubeVirtsOwnMigrationsOnly) {
   begin();
   const std::string pod = machine("db", "run=1s, fail=1");
@@ -649,7 +649,7 @@ TEST_F(KubeVirtTest, UserMigrationClearsTheMark) {
   EXPECT_EQ(migrations("db").size(), 1u);
 }
 
-TEST_F(KubeVirtTest, ExternalWaitsForSomebodyElse) {
+TEST_F(KubeVirtTest, ExternalWaitsForAnotherComponent) {
   begin();
   const std::string pod = machine("db", "external=60s", "External");
   EXPECT_EQ(evict(pod).code, 429);

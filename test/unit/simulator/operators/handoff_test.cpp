@@ -16,7 +16,7 @@ namespace names = api::well_known;
 struct ParseCase {
   const char* name;
   const char* text;
-  const char* want_error;  ///< "" = it can be read
+  const char* want_error;  ///< Empty if the script is valid
 };
 class HandoffScriptParse : public testing::TestWithParam<ParseCase> {};
 
@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
         ParseCase{"BadSkew", "skew=x", "handoff script: skew: \"x\" is no duration, such as -10m"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(HandoffScriptTest, TakesTheFailureApart) {
+TEST(HandoffScriptTest, ParsesTheFailure) {
   const auto script = HandoffScript::parse("failed=15s:RetryableBusy:disk full: 99 %");
   ASSERT_TRUE(script.ok());
   EXPECT_EQ(script->failed, base::Duration(seconds(15)));
@@ -45,14 +45,14 @@ TEST(HandoffScriptTest, TakesTheFailureApart) {
   EXPECT_EQ(script->fail_message, "disk full: 99 %");
 }
 
-// --- decisions, second by second
+// --- decisions by second
 
-/// What the operator says about a request that is made at 0 s, as "<second> <key>=<value>"; T stands for the token.
+/// Expected answers of the operator to a request made at 0 s, as "<second> <key>=<value>". T stands for the token.
 struct DecideCase {
   const char* name;
   const char* script;
-  std::string phase;  ///< request-phase; "pre+5" turns into migrate after 5 s
-  int abort_at;       ///< -1: never
+  std::string phase;  ///< request-phase. "pre+5" becomes migrate after 5 s.
+  int abort_at;       ///< -1 for never
   int until;
   std::vector<std::string> want;
 };
@@ -67,7 +67,7 @@ std::string shortened(std::string key, std::string value) {
 
 class HandoffDecide : public testing::TestWithParam<DecideCase> {};
 
-TEST_P(HandoffDecide, Answers) {
+TEST_P(HandoffDecide, AnswersAsListed) {
   const DecideCase& c = GetParam();
   const HandoffScript script = *HandoffScript::parse(c.script);
   const base::TimePoint start = *base::parse_time("2026-11-21T12:30:00Z");
@@ -168,7 +168,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {"1 ack=T@30:01", "2 heartbeat=T@30:02", "4 heartbeat=T@30:04"}}),
     [](const auto& info) { return info.param.name; });
 
-TEST(HandoffDecideTest, ANewTokenBeginsAnew) {
+TEST(HandoffDecideTest, ANewTokenStartsOver) {
   const HandoffScript script = *HandoffScript::parse("ack=0s");
   HandoffMemory memory;
   const auto annotations = [](const char* token) {
@@ -215,7 +215,7 @@ TEST(HandoffOperatorTest, AnswersOnThePod) {
   EXPECT_EQ(answer(world, names::kHandoffHeartbeat), "e-1.1@2026-11-21T12:00:25Z");
 }
 
-TEST(HandoffOperatorTest, FallsSilentWhenTheRequestIsTakenBack) {
+TEST(HandoffOperatorTest, StopsAnsweringWhenTheRequestIsWithdrawn) {
   World world;
   add_database(world, "ack=1s, heartbeat=1s");
   world.annotate(kube::kPods, "shop", "db-0", names::kHandoffRequest, "e-1.1");
@@ -246,7 +246,7 @@ TEST(HandoffOperatorTest, UsesTheClustersScriptForPodsWithoutOne) {
   EXPECT_NE(answer(world, names::kHandoffAck), "");
 }
 
-TEST(HandoffOperatorTest, SaysWhatIsWrongWithAScript) {
+TEST(HandoffOperatorTest, ReportsAnInvalidScript) {
   World world;
   add_database(world, "akc=1s");
   world.annotate(kube::kPods, "shop", "db-0", names::kHandoffRequest, "e-1.1");
@@ -300,7 +300,7 @@ TEST(BackgroundProtocolTest, AnswersMarksAndMoves) {
   EXPECT_EQ(world.ready_pods(), 1);
 }
 
-TEST(BackgroundProtocolTest, AFailureTakesTheMarkOff) {
+TEST(BackgroundProtocolTest, AFailureRemovesTheMark) {
   World world;
   add_machine(world, "fail=5s");
   const std::string pod = world.pod_names().front();
@@ -311,7 +311,7 @@ TEST(BackgroundProtocolTest, AFailureTakesTheMarkOff) {
   EXPECT_TRUE(ask_to_evict(world, pod)) << "it may be asked again";
 }
 
-TEST(BackgroundProtocolTest, ASilentOwnerNeverComesBack) {
+TEST(BackgroundProtocolTest, ASilentOwnerNeverFinishes) {
   World world;
   add_machine(world, "silent");
   const std::string pod = world.pod_names().front();
@@ -328,7 +328,7 @@ TEST(BackgroundProtocolTest, ADryRunMarksNothing) {
   EXPECT_FALSE(behaviour::is_set(*world.pod(pod), names::kEvictionInProgress));
 }
 
-TEST(BackgroundProtocolTest, OtherPodsAreNotItsBusiness) {
+TEST(BackgroundProtocolTest, OtherPodsAreIgnored) {
   World world;
   world.add_nodes(1);
   world.add(objects::pod("shop", "plain", "", ""));

@@ -9,7 +9,7 @@ namespace patroni_test {
 using api::Json;
 using base::seconds;
 
-/// pg-0 leads, pg-1 and pg-2 are replicas.
+/// pg-0 is the leader, pg-1 and pg-2 are replicas.
 class SimulatedPatroni : public testing::Test {
  protected:
   SimulatedPatroni() {
@@ -44,7 +44,7 @@ class SimulatedPatroni : public testing::Test {
   Patroni patroni{world.cluster.store()};
 };
 
-TEST_F(SimulatedPatroni, LeavesTheLabelsOfFrozenMembersAsTheyAre) {
+TEST_F(SimulatedPatroni, KeepsTheLabelsOfFrozenMembers) {
   ASSERT_EQ(role("pg-0"), "master");
   const auto before = *world.pod("pg-0");
   patroni.cluster("db").tags["pg-0"].frozen = true;
@@ -58,7 +58,7 @@ TEST_F(SimulatedPatroni, LeavesTheLabelsOfFrozenMembersAsTheyAre) {
   EXPECT_EQ(role("pg-0"), "replica");
 }
 
-TEST_F(SimulatedPatroni, KnowsNoLeaderByNameWhileNobodyLeads) {
+TEST_F(SimulatedPatroni, HasNoLeaderKeyWithoutALeader) {
   EXPECT_EQ(ask("pg-0", "pg-1").status, 503) << "it goes on";
   tick();
   ASSERT_EQ(patroni.leader("db"), "");

@@ -1,4 +1,4 @@
-/// The simulator's protobuf against the golden bytes of a kube-apiserver, and against its own JSON.
+/// Compares the simulator's protobuf with the golden bytes of a kube-apiserver and with its own JSON.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ std::vector<std::string> all_described(const std::string& list, base::Result<T> 
   return all;
 }
 
-/// The golden JSON, encoded by the simulator: decodes as the golden bytes.
+/// Encodes the golden JSON with the simulator. The result must decode like the golden bytes.
 template <typename T>
 void expect_golden(const std::string& plural, const std::string& kind, base::Result<T> (*decode)(std::string_view)) {
   SCOPED_TRACE(plural);
@@ -59,7 +59,7 @@ void expect_golden(const std::string& plural, const std::string& kind, base::Res
   }
 }
 
-TEST(SimulatedProtobuf, DecodesAsTheGoldenBytes) {
+TEST(SimulatedProtobuf, DecodesLikeTheGoldenBytes) {
   expect_golden("pods", "Pod", api::decode_pod);
   expect_golden("nodes", "Node", api::decode_node);
   expect_golden("namespaces", "Namespace", api::decode_namespace);
@@ -74,8 +74,8 @@ TEST(SimulatedProtobuf, DecodesAsTheGoldenBytes) {
   expect_golden("jobs", "Job", api::decode_workload);
 }
 
-/// Fields that a 1.20 server does not have yet.
-TEST(SimulatedProtobuf, SaysWhatNewerServersSay) {
+/// Fields that a 1.20 server does not have.
+TEST(SimulatedProtobuf, EncodesFieldsOfNewerServers) {
   const Json pod = Json::parse(R"({"metadata":{"name":"p","namespace":"shop"},"spec":{
       "containers":[{"name":"c","resources":{"requests":{"cpu":1,"memory":"1Gi"}}}],
       "initContainers":[{"name":"s","restartPolicy":"Always"}],
@@ -92,7 +92,7 @@ TEST(SimulatedProtobuf, SaysWhatNewerServersSay) {
   EXPECT_EQ(api::described(*bytes), api::described(*json));
 }
 
-TEST(SimulatedProtobuf, WrongTypesAreLeftOut) {
+TEST(SimulatedProtobuf, WrongTypesAreOmitted) {
   const Json pod = {{"metadata", {{"name", 7}, {"labels", {{"a", 1}, {"b", "x"}}}, {"finalizers", "none"}}},
                     {"spec", {{"nodeName", nullptr}, {"priority", "high"}, {"containers", Json::array({3})}}},
                     {"status", Json::array()}};
@@ -105,7 +105,7 @@ TEST(SimulatedProtobuf, WrongTypesAreLeftOut) {
   EXPECT_EQ(encode_message(*api::protobuf::message_of("Pod"), Json::array()), "");
 }
 
-/// A cluster at work, in both media types.
+/// A running cluster, read in both media types.
 class LivingCluster : public testing::Test {
  protected:
   LivingCluster() {
@@ -145,7 +145,7 @@ class LivingCluster : public testing::Test {
   ApiServer server{cluster.store()};
 };
 
-TEST_F(LivingCluster, SaysTheSameInBothMediaTypes) {
+TEST_F(LivingCluster, IsEqualInBothMediaTypes) {
   expect_the_same(kube::kPods, api::decode_pod, 3);
   expect_the_same(kube::kNodes, api::decode_node, 2);
   expect_the_same(kube::kNamespaces, api::decode_namespace, 1);
@@ -154,7 +154,7 @@ TEST_F(LivingCluster, SaysTheSameInBothMediaTypes) {
   expect_the_same(kube::kStatefulSets, api::decode_workload, 0);
 }
 
-TEST_F(LivingCluster, PagesGoOnWhereTheyStopped) {
+TEST_F(LivingCluster, PagesContinueWhereTheyStopped) {
   std::vector<std::string> names;
   std::string token;
   int pages = 0;
@@ -173,7 +173,7 @@ TEST_F(LivingCluster, PagesGoOnWhereTheyStopped) {
   EXPECT_EQ(names.size(), 3U);
 }
 
-TEST_F(LivingCluster, AListThatIsCutAnywhereIsNone) {
+TEST_F(LivingCluster, ATruncatedListIsAnError) {
   SimulatorTransport transport(server, {});
   kube::Client client(transport, nullptr);
   const auto ignore = [](std::string_view) -> base::Status { return base::Done{}; };

@@ -87,7 +87,7 @@ TEST_F(CustomResourceTest, PutsNeedAVersion) {
   EXPECT_EQ(call("PUT", evac("e"), body).code, 409);
 }
 
-TEST_F(CustomResourceTest, StrategicMergeIsNotForThem) {
+TEST_F(CustomResourceTest, StrategicMergeIsNotSupported) {
   must("POST", kEvacs, evacuation("e"));
   EXPECT_EQ(call("PATCH", evac("e"), Json::object(), "application/strategic-merge-patch+json").code, 415);
 }
@@ -129,7 +129,7 @@ TEST_F(CustomResourceTest, DefinitionsWithBrokenRulesAreRefused) {
   EXPECT_NE(reply.message().find("undefined field 'nodename'"), std::string::npos) << reply.message();
 }
 
-TEST_F(CustomResourceTest, FinalizersHoldThem) {
+TEST_F(CustomResourceTest, FinalizersDelayTheirDeletion) {
   Json body = evacuation("e");
   body["metadata"]["finalizers"] = {"evacuator.dev/evacuation"};
   must("POST", kEvacs, body);
@@ -199,7 +199,7 @@ TEST_F(CustomResourceTest, ApplyReportsConflictsUnlessForced) {
   EXPECT_EQ(apply("a", theirs).code, 200) << "equal values may be owned together";
 }
 
-TEST_F(CustomResourceTest, ApplyRemovesWhatItNoLongerOwnsAlone) {
+TEST_F(CustomResourceTest, ApplyRemovesFieldsThatItOwnedAlone) {
   Json config = evacuation("e");
   config["spec"]["reason"] = "x";
   config["spec"]["priority"] = 5;
@@ -220,14 +220,14 @@ TEST_F(CustomResourceTest, UpdatesTakeOwnership) {
   const Reply reply = apply("a", config);
   EXPECT_EQ(reply.code, 409);
   EXPECT_NE(reply.message().find("conflict with \"patcher\""), std::string::npos);
-  merge(evac("e"), {{"spec", {{"suspend", true}}}});  // named after the User-Agent
+  merge(evac("e"), {{"spec", {{"suspend", true}}}});  // The manager is named after the User-Agent
   bool found = false;
   const Json object = must("GET", evac("e"));
   for (const Json& entry : object.at("metadata").at("managedFields")) found = found || entry.at("manager") == "curl";
   EXPECT_TRUE(found);
 }
 
-TEST_F(CustomResourceTest, AnUpdateOwnsOnlyWhatItChangesInKeyedLists) {
+TEST_F(CustomResourceTest, AnUpdateOwnsOnlyItsChangesInKeyedLists) {
   must("POST", kPolicies, policy("e"));
   const auto condition = [](const char* type, const char* status) -> Json {
     return {{"type", type},
@@ -357,7 +357,7 @@ TEST_F(CustomResourceTest, TablesShowTheDefinitionsColumns) {
   for (const ColumnCase& c : cases) EXPECT_EQ(cell(c.column), c.cell) << c.column;
 }
 
-TEST(JsonPath, FindsWhatColumnsAskFor) {
+TEST(JsonPath, FindsTheFieldsOfColumns) {
   const Json object = Json::parse(
       R"({"a":{"b":[{"type":"Ready","status":"True","n":1},{"type":"X","status":"False"}]},"a.b":{"c/d":5},"z":null})");
   const std::pair<const char*, const char*> cases[] = {

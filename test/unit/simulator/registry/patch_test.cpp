@@ -37,7 +37,7 @@ TEST(MergePatch, FollowsRfc7386) {
   for (const PatchCase& c : cases) expect(c, apply_merge_patch(Json::parse(c.object), Json::parse(c.patch)));
 }
 
-TEST(JsonPatch, FollowsRfc6902AsKubernetesDoes) {
+TEST(JsonPatch, FollowsRfc6902LikeKubernetes) {
   const PatchCase cases[] = {
       {"adds a member", R"({"a":1})", R"([{"op":"add","path":"/b","value":2}])", R"({"a":1,"b":2})"},
       {"adds into a list", R"({"a":[1,3]})", R"([{"op":"add","path":"/a/1","value":2}])", R"({"a":[1,2,3]})"},
@@ -124,7 +124,7 @@ TEST(StrategicMerge, FollowsTheMergeKeys) {
   for (const PatchCase& c : cases) expect(c, apply_strategic_merge(Json::parse(c.object), Json::parse(c.patch)));
 }
 
-TEST(AllPatches, RefuseDepthsThatWouldEndTheStack) {
+TEST(AllPatches, RefuseDepthsThatWouldOverflowTheStack) {
   std::string deep;
   for (int i = 0; i < 5'000; ++i) deep += "{\"a\":";
   deep += "1";

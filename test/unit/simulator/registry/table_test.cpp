@@ -7,7 +7,7 @@ namespace table_test {
 
 using Json = api::Json;
 
-/// One object through its kind's columns: "Name=p|Ready=1/2|…", wide ones included.
+/// Returns the columns of one object including wide ones, such as "Name=p|Ready=1/2|…".
 std::string row_of(const Registry& registry, std::string_view group, std::string_view plural, const char* object) {
   const ServedPtr resource = registry.find(group, "v1", plural);
   Output output;
@@ -34,7 +34,7 @@ struct RowCase {
 
 class TableTest : public testing::TestWithParam<RowCase> {};
 
-TEST_P(TableTest, ShowsWhatKubectlShows) {
+TEST_P(TableTest, MatchesKubectl) {
   const Registry registry(PolicyVersion::kV1);
   const RowCase& c = GetParam();
   EXPECT_NE(row_of(registry, c.group, c.plural, c.object).find(c.contains), std::string::npos)

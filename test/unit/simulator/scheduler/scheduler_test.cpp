@@ -10,12 +10,12 @@ namespace scheduler_test {
 
 using api::Json;
 
-/// Two nodes in zones a and b; the pod under test is "p". `prepare` edits the world first.
+/// Two nodes in zones a and b and the pod "p". `prepare` edits the world first.
 struct FilterCase {
   const char* name;
   void (*prepare)(World& world);
-  const char* spec;  ///< merged into the pod's
-  const char* want;  ///< node, or the words of the refusal
+  const char* spec;  ///< Merged into the spec of the pod
+  const char* want;  ///< Node, or text of the refusal
 };
 
 Json pod_with(const char* name, const char* spec) {
@@ -27,7 +27,7 @@ Json pod_with(const char* name, const char* spec) {
 void nothing(World&) {}
 void edit_a(World& world, const std::function<void(Json&)>& change) { world.edit(kube::kNodes, "", "node-a", change); }
 
-/// A pod of app "first" that sits on node-a.
+/// Pod of app "first" that runs on node-a.
 void put_first_on_a(World& world, const char* spec = "{}") {
   Json pod = pod_with("first", spec);
   pod["spec"]["nodeName"] = "node-a";
@@ -247,7 +247,7 @@ INSTANTIATE_TEST_SUITE_P(
                               }}),
     [](const auto& info) { return info.param.name; });
 
-TEST(SchedulerTest, DoesNotTryAgainWhileNothingChanges) {
+TEST(SchedulerTest, DoesNotRetryWhileNothingChanges) {
   World world;
   world.add_nodes(1, "1", "4Gi");
   world.add(objects::pod("shop", "p", "2", ""));
@@ -277,7 +277,7 @@ TEST(SchedulerTest, LeavesForeignGatedAndTerminatingPodsAlone) {
   EXPECT_EQ(world.node_of("gated"), "node-1");
 }
 
-TEST(SchedulerTest, SaysThatThereAreNoNodes) {
+TEST(SchedulerTest, ReportsThatThereAreNoNodes) {
   World world;
   world.add(objects::pod("shop", "p", "", ""));
   world.advance(seconds(0));

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 constexpr const char* kConfigurations = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations";
 constexpr const char* kPodsOfShop = "/api/v1/namespaces/shop/pods";
 
-/// What the webhook is asked and what it says.
+/// Records the calls of the webhook and returns the configured answers.
 struct Peer {
   base::Result<std::string> answer(const WebhookCall& call) {
     calls.push_back(call);
@@ -50,7 +50,7 @@ class ConfiguredWebhooksTest : private Peer, public ApiFixture {
   ConfiguredWebhooksTest() : ApiFixture(options_of(*this)) {}
 
   Peer& peer() { return *this; }
-  /// One webhook about new pods; `more` is merged over it.
+  /// Installs one webhook for new pods. `more` is merged into it.
   void install(const Json& more = Json::object()) {
     Json webhook = {{"name", "a.example.com"},
                     {"clientConfig", {{"url", "https://127.0.0.1:9443/mutate"}, {"caBundle", "Y2E="}}},
@@ -64,7 +64,7 @@ class ConfiguredWebhooksTest : private Peer, public ApiFixture {
     webhook.merge_patch(more);
     must("POST", kConfigurations, {{"metadata", {{"name", "a"}}}, {"webhooks", Json::array({webhook})}});
   }
-  /// "yes" when the webhook has changed a new pod.
+  /// Returns "yes" if the webhook has changed a new pod.
   std::string seen(const std::string& target = kPodsOfShop) {
     const Json made = must("POST", target, pod_json("p" + std::to_string(++pods_)));
     return made["metadata"]["labels"].value("seen", "");
@@ -92,7 +92,7 @@ TEST_F(ConfiguredWebhooksTest, AreCalledByTheNamesOfServices) {
   EXPECT_EQ(peer().calls.back().host, "hook.ops.svc:443");
 }
 
-TEST_F(ConfiguredWebhooksTest, AreNotAskedAboutOtherThings) {
+TEST_F(ConfiguredWebhooksTest, AreNotCalledForOtherRequests) {
   install();
   must("POST", "/api/v1/namespaces/shop/configmaps", {{"metadata", {{"name", "c"}}}});
   EXPECT_TRUE(peer().calls.empty());
@@ -111,13 +111,13 @@ TEST_F(ConfiguredWebhooksTest, AreChosenByNamespaceAndLabels) {
   EXPECT_FALSE(other["metadata"]["labels"].contains("seen"));
 }
 
-TEST_F(ConfiguredWebhooksTest, AreIgnoredWhenTheyDoNotAnswer) {
+TEST_F(ConfiguredWebhooksTest, AreIgnoredIfTheyDoNotAnswer) {
   install();
   peer().reachable = false;
   EXPECT_EQ(seen(), "");
 }
 
-TEST_F(ConfiguredWebhooksTest, StopTheCreationWhenTheyMustAnswer) {
+TEST_F(ConfiguredWebhooksTest, FailTheCreationIfTheyMustAnswer) {
   install({{"failurePolicy", "Fail"}});
   peer().reachable = false;
   const Reply reply = call("POST", kPodsOfShop, pod_json("p"));
@@ -133,13 +133,13 @@ TEST_F(ConfiguredWebhooksTest, MayDeny) {
   EXPECT_EQ(reply.message(), "admission webhook \"a.example.com\" denied the request: not today");
 }
 
-TEST_F(ConfiguredWebhooksTest, WhatTheyMakeIsChecked) {
+TEST_F(ConfiguredWebhooksTest, TheirResultIsValidated) {
   install();
   peer().patch = Json::array({{{"op", "remove"}, {"path", "/spec/containers"}}});
   EXPECT_EQ(call("POST", kPodsOfShop, pod_json("p")).code, 422);
 }
 
-TEST_F(ConfiguredWebhooksTest, AreAskedAboutUpdatesWithWhatWasThere) {
+TEST_F(ConfiguredWebhooksTest, ReceiveTheOldObjectOfUpdates) {
   must("POST", kPodsOfShop, pod_json("p"));
   install({{"rules", Json::array({{{"operations", Json::array({"UPDATE"})},
                                    {"apiGroups", Json::array({""})},
@@ -154,7 +154,7 @@ TEST_F(ConfiguredWebhooksTest, AreAskedAboutUpdatesWithWhatWasThere) {
   EXPECT_EQ(peer().asked()["name"], "p");
 }
 
-TEST_F(ConfiguredWebhooksTest, ThatValidateSeeWhatTheOthersMadeAndChangeNothing) {
+TEST_F(ConfiguredWebhooksTest, ThatValidateSeeMutationsAndChangeNothing) {
   install();
   Json webhook = {{"name", "v.example.com"},
                   {"clientConfig", {{"url", "https://127.0.0.1:9443/validate"}}},
@@ -177,7 +177,7 @@ TEST_F(ConfiguredWebhooksTest, ThatValidateSeeWhatTheOthersMadeAndChangeNothing)
   EXPECT_FALSE(must("GET", std::string(kPodsOfShop) + "/p1")["metadata"]["labels"].contains("a"));
 }
 
-TEST_F(ConfiguredWebhooksTest, KnowADryRun) {
+TEST_F(ConfiguredWebhooksTest, ReceiveTheDryRunFlag) {
   install();
   must("POST", std::string(kPodsOfShop) + "?dryRun=All", pod_json("p"));
   EXPECT_EQ(peer().asked()["dryRun"], true);
@@ -216,13 +216,13 @@ TEST_F(HttpsCallerTest, FindsServices) {
   EXPECT_EQ(*answer, "timeout=1sbody");
 }
 
-TEST_F(HttpsCallerTest, BelievesOnlyTheAuthorityOfTheConfiguration) {
+TEST_F(HttpsCallerTest, TrustsOnlyTheAuthorityOfTheConfiguration) {
   const auto other = http_server::make_server_identity({"hook.ops.svc"}, now);
   EXPECT_FALSE(call("hook.ops.svc:443", other->ca));
   EXPECT_FALSE(call("127.0.0.1:" + std::to_string(server->port()), identity.ca)) << "it is for another name";
 }
 
-TEST_F(HttpsCallerTest, TakesNothingButASuccess) { EXPECT_FALSE(call("hook.ops.svc:443", identity.ca, "/missing")); }
+TEST_F(HttpsCallerTest, AcceptsOnlyASuccess) { EXPECT_FALSE(call("hook.ops.svc:443", identity.ca, "/missing")); }
 
 }  // namespace mutating_test
 }  // namespace simulator

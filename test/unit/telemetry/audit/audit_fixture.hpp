@@ -48,7 +48,7 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// A directory of its own, gone with the test.
+/// Temporary directory, removed after the test.
 class Files : public testing::Test {
  protected:
   audit::LogOptions options() const {
@@ -64,7 +64,7 @@ class Files : public testing::Test {
   std::unique_ptr<audit::Log> with(std::vector<std::unique_ptr<audit::Sink>> sinks) {
     return std::make_unique<audit::Log>(std::move(sinks), options(), clock, metrics, base::Log());
   }
-  /// Every file of the log, newest last.
+  /// Returns every file of the log, newest last.
   std::vector<std::string> files() const {
     auto all = audit::rotated_files(path);
     all.push_back(path);
@@ -75,7 +75,7 @@ class Files : public testing::Test {
     EXPECT_TRUE(report) << report.error().message;
     return report ? *report : audit::VerifyReport{};
   }
-  /// Actions with reasons, in order: "LogOpened/Started".
+  /// Returns actions with reasons in order, such as "LogOpened/Started".
   std::vector<std::string> actions() const {
     std::vector<std::string> all;
     for (const std::string& file : files()) {

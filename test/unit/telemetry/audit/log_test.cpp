@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 class AuditLog : public Files {};
 
-TEST_F(AuditLog, GoesOnOverRestarts) {
+TEST_F(AuditLog, ContinuesAfterRestarts) {
   open()->record(record("A"));
   open()->record(record("B"));
   EXPECT_THAT(actions(), ElementsAre("LogOpened/Started", "A/TooOld", "LogOpened/Resumed", "B/TooOld"));
@@ -37,7 +37,7 @@ TEST_F(AuditLog, FillsInTimeAndActor) {
   EXPECT_EQ(line->record.actor, "evacuator/replica-1");
 }
 
-TEST_F(AuditLog, GoesOnOverRotationsAndKeepsTheNewest) {
+TEST_F(AuditLog, ContinuesAfterRotationsAndKeepsTheNewest) {
   const auto log = open(3000, 3);
   for (int i = 0; i < 40; ++i) log->record(record("A"));
   EXPECT_EQ(audit::rotated_files(path).size(), 2u);
@@ -48,7 +48,7 @@ TEST_F(AuditLog, GoesOnOverRotationsAndKeepsTheNewest) {
   for (const std::string& file : files()) EXPECT_LE(read(file).size(), 3000u) << file;
 }
 
-TEST_F(AuditLog, TellsOfEachRotationWithAnAnchor) {
+TEST_F(AuditLog, RecordsEachRotationWithAnAnchor) {
   std::vector<std::pair<std::string, audit::Head>> told;
   std::vector<std::unique_ptr<audit::Sink>> sinks;
   sinks.push_back(std::make_unique<audit::FileSink>(
@@ -60,7 +60,7 @@ TEST_F(AuditLog, TellsOfEachRotationWithAnAnchor) {
   EXPECT_EQ(told.front().first, path + ".000000000001");
 }
 
-TEST_F(AuditLog, GoesOnWhenItDiedBetweenTwoFiles) {
+TEST_F(AuditLog, ContinuesAfterACrashBetweenTwoFiles) {
   open()->record(record("A"));
   std::filesystem::rename(path, path + ".000000000001");
   open()->record(record("B"));
@@ -78,12 +78,12 @@ TEST_F(AuditLog, NeverRenamesOverAnotherFile) {
 
 struct Torn {
   const char* name;
-  std::size_t keep_of_last_line;  ///< bytes
+  std::size_t keep_of_last_line;  ///< In bytes
   bool newline;
   bool is_torn;
 };
 class TornEnd : public Files, public testing::WithParamInterface<Torn> {};
-TEST_P(TornEnd, IsNamedAndPassed) {
+TEST_P(TornEnd, IsRecordedAndPassed) {
   open()->record(record("A"));
   const std::string whole = read(path);
   const std::size_t last = whole.rfind('\n', whole.size() - 2) + 1;
@@ -95,7 +95,7 @@ TEST_P(TornEnd, IsNamedAndPassed) {
   EXPECT_TRUE(report.intact()) << (report.broken ? report.broken->problem : "");
   EXPECT_EQ(read(path).find(audit::kTornSha256) != std::string::npos, GetParam().is_torn);
   EXPECT_EQ(report.records, GetParam().is_torn ? 3u : 4u);
-  // What was vouched for cannot be changed afterwards.
+  // A record whose hash is covered by the chain cannot be changed afterwards.
   std::string text = read(path);
   if (!GetParam().is_torn || GetParam().keep_of_last_line < 3) return;
   text[last + 1] = '#';
@@ -116,7 +116,7 @@ TEST_F(AuditLog, BearsAFileThatIsTornFromTheFirstByte) {
   EXPECT_EQ(verified().records, 2u);
 }
 
-TEST_F(AuditLog, RefusesWhatIsNoAuditLog) {
+TEST_F(AuditLog, RefusesAFileThatIsNoAuditLog) {
   write(path, std::string(2'000'000, 'x'));
   const auto log = open();
   ASSERT_TRUE(log->failure());
@@ -133,7 +133,7 @@ TEST_F(AuditLog, RefusesASecondWriterAndOddFiles) {
   EXPECT_THAT(open()->failure()->message, HasSubstr("No such file or directory"));
 }
 
-/// Fails when it is told to; a failing append may leave half a line, as a full disk does.
+/// Sink that fails on request. A failed append may leave half a line, like a full disk does.
 class Moody final : public audit::Sink {
  public:
   struct State {
@@ -260,7 +260,7 @@ TEST_F(FullDisk, RecordsWhatItHadToDrop) {
   EXPECT_THAT(metrics.render(), HasSubstr(R"(evacuator_audit_lost_total{sink="moody"} 5)"));
 }
 
-TEST_F(FullDisk, AtTheStartHoldsTheRecordsToo) {
+TEST_F(FullDisk, AtTheStartBuffersTheRecordsToo) {
   disk.fails = true;
   const auto log = open_moody();
   EXPECT_TRUE(log->failure());
@@ -272,7 +272,7 @@ TEST_F(FullDisk, AtTheStartHoldsTheRecordsToo) {
   EXPECT_THAT(actions(), ElementsAre("LogOpened/Started", "A/TooOld"));
 }
 
-TEST_F(FullDisk, OfOneSinkDoesNotHoldUpTheOther) {
+TEST_F(FullDisk, OfOneSinkDoesNotBlockTheOther) {
   std::vector<std::unique_ptr<audit::Sink>> sinks;
   sinks.push_back(std::make_unique<Moody>(disk));
   sinks.push_back(std::make_unique<audit::FileSink>(audit::FileOptions{.path = path}));
@@ -285,8 +285,8 @@ TEST_F(FullDisk, OfOneSinkDoesNotHoldUpTheOther) {
   EXPECT_EQ(log->head(1).seq, 2u);
 }
 
-/// A real short write: the file may not grow beyond so many bytes.
-TEST_F(AuditLog, TakesBackAShortWrite) {
+/// Causes a real short write by limiting the size of the file.
+TEST_F(AuditLog, RevertsAShortWrite) {
   const auto log = open();
   log->record(record("A"));
   const std::size_t good = read(path).size();
@@ -336,7 +336,7 @@ TEST_F(AuditLog, DoesNotHideThatItsFileWasCut) {
   EXPECT_TRUE(verified().broken);
 }
 
-TEST_F(AuditLog, TakesRecordsFromManyThreads) {
+TEST_F(AuditLog, AcceptsRecordsFromManyThreads) {
   const auto log = open(20'000);
   {
     std::vector<std::jthread> threads;

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 
 constexpr const char* kZeros = "0000000000000000000000000000000000000000000000000000000000000000";
 
-// The form is part of the contract: whoever checks a chain without this program relies on it.
+// The format is part of the contract: external verifiers of a chain rely on it.
 TEST(CanonicalForm, IsTheDocumentedOne) {
   audit::Record made = record("PodNominated");
   made.seq = 7;
@@ -27,7 +27,7 @@ TEST(CanonicalForm, IsTheDocumentedOne) {
           "\xC3\xA9\x7F" + R"(","token":"u-1.1"},"prevHash":")" + kZeros + R"("})");
 }
 
-TEST(CanonicalForm, HasTheHashThatSha256sumGives) {
+TEST(CanonicalForm, HasTheHashOfSha256sum) {
   EXPECT_EQ(crypto::sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(audit::seal(record("PodNominated"), {}).head,
             (audit::Head{1, "219e0dee70648fb3cdab78cf564aeb45e0b0d993b45e31e9e5fd741fae2d423d"}));
@@ -45,7 +45,7 @@ TEST(SealedLine, ReadsBackEqual) {
   EXPECT_TRUE(parsed->intact());
 }
 
-TEST(SealedLine, BearsAnyText) {
+TEST(SealedLine, SurvivesAnyText) {
   audit::Record wild = record("X");
   wild.reason = std::string("\xFF\xC3 and \n control \x01", 18);
   wild.detail["long"] = std::string(5000, '"');
@@ -61,7 +61,7 @@ TEST(SealedLine, BearsAnyText) {
 
 struct Bad {
   const char* name;
-  const char* from;  ///< replaced by `to` in a good line
+  const char* from;  ///< Replaced by `to` in a valid line
   const char* to;
   const char* complaint;
 };

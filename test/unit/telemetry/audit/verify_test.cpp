@@ -14,7 +14,7 @@ using testing::HasSubstr;
 
 class Verify : public Files {
  protected:
-  /// LogOpened and nine more.
+  /// Returns LogOpened and nine more lines.
   std::vector<std::string> ten_lines() {
     {
       const auto log = open();
@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
         Tamper{"Space", R"("seq":5,)", R"("seq":5, )", "no record"}, Tamper{"Brace", "},", ",", "no record"}),
     [](const auto& info) { return info.param.name; });
 
-TEST_F(Verify, NamesADeletedLine) {
+TEST_F(Verify, ReportsADeletedLine) {
   auto lines = ten_lines();
   lines.erase(lines.begin() + 4);
   const auto report = check(lines);
@@ -84,7 +84,7 @@ TEST_F(Verify, NamesADeletedLine) {
   EXPECT_EQ(report.broken->problem, "records 5 to 5 are missing");
 }
 
-TEST_F(Verify, NamesSwappedLines) {
+TEST_F(Verify, ReportsSwappedLines) {
   auto lines = ten_lines();
   std::swap(lines[3], lines[4]);
   const auto report = check(lines);
@@ -93,7 +93,7 @@ TEST_F(Verify, NamesSwappedLines) {
   EXPECT_THAT(report.broken->problem, HasSubstr("records 4 to 4 are missing"));
 }
 
-TEST_F(Verify, NamesARepeatedLine) {
+TEST_F(Verify, ReportsARepeatedLine) {
   auto lines = ten_lines();
   lines.insert(lines.begin() + 5, lines[4]);
   const auto report = check(lines);
@@ -102,7 +102,7 @@ TEST_F(Verify, NamesARepeatedLine) {
   EXPECT_THAT(report.broken->problem, HasSubstr("record 5 follows record 5"));
 }
 
-TEST_F(Verify, SeesARecordThatWasRewrittenWithItsHash) {
+TEST_F(Verify, DetectsARecordThatWasRewrittenWithItsHash) {
   auto lines = ten_lines();
   auto forged = audit::parse_line(lines[4])->record;
   forged.reason = "Forged";
@@ -113,7 +113,7 @@ TEST_F(Verify, SeesARecordThatWasRewrittenWithItsHash) {
   EXPECT_THAT(report.broken->problem, HasSubstr("does not build on the record before it"));
 }
 
-TEST_F(Verify, SeesAnInsertedBlankLine) {
+TEST_F(Verify, DetectsAnInsertedBlankLine) {
   auto lines = ten_lines();
   lines.insert(lines.begin() + 5, "");
   const auto report = check(lines);
@@ -122,7 +122,7 @@ TEST_F(Verify, SeesAnInsertedBlankLine) {
   EXPECT_EQ(report.broken->seq, 6u);
 }
 
-TEST_F(Verify, TellsATornEndFromABreak) {
+TEST_F(Verify, DistinguishesATornEndFromABreak) {
   const auto lines = ten_lines();
   const std::string whole = read(path);
   write(path, whole.substr(0, whole.size() - 30));
@@ -134,7 +134,7 @@ TEST_F(Verify, TellsATornEndFromABreak) {
   EXPECT_FALSE(report.intact());
 }
 
-TEST_F(Verify, NeedsAnAnchorToMissACutOffEnd) {
+TEST_F(Verify, NeedsAnAnchorToDetectAMissingEnd) {
   auto lines = ten_lines();
   const audit::Head noted = audit::parse_line(lines[9])->head();
   lines.resize(8);
@@ -153,7 +153,7 @@ crypto::Key key(char filler) { return *crypto::Key::from_bytes(std::string(crypt
 
 class SignedHeads : public Verify {
  protected:
-  /// LogOpened, nine more, and the head of them signed; then two more that are not.
+  /// Returns LogOpened, nine more lines and their signed head, then two unsigned lines.
   std::vector<std::string> signed_lines() {
     const auto log = open();
     log->record(record("PodNominated", "web-1"));
@@ -170,7 +170,7 @@ class SignedHeads : public Verify {
     EXPECT_TRUE(report) << report.error().message;
     return *report;
   }
-  /// What somebody makes of it who can write the file and has no key.
+  /// Returns the log as rewritten by an attacker who can write the file but has no key.
   static std::vector<std::string> rewritten(const std::vector<std::string>& lines,
                                             const std::function<void(audit::Record&)>& change) {
     std::vector<std::string> all;
@@ -194,7 +194,7 @@ TEST_F(SignedHeads, AreWrittenWhenThereIsAKeyAndEveryFiveMinutes) {
                                      "HeadSigned/Signed", "PodNominated/TooOld"));
 }
 
-TEST_F(SignedHeads, AreNotRepeatedWhileNothingIsNew) {
+TEST_F(SignedHeads, AreNotRepeatedWithoutNewRecords) {
   const auto log = open();
   log->sign_heads([] { return std::optional(key('k')); });
   for (int i = 0; i < 20; ++i) {
@@ -232,7 +232,7 @@ TEST_F(SignedHeads, ProveTheChainUpToTheNewestOfThem) {
   EXPECT_EQ(report.head.seq, 13U);
 }
 
-TEST_F(SignedHeads, ShowThatAllOfItWasRewritten) {
+TEST_F(SignedHeads, RevealThatTheWholeChainWasRewritten) {
   const auto lines = rewritten(signed_lines(), [](audit::Record& each) {
     if (each.object.name == "web-3") each.object.name = "web-4";
   });
@@ -262,7 +262,7 @@ TEST_F(AuditVerify, ARewrittenTailAfterASignedHeadIsNotIntact) {
   ASSERT_TRUE(checked(lines, with_keys).intact());
   bool early = true;
   std::vector<std::string> kept;
-  for (const std::string& line : lines) {  // all heads after the first are left out
+  for (const std::string& line : lines) {  // Omit all heads after the first
     const bool is_head = line.find("HeadSigned") != std::string::npos;
     if (!is_head || std::exchange(early, false)) kept.push_back(line);
   }
@@ -286,7 +286,7 @@ TEST_F(AuditVerify, AHeadOfAnotherKeyAfterAGoodOneIsNotIntact) {
   EXPECT_TRUE(report.unsigned_end);
 }
 
-TEST_F(SignedHeads, ShowThatTheSignaturesWereTakenOutWithTheRest) {
+TEST_F(SignedHeads, RevealThatSignaturesWereRemoved) {
   auto lines = signed_lines();
   std::erase_if(lines, [](const std::string& line) { return line.find("HeadSigned") != std::string::npos; });
   const auto report = checked(rewritten(lines, [](audit::Record&) {}), with_keys);
@@ -307,7 +307,7 @@ TEST_F(SignedHeads, FromAnotherChainDoNotFit) {
   ASSERT_TRUE(checked(forged, with_keys).broken);
 }
 
-TEST_F(SignedHeads, OrNotACutOffBeginningShowsOnlyWhenTheFirstIsDemanded) {
+TEST_F(SignedHeads, DoNotRevealAMissingBeginningUnlessTheFirstIsRequired) {
   auto lines = signed_lines();
   lines.erase(lines.begin(), lines.begin() + 4);
   EXPECT_TRUE(checked(lines, with_keys).intact()) << "old files are deleted: that is no damage by itself";
@@ -318,7 +318,7 @@ TEST_F(SignedHeads, OrNotACutOffBeginningShowsOnlyWhenTheFirstIsDemanded) {
   EXPECT_FALSE(report.intact());
 }
 
-TEST_F(SignedHeads, OrNotACutOffEndShowsByAHeadKeptElsewhere) {
+TEST_F(SignedHeads, KeptElsewhereRevealAMissingEnd) {
   auto lines = signed_lines();
   const audit::Head kept = audit::parse_line(lines.back())->head();
   lines.resize(7);
@@ -339,7 +339,7 @@ TEST_F(Verify, DoesNotMixTwoChains) {
   EXPECT_THAT(report->broken->problem, HasSubstr("another chain"));
 }
 
-TEST_F(Verify, PutsFilesInOrder) {
+TEST_F(Verify, SortsFiles) {
   const auto log = open(2000);
   for (int i = 0; i < 20; ++i) log->record(record("PodNominated"));
   auto all = files();
@@ -358,7 +358,7 @@ TEST_F(Verify, PutsFilesInOrder) {
   EXPECT_THAT(gap->broken->problem, HasSubstr("are missing"));
 }
 
-TEST_F(Verify, NamesAFileThatCannotBeRead) {
+TEST_F(Verify, ReportsAFileThatCannotBeRead) {
   EXPECT_THAT(audit::verify({directory + "/none"}).error().message, HasSubstr("/none"));
   EXPECT_THAT(audit::verify({directory}).error().message, HasSubstr(directory));
   EXPECT_THAT(audit::verify({"-", path}).error().message, HasSubstr("standard input"));
@@ -370,7 +370,7 @@ struct Question {
   std::size_t found;
 };
 class Query : public Verify, public testing::WithParamInterface<Question> {};
-TEST_P(Query, FindsWhatMatchesEverything) {
+TEST_P(Query, FindsRecordsThatMatchAllConditions) {
   {
     const auto log = open();
     log->record(record("PodNominated", "web-1"));
@@ -404,7 +404,7 @@ INSTANTIATE_TEST_SUITE_P(Audit, Query,
                                          Question{"Until", {.until = kNoon + base::seconds(60)}, 2}),
                          [](const auto& info) { return info.param.name; });
 
-TEST_F(Verify, QueryCountsWhatItCannotReadAndKeepsTheNewest) {
+TEST_F(Verify, QueryCountsUnreadableLinesAndKeepsTheNewest) {
   auto lines = ten_lines();
   lines[3] = "garbage";
   check(lines);

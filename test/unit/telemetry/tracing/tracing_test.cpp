@@ -20,7 +20,7 @@ Span span_of(const std::string& name) {
   return {.trace_id = trace, .id = tracing::span_id_of(trace, name), .name = name};
 }
 
-TEST(TraceIds, AreTheSameForWhoeverAsksAndOfTheRightForm) {
+TEST(TraceIds, AreDeterministicAndWellFormed) {
   const std::string trace = tracing::trace_id_of("7f0c3d52-9e77-4d0e-9f7c-6a1f0f3f4c11");
   EXPECT_EQ(trace, "5fc5d95b52edfdcf5ac9ffd858905771") << "golden: a restart goes on with it";
   EXPECT_EQ(trace, tracing::trace_id_of("7f0c3d52-9e77-4d0e-9f7c-6a1f0f3f4c11"));
@@ -31,7 +31,7 @@ TEST(TraceIds, AreTheSameForWhoeverAsksAndOfTheRightForm) {
   EXPECT_NE(span, tracing::span_id_of(tracing::trace_id_of("x"), "evacuation"));
 }
 
-TEST(TraceIds, AreSampledByShareAndTheSameEverywhere) {
+TEST(TraceIds, AreSampledByShareAndDeterministically) {
   int sampled = 0;
   for (int i = 0; i < 10'000; ++i) {
     const std::string trace = tracing::trace_id_of(std::to_string(i));
@@ -46,7 +46,7 @@ TEST(TraceIds, AreSampledByShareAndTheSameEverywhere) {
     EXPECT_FALSE(tracing::is_sampled(nonsense, 99)) << nonsense;
 }
 
-TEST(TraceContext, IsThatOfW3cAndNamesTheSpan) {
+TEST(TraceContext, FollowsW3cAndContainsTheSpan) {
   const std::string header = tracing::traceparent_of("0123456789abcdef0123456789abcdef", "fedcba9876543210");
   EXPECT_EQ(header, "00-0123456789abcdef0123456789abcdef-fedcba9876543210-01");
   EXPECT_EQ(tracing::span_id_in(header), "fedcba9876543210");
@@ -54,7 +54,7 @@ TEST(TraceContext, IsThatOfW3cAndNamesTheSpan) {
     EXPECT_EQ(tracing::span_id_in(nonsense), "") << nonsense;
 }
 
-/// As opentelemetry-proto says: ids in hex, 64-bit numbers as texts, enums as numbers.
+/// JSON format of opentelemetry-proto: ids in hex, 64-bit numbers as strings, enums as numbers.
 TEST(Otlp, GoldenBytes) {
   Span life{.trace_id = "0123456789abcdef0123456789abcdef", .id = "0123456789abcdef", .name = "evacuation"};
   life.start = at("2026-11-25T12:00:00Z");
@@ -85,7 +85,7 @@ TEST(Otlp, GoldenBytes) {
       R"("traceId":"0123456789abcdef0123456789abcdef"}]}]}]})");
 }
 
-TEST(Otlp, ForeignTextIsBoundedAndMakesNoInvalidJson) {
+TEST(Otlp, ForeignTextIsLimitedAndGivesValidJson) {
   Span span = span_of(std::string(10'000, 'n') + "\xff");
   span.attributes.push_back({"text", "\xff\xfe\x01\"" + std::string(1'000'000, 'x')});
   for (int i = 0; i < 100; ++i) span.attributes.push_back({"more", std::int64_t{i}});
@@ -111,7 +111,7 @@ struct Verdict {
 };
 class OtlpAnswers : public testing::TestWithParam<Verdict> {};
 
-TEST_P(OtlpAnswers, SayHowManyWereNotTaken) {
+TEST_P(OtlpAnswers, ReportTheNumberOfRejectedSpans) {
   EXPECT_EQ(tracing::rejected_spans(GetParam().answer), GetParam().rejected);
 }
 

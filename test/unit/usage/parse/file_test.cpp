@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(
         FileCase{"Empty", "{}", "line 1, column 1: the file has no usage"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(UsageFile, AllIsFromTheGivenTime) {
+TEST(UsageFile, AllSamplesHaveTheGivenTime) {
   const auto samples = usage::read_usage_file("node,cpu\nn1,1\n", kThen);
   ASSERT_TRUE(samples);
   EXPECT_EQ(samples->nodes[0].time, kThen);

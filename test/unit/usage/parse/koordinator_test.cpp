@@ -29,9 +29,11 @@ std::string read(std::string page, std::string_view aggregation = {}) {
 }
 std::string list_of(const std::string& items) { return R"({"metadata":{},"items":[)" + items + "]}"; }
 
-TEST(Koordinator, NowIsTheDefault) { EXPECT_EQ(read(list_of(kMetric)), "n1=1.5/1024; shop/web=0.25/1 shop/db=?/?"); }
+TEST(Koordinator, CurrentUsageIsTheDefault) {
+  EXPECT_EQ(read(list_of(kMetric)), "n1=1.5/1024; shop/web=0.25/1 shop/db=?/?");
+}
 
-TEST(Koordinator, AggregationOfTheShortestDuration) {
+TEST(Koordinator, UsesTheAggregationWithTheShortestDuration) {
   EXPECT_EQ(read(list_of(kMetric), "p95"), "n1=2/2048; shop/web=0.25/1 shop/db=?/?");
   EXPECT_EQ(read(list_of(kMetric), "avg"), "n1=1/?; shop/web=0.25/1 shop/db=?/?");
   EXPECT_EQ(read(list_of(kMetric), "p50"), "n1=?/?; shop/web=0.25/1 shop/db=?/?");
@@ -41,13 +43,13 @@ TEST(Koordinator, NodeThatReportsNothingHasNoValues) {
   EXPECT_EQ(read(list_of(R"({"metadata":{"name":"n1"},"spec":{}})")), "n1=?/?; ");
 }
 
-TEST(Koordinator, OddAmounts) {
+TEST(Koordinator, ParsesUnusualAmounts) {
   const std::string odd =
       R"({"metadata":{"name":"n1"},"status":{"nodeMetric":{"nodeUsage":{"resources":{"cpu":2,"memory":"-1"}}}}})";
   EXPECT_EQ(read(list_of(odd)), "n1=2/?;  | 1 value is negative");
 }
 
-TEST(Koordinator, TimeIsTheReports) {
+TEST(Koordinator, TimeIsThatOfTheReport) {
   usage::Rows nodes(usage::kKoordinatorWidth);
   usage::Rows pods(usage::kKoordinatorWidth);
   std::string page = list_of(kMetric);

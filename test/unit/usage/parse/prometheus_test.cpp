@@ -16,7 +16,7 @@ std::string sample(const std::string& labels, const std::string& value) {
   return R"({"metric":{)" + labels + R"(},"value":[1763726400.123,")" + value + R"("]})";
 }
 
-/// The same answer as Prometheus itself does not write it.
+/// Returns the same answer with spaces that Prometheus itself does not write.
 std::string with_spaces(std::string answer) {
   constexpr std::string_view kPlain = R"({"metric")";
   for (std::size_t at = 0; (at = answer.find(kPlain, at)) != std::string::npos; at += kPlain.size())
@@ -24,7 +24,7 @@ std::string with_spaces(std::string answer) {
   return answer;
 }
 
-/// The rows in order and the problems, or the error.
+/// Returns the rows in order and the problems, or the error.
 std::string read(std::string answer, const api::UsageQuery& query = {}) {
   usage::Rows rows(1);
   const auto notes = usage::read_vector(answer, query, rows);
@@ -121,7 +121,7 @@ TEST(Prometheus, TruncatedAnswerIsAnError) {
     EXPECT_TRUE(read(whole.substr(0, size)).starts_with("error: ")) << size;
 }
 
-TEST(Prometheus, WhatIsNoJsonIsAnErrorHoweverPlainItBegins) {
+TEST(Prometheus, InvalidJsonIsAnErrorEvenWithAValidBeginning) {
   const std::string good = vector_of(sample(kN1, "1") + "," + sample(R"("node":"n2")", "2"));
   EXPECT_EQ(read(good), "n1=1 n2=2");
   const auto replaced = [&](const std::string& what, const std::string& with) {
@@ -133,8 +133,8 @@ TEST(Prometheus, WhatIsNoJsonIsAnErrorHoweverPlainItBegins) {
     EXPECT_TRUE(read(bad).starts_with("error: ")) << bad;
 }
 
-/// Texts are looked through eight bytes at a time, so their lengths and the places of what is strange in them matter.
-TEST(Prometheus, TextsOfAllLengthsAreReadAsAGeneralParserReadsThem) {
+/// The parser scans texts eight bytes at a time, so their lengths and the positions of special characters matter.
+TEST(Prometheus, TextsOfAllLengthsAreReadLikeAGeneralParser) {
   for (std::size_t size = 1; size < 20; ++size) {
     const std::string name(size, 'n');
     EXPECT_EQ(read(vector_of(sample(R"("node":")" + name + '"', "1"))), name + "=1");
@@ -149,7 +149,7 @@ TEST(Prometheus, TextsOfAllLengthsAreReadAsAGeneralParserReadsThem) {
   }
 }
 
-/// A hundred thousand names in no order are compared by their first differing bytes.
+/// Names are sorted by their first differing bytes, because there may be a hundred thousand of them.
 TEST(Prometheus, PodsAreSortedByNamespaceAndName) {
   api::UsageQuery query;
   query.of = api::UsageOf::kPod;
@@ -164,7 +164,7 @@ TEST(Prometheus, PodsAreSortedByNamespaceAndName) {
             "value for a/z");
 }
 
-TEST(Prometheus, TimeIsTheEvaluations) {
+TEST(Prometheus, TimeIsThatOfTheEvaluation) {
   usage::Rows rows(1);
   std::string answer = vector_of(sample(kN1, "1"));
   ASSERT_TRUE(usage::read_vector(answer, {}, rows));
@@ -208,7 +208,7 @@ TEST(Prometheus, TooManySeriesEndTheReading) {
   EXPECT_LE(rows.rows.size(), usage::kMaxNodeSeries);
 }
 
-TEST(Prometheus, ErrorsThatMayHealAreTold) {
+TEST(Prometheus, TransientErrorsAreReported) {
   std::string timeout = R"({"status":"error","errorType":"timeout","error":"query timed out"})";
   const auto error = usage::api_error(timeout);
   ASSERT_TRUE(error);
@@ -217,7 +217,7 @@ TEST(Prometheus, ErrorsThatMayHealAreTold) {
   EXPECT_FALSE(usage::api_error(page));
 }
 
-// --- whole numbers
+// --- integers
 
 std::string matrix_of(const std::string& result) {
   return R"({"status":"success","data":{"resultType":"matrix","result":[)" + result + "]}}";
@@ -226,7 +226,7 @@ std::string series(const std::string& labels, const std::string& points) {
   return R"({"metric":{)" + labels + R"(},"values":[)" + points + "]}";
 }
 
-/// The numbers by series, or the error.
+/// Returns the numbers by series, or the error.
 std::string numbers(std::string answer) {
   const auto read = usage::read_numbers(answer, {});
   if (!read) return "error: " + read.error().message;
@@ -268,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "error: the result is a vector, not a matrix: what was expected is a number for each node or pod"}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(Numbers, ATruncatedAnswerIsAnErrorWhereverItEnds) {
+TEST(Numbers, ATruncatedAnswerIsAlwaysAnError) {
   const std::string whole = matrix_of(series(kN1, R"([300,"-47"],[600.5,"NaN"],[900,"12"])"));
   for (std::size_t size = 0; size < whole.size(); ++size)
     EXPECT_TRUE(numbers(whole.substr(0, size)).starts_with("error: ")) << size;

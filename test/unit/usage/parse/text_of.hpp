@@ -1,6 +1,6 @@
 #pragma once
 
-/// Rows and samples as text, so that tables of tests can say what they expect.
+/// Rows and samples as text, for expected values in tables of tests.
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace usage_test {
 
 inline std::string text_of(double value) { return std::isnan(value) ? "?" : fmt::format("{:.6g}", value); }
 
-/// "n1=0.25/1024 shop/web=?/1"
+/// Returns text such as "n1=0.25/1024 shop/web=?/1".
 inline std::string text_of(const usage::Rows& rows) {
   std::string text;
   for (std::size_t i = 0; i < rows.rows.size(); ++i) {
@@ -26,7 +26,7 @@ inline std::string text_of(const usage::Rows& rows) {
   return text;
 }
 
-/// Nodes, then pods.
+/// Returns the nodes followed by the pods.
 inline std::string text_of(const usage::Samples& samples) {
   std::string text;
   for (const auto& node : samples.nodes) {

@@ -6,7 +6,7 @@
 
 #include "test/unit/usage/sources/fake_server.hpp"
 
-/// Days by queries: which are asked, and what becomes of the answers.
+/// Daily figures from queries: the queries that are sent and the handling of their answers.
 namespace usage_daily_test {
 
 using testing::HasSubstr;
@@ -47,7 +47,7 @@ TEST_F(Daily, SplitsADayByNamespaces) {
   EXPECT_EQ(world_.server.requests.size(), 1U) << "one namespace needs no question";
 }
 
-TEST_F(Daily, TellsContainersByTheirNames) {
+TEST_F(Daily, DistinguishesContainersByName) {
   world_.server.on(kNow, vector(container("shop", "web/app", "0.5") + "," + container("shop", "nothing", "1") + "," +
                                 container("shop", "web/bad", "NaN") + "," + container("b", "x/twice", "1") + "," +
                                 container("b", "x/twice", "2")));
@@ -66,7 +66,7 @@ TEST_F(Daily, TellsContainersByTheirNames) {
   EXPECT_EQ(daily.queries(), 1U);
 }
 
-TEST_F(Daily, TellsWhichFigureFailed) {
+TEST_F(Daily, ReportsWhichFigureFailed) {
   world_.server.on(kNow, R"({"status":"error","errorType":"execution","error":"too many samples"})", 422);
   const auto told = history().containers({"cpu_p95", "up"}, usage_test::kNoon, [](auto, auto, auto, double) {});
   ASSERT_FALSE(told);
@@ -97,7 +97,7 @@ TEST_F(Daily, ReadsNumbersInParts) {
   EXPECT_THAT(world_.server.requests[2].query, HasSubstr("start=21000.000"));
 }
 
-TEST_F(Daily, NumbersAreWholeAndToldOnce) {
+TEST_F(Daily, NumbersAreIntegersAndReportedOnce) {
   world_.server.on(kNow, vector(R"({"metric":{},"value":[1,"2"]})"));
   const auto series = [](const std::string& value) {
     return R"({"metric":{"evacuator_series":"shop/web/app"},"values":[[300,")" + value + R"("]]})";

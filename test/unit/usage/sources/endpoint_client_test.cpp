@@ -45,7 +45,7 @@ class EndpointClient : public testing::Test {
   std::optional<usage::EndpointClient> client_;
 };
 
-TEST_F(EndpointClient, ReadsNoSecretWithoutNeed) {
+TEST_F(EndpointClient, ReadsNoUnneededSecret) {
   endpoint_.headers = {{"X-Scope-OrgID", "shop"}};
   endpoint_.server_name = "prom.example";
   endpoint_.timeout = base::seconds(7);
@@ -58,7 +58,7 @@ TEST_F(EndpointClient, ReadsNoSecretWithoutNeed) {
   EXPECT_EQ(authorization(), "");
 }
 
-TEST_F(EndpointClient, ShowsTheToken) {
+TEST_F(EndpointClient, SendsTheToken) {
   use_token();
   world_.api_server.on(kSecretPath, secret_of({{"token", "abc\n"}}));
   ASSERT_TRUE(ask());
@@ -68,7 +68,7 @@ TEST_F(EndpointClient, ShowsTheToken) {
   EXPECT_EQ(world_.configs.size(), 1U);
 }
 
-TEST_F(EndpointClient, ShowsUserAndPassword) {
+TEST_F(EndpointClient, SendsUserAndPassword) {
   endpoint_.basic_username = api::SecretKey{"prom", "user"};
   endpoint_.basic_password = api::SecretKey{"prom", "password"};
   world_.api_server.on(kSecretPath, secret_of({{"user", "me"}, {"password", "pass:word"}}));
@@ -77,7 +77,7 @@ TEST_F(EndpointClient, ShowsUserAndPassword) {
   EXPECT_EQ(world_.api_server.requests.size(), 1U) << "two keys of one Secret";
 }
 
-TEST_F(EndpointClient, ShowsTheCertificate) {
+TEST_F(EndpointClient, SendsTheCertificate) {
   endpoint_.ca = api::SecretKey{"prom", "ca.crt"};
   endpoint_.certificate = api::SecretKey{"prom", "tls.crt"};
   endpoint_.certificate_key = api::SecretKey{"prom", "tls.key"};
@@ -112,7 +112,7 @@ TEST_F(EndpointClient, NamesTheMissingKey) {
   EXPECT_EQ(refused(), "Secret evacuator-system/prom has no key \"token\"");
 }
 
-TEST_F(EndpointClient, RefusedTokenIsLookedUpForTheNextCall) {
+TEST_F(EndpointClient, RefusedTokenIsReadAgainForTheNextCall) {
   use_token();
   world_.api_server.on(kSecretPath, secret_of({{"token", "old"}}));
   world_.api_server.on(kSecretPath, secret_of({{"token", "new"}}));
@@ -123,7 +123,7 @@ TEST_F(EndpointClient, RefusedTokenIsLookedUpForTheNextCall) {
   EXPECT_EQ(authorization(), "Bearer new");
 }
 
-TEST_F(EndpointClient, ChangedCertificateIsNoticedInFiveMinutes) {
+TEST_F(EndpointClient, ChangedCertificateIsUsedWithinFiveMinutes) {
   endpoint_.ca = api::SecretKey{"prom", "ca.crt"};
   world_.api_server.on(kSecretPath, secret_of({{"ca.crt", "OLD"}}));
   world_.api_server.on(kSecretPath, secret_of({{"ca.crt", "NEW"}}));
@@ -137,7 +137,7 @@ TEST_F(EndpointClient, ChangedCertificateIsNoticedInFiveMinutes) {
   EXPECT_EQ(world_.configs[1].ca_pem, "NEW");
 }
 
-TEST_F(EndpointClient, ConnectionThatFailsLooksForANewCertificate) {
+TEST_F(EndpointClient, FailedConnectionReadsTheCertificateAgain) {
   endpoint_.ca = api::SecretKey{"prom", "ca.crt"};
   world_.api_server.on(kSecretPath, secret_of({{"ca.crt", "OLD"}}));
   world_.api_server.on(kSecretPath, secret_of({{"ca.crt", "NEW"}}));
@@ -147,7 +147,7 @@ TEST_F(EndpointClient, ConnectionThatFailsLooksForANewCertificate) {
   EXPECT_EQ(world_.configs.back().ca_pem, "NEW");
 }
 
-TEST_F(EndpointClient, WhatWasReadServesWhileTheApiServerIsAway) {
+TEST_F(EndpointClient, CachedSecretIsUsedWhileTheApiServerIsUnavailable) {
   use_token();
   world_.api_server.on(kSecretPath, secret_of({{"token", "abc"}}));
   world_.api_server.on(kSecretPath, "", 0);
@@ -165,7 +165,7 @@ TEST_F(EndpointClient, SecretThatIsGoneServesNoMore) {
   EXPECT_NE(refused().find("is not meant for usage sources"), std::string::npos);
 }
 
-/// Whoever writes a policy writes its URLs. What the Secret holds goes to the servers that the Secret names.
+/// Policy authors choose the URLs. Credentials are sent only to the servers that the Secret names.
 TEST_F(EndpointClient, SendsNothingToServersThatTheSecretDoesNotName) {
   struct Row {
     const char* url;
@@ -221,7 +221,7 @@ TEST_F(EndpointClient, StopsWhenTheSecretNamesAnotherServer) {
   EXPECT_NE(refused().find("is not for this server"), std::string::npos);
 }
 
-// --- what a server gives back of what it was sent
+// --- servers that echo credentials
 
 struct EchoCase {
   const char* name;

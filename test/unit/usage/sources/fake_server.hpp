@@ -1,6 +1,6 @@
 #pragma once
 
-/// A server in memory: for each path, its answers in order; the last one stays.
+/// In-memory server. Each path has a list of answers in order, and the last answer is repeated.
 
 #include <functional>
 #include <map>
@@ -30,23 +30,23 @@ class FakeServer final : public kube::Transport {
   base::Result<std::unique_ptr<kube::WatchStream>> watch(const kube::Request&) override {
     return base::unavailable("no watches here");
   }
-  /// Adds an answer; status 0: nobody answers.
+  /// Adds an answer. Status 0 fails the request with `refusal`.
   void on(const std::string& path, std::string body, int status = 200) {
     answers[path].push_back({status, std::move(body), {}, "application/json"});
   }
 
-  std::string refusal = "connection refused";  ///< what a client says then
+  std::string refusal = "connection refused";  ///< Error message of a request with status 0
   std::map<std::string, std::vector<kube::Response>> answers;
   std::vector<kube::Request> requests;
 };
 
-/// The API server, the measured server, and how one gets at the second.
+/// The API server, the measured server and the dependencies of a source that connects to them.
 struct World {
   FakeServer api_server;
   kube::Client client{api_server, nullptr};
   base::ManualClock clock{kNoon};
   FakeServer server;
-  std::vector<kube::Config> configs;  ///< of every connection that was opened
+  std::vector<kube::Config> configs;  ///< Configs of all opened connections
   std::vector<kube::HttpTransportOptions> options;
 
   usage::Dependencies dependencies() {
@@ -60,7 +60,7 @@ struct World {
   }
 
  private:
-  /// A connection's end: the server outlives it.
+  /// Connection to a server that outlives it.
   class Wire final : public kube::Transport {
    public:
     explicit Wire(FakeServer& server) : server_(server) {}

@@ -49,7 +49,7 @@ class History : public testing::Test {
   const base::TimePoint start_{base::seconds(1000)};
 };
 
-TEST_F(History, FallsOnAnEvenGrid) {
+TEST_F(History, IsAlignedToAGrid) {
   world_.server.on(kNow, count_of(2));
   world_.server.on(kRange, matrix(series("n1", R"([1000,"1"],[1120.001,"3"],[99999,"9"])") + "," +
                                   series("n2", R"([1060,"NaN"],[1180,"-1"])")));
@@ -65,7 +65,7 @@ TEST_F(History, FallsOnAnEvenGrid) {
             "query=load%20%23%20of%20all&start=1000.000&end=1180.000&step=60.000&timeout=10000ms");
 }
 
-TEST_F(History, AsksInPartsOfElevenThousandPoints) {
+TEST_F(History, QueriesPartsOfElevenThousandPoints) {
   world_.server.on(kNow, count_of(1));
   world_.server.on(kRange, matrix(series("n1", R"([1000,"1"])")));
   world_.server.on(kRange, matrix(series("n1", R"([661000,"2"])")));
@@ -94,7 +94,7 @@ TEST_F(History, TooMuchIsRefused) {
             "query cpu: history: 5000 series of 10000 points are too many: use a longer step or a shorter history");
 }
 
-TEST_F(History, MoreSeriesThanCountedAreBounded) {
+TEST_F(History, MoreSeriesThanCountedAreLimited) {
   world_.server.on(kNow, count_of(1));
   std::string many;
   for (int i = 0; i < 2000; ++i) many += (i > 0 ? "," : "") + series("n" + std::to_string(i), R"([1000,"1"])");
@@ -104,7 +104,7 @@ TEST_F(History, MoreSeriesThanCountedAreBounded) {
   EXPECT_NE(found.error().message.find("too many series (more than 1677)"), std::string::npos) << found.error().message;
 }
 
-TEST_F(History, PointThatIsSaidTwiceIsUnknown) {
+TEST_F(History, DuplicatePointIsUnknown) {
   world_.server.on(kNow, count_of(2));
   world_.server.on(kRange,
                    matrix(series("n1", R"([1000,"1"],[1060,"2"])") + "," + series("n1", R"([1060,"2"],[1120,"3"])")));
@@ -113,7 +113,7 @@ TEST_F(History, PointThatIsSaidTwiceIsUnknown) {
   EXPECT_EQ(text_of((*found)[0]), "n1: 1 ? 3");
 }
 
-TEST_F(History, NoSeriesNoHistory) {
+TEST_F(History, WithoutSeriesThereIsNoHistory) {
   world_.server.on(kNow, matrix("").replace(matrix("").find("matrix"), 6, "vector"));
   world_.server.on(kRange, matrix(""));
   const auto found = ask(start_, start_ + base::seconds(120), base::seconds(60));

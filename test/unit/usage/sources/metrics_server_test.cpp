@@ -32,7 +32,7 @@ TEST_F(MetricsServer, ReadsNodesAndPodsPageByPage) {
   EXPECT_EQ(world_.api_server.requests[2].query, "limit=1000&continue=t%2F1");
 }
 
-TEST_F(MetricsServer, WindowsAreTheServers) {
+TEST_F(MetricsServer, WindowsAreThoseOfTheServer) {
   const auto node = [](const std::string& name, const std::string& window) {
     return R"({"metadata":{"name":")" + name + R"("},"window":")" + window + R"(","usage":{"cpu":"1","memory":"2"}})";
   };
@@ -62,14 +62,14 @@ TEST_F(MetricsServer, NodesCountWithoutPods) {
   EXPECT_TRUE(samples->problems[0].starts_with("listing pods.metrics.k8s.io: ")) << samples->problems[0];
 }
 
-TEST_F(MetricsServer, MissingApiSaysWhatToInstall) {
+TEST_F(MetricsServer, MissingApiReportsWhatToInstall) {
   const auto samples = source_.sample();
   ASSERT_FALSE(samples);
   EXPECT_EQ(samples.error().message,
             "listing nodes.metrics.k8s.io: metrics.k8s.io/v1beta1 is not served; is what serves it installed?");
 }
 
-TEST_F(MetricsServer, MissingRightsSayWhereTheyAre) {
+TEST_F(MetricsServer, MissingPermissionsReportWhereTheyAreDefined) {
   world_.api_server.on(kNodes, R"({"kind":"Status","status":"Failure","reason":"Forbidden","message":"no","code":403})",
                        403);
   const auto samples = source_.sample();
@@ -86,7 +86,7 @@ TEST_F(MetricsServer, PagesThatRepeatEnd) {
   EXPECT_EQ(world_.api_server.requests.size(), 2U);
 }
 
-TEST_F(MetricsServer, TellsOfContainersPageByPageAndSaysWhatIsWrong) {
+TEST_F(MetricsServer, ReadsContainersInPagesAndReportsErrors) {
   world_.api_server.on(kPods, R"({"metadata":{"continue":"t"},"items":[{"metadata":{"namespace":"b","name":"p"},
                                  "containers":[{"name":"x","usage":{"cpu":"-1","memory":"2"}}]}]})");
   world_.api_server.on(kPods, R"({"items":[{"metadata":{"namespace":"a","name":"p"},
@@ -101,7 +101,7 @@ TEST_F(MetricsServer, TellsOfContainersPageByPageAndSaysWhatIsWrong) {
   EXPECT_EQ(told->front(), "containers: 1 value is negative");
 }
 
-TEST_F(MetricsServer, FailsToTellOfContainersThatNobodyServes) {
+TEST_F(MetricsServer, FailsIfNoServerHasContainers) {
   world_.api_server.on(kPods, "", 503);
   EXPECT_FALSE(usage::sample_containers(world_.client, [](const auto&) {}));
 }

@@ -46,7 +46,7 @@ class PrometheusSource : public testing::Test {
   usage_test::World world_;
 };
 
-TEST_F(PrometheusSource, AsksOnceAColumn) {
+TEST_F(PrometheusSource, SendsOneQueryPerColumn) {
   api::UsageQuery pods = query("cpu", "p");
   pods.of = api::UsageOf::kPod;
   world_.server.on(kQuery, one(R"("node":"n2")", "1"));
@@ -62,7 +62,7 @@ TEST_F(PrometheusSource, AsksOnceAColumn) {
   EXPECT_EQ(world_.configs[0].server, "https://prometheus.monitoring:9090/base/");
 }
 
-TEST_F(PrometheusSource, LongQueriesGoInABody) {
+TEST_F(PrometheusSource, LongQueriesAreSentInTheBody) {
   world_.server.on(kQuery, one(R"("node":"n1")", "1"));
   ASSERT_TRUE(sample({query("cpu", std::string(4000, 'x'))}));
   EXPECT_EQ(world_.server.requests[0].method, "POST");
@@ -107,7 +107,7 @@ TEST_F(PrometheusSource, NoDataIsAProblem) {
   EXPECT_EQ(joined(samples->problems), "query cpu: no data");
 }
 
-TEST_F(PrometheusSource, DeadServerIsAskedOnceASample) {
+TEST_F(PrometheusSource, DeadServerIsCalledOncePerSample) {
   world_.server.on(kQuery, "", 0);
   const auto samples = sample({query("cpu", "a"), query("memory", "b")});
   ASSERT_FALSE(samples);
@@ -123,7 +123,7 @@ struct RefusalCase {
   std::string want;
 };
 class Refusal : public testing::TestWithParam<RefusalCase> {};
-TEST_P(Refusal, IsTold) {
+TEST_P(Refusal, IsReported) {
   usage_test::World world;
   world.server.on(kQuery, GetParam().body, GetParam().status);
   usage::Prometheus source(source_of({query("cpu", "a")}), world.dependencies());
@@ -153,7 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "the answer is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
     [](const auto& info) { return info.param.name; });
 
-/// A proxy in debug mode, such as one that quotes the request.
+/// Proxy in debug mode that quotes the request in its answer.
 class EchoingPrometheus : public testing::Test {
  protected:
   base::Result<usage::Samples> sample(const std::string& answer, int status) {
@@ -167,7 +167,7 @@ class EchoingPrometheus : public testing::Test {
     source_.emplace(settings, world_.dependencies());
     return source_->sample();
   }
-  /// As JSON that hides it from whoever looks at the bytes.
+  /// The token as JSON with an escape sequence, so that a byte comparison does not find it.
   std::string escaped() const { return R"(\u0074)" + token_.substr(1); }
 
   usage_test::World world_;
@@ -182,7 +182,7 @@ TEST_F(EchoingPrometheus, ShowsNoTokenInErrors) {
   EXPECT_EQ(samples.error().message, "query cpu: the server says bad_data: Bearer [redacted] is bad");
 }
 
-TEST_F(EchoingPrometheus, ShowsNoPartOfATokenWhereTextsAreCut) {
+TEST_F(EchoingPrometheus, ShowsNoPartOfATokenInTruncatedText) {
   const std::string filler(190, 'x');
   const auto samples = sample(R"({"status":"error","errorType":")" + filler + escaped() + R"(","error":"why"})", 400);
   ASSERT_FALSE(samples);
@@ -197,7 +197,7 @@ TEST_F(EchoingPrometheus, ShowsNoTokenInWarnings) {
   EXPECT_EQ(joined(samples->problems), "query cpu: the server warns: asked by [redacted]; query cpu: no data");
 }
 
-TEST_F(EchoingPrometheus, ShowsNoTokenInErrorsAboutItsPast) {
+TEST_F(EchoingPrometheus, ShowsNoTokenInErrorsOfHistoryQueries) {
   ASSERT_TRUE(sample(one(R"("node":"n1")", "1"), 200));
   world_.server.answers[kQuery] = {
       {400, R"({"status":"error","errorType":"bad_data","error":")" + token_ + R"("})", {}, ""}};

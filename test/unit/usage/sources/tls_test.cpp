@@ -16,7 +16,7 @@ const std::string kAnswer =
     R"({"status":"success","data":{"resultType":"vector","result":[{"metric":{"node":"n1"},"value":[1763726400,"2"]}]}})";
 const std::string kSecretPath = "/api/v1/namespaces/evacuator-system/secrets/prom";
 
-/// A Prometheus that wants a password, over TLS, below a prefix.
+/// Prometheus that requires a password, over TLS, below a path prefix.
 class TlsPrometheus {
  public:
   TlsPrometheus()
@@ -84,7 +84,7 @@ class TlsSource : public testing::Test {
   TlsPrometheus prometheus_;
   usage_test::World world_;
   api::UsageSource source_;
-  std::string servers_ = prometheus_.origin();  ///< what the Secret is for
+  std::string servers_ = prometheus_.origin();  ///< Servers named by the Secret
 };
 
 TEST_F(TlsSource, AnswersOverTls) {
@@ -108,7 +108,7 @@ TEST_F(TlsSource, WrongAuthorityIsRefused) {
   EXPECT_TRUE(prometheus_.last().path.empty()) << "nothing was sent";
 }
 
-TEST_F(TlsSource, BrokenAuthorityIsToldWithoutItsText) {
+TEST_F(TlsSource, BrokenAuthorityIsReportedWithoutItsText) {
   keep_secret("-----BEGIN CERTIFICATE-----\nhunter2\n", "secret");
   const auto samples = make()->sample();
   ASSERT_FALSE(samples);

@@ -21,7 +21,7 @@ using testing::SizeIs;
 constexpr auto kArgs = R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":60},
   "usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
 
-/// n1 80 % with p1 (20 %), n2 10 %.
+/// n1 uses 80 %, of which p1 uses 20 %. n2 uses 10 %.
 Plan plan(double min_score, const std::string& args = kArgs, const char* strategy = "LowNodeUtilization",
           std::optional<std::int64_t> mean_of_p1 = std::nullopt) {
   const auto cluster =
@@ -38,7 +38,7 @@ Plan plan(double min_score, const std::string& args = kArgs, const char* strateg
   return plan_cycle(input);
 }
 
-TEST(PlanBalance, TellsTheImbalanceBeforeAndAfter) {
+TEST(PlanBalance, ReportsTheImbalanceBeforeAndAfter) {
   const Plan got = plan(0);
   ASSERT_THAT(got.moves, SizeIs(1));
   ASSERT_THAT(got.balance, SizeIs(1));
@@ -52,20 +52,21 @@ TEST(PlanBalance, TellsTheImbalanceBeforeAndAfter) {
 TEST(PlanBalance, ScoresEachMove) {
   const Plan got = plan(0);
   ASSERT_THAT(got.moves, SizeIs(1));
-  // 35² + 35² becomes 15² + 15²: 2000 points², of which 100 halve the distance; the pod costs 1.
+  // 35² + 35² becomes 15² + 15²: a gain of 2000 points². A gain of 100 points² has half the maximum score. The pod
+  // costs 1.
   EXPECT_EQ(got.moves.front().score, 95.2);
 }
 
-TEST(PlanBalance, ScoresAMoveByWhatItIsGoodForUsually) {
+TEST(PlanBalance, ScoresAMoveByTheMeanUsage) {
   const auto score = [](std::int64_t mean) {
     const Plan got = plan(0, kArgs, "LowNodeUtilization", mean);
     return got.moves.empty() ? -1 : got.moves.front().score.value_or(-1);
   };
   EXPECT_EQ(score(800), 95.2) << "as it is now";
   EXPECT_EQ(score(scheduling::kUnknownUsage), 95.2);
-  // Usually n1 has 60 % and the pod uses nothing: a quarter of 2000 points² remains.
+  // Mean of n1 60 %, mean of the pod 0: a quarter of the 2000 points² remains.
   EXPECT_EQ(score(0), 83.3);
-  // Usually n1 has 80 % + 20 %, n2 10 %, the pod 40 %: 45² + 45² becomes 5² + 5², three quarters of 4000 points².
+  // Mean of n1 80 % + 20 %, of n2 10 %, of the pod 40 %: 45² + 45² becomes 5² + 5², three quarters of 4000 points².
   EXPECT_EQ(score(1600), 97.2);
 }
 
@@ -86,13 +87,13 @@ TEST(PlanBalance, CountsOnlyWhatIsAboveTheTargetOfAPackingStrategy) {
   EXPECT_EQ(got.balance.front().after.deviation, 0);
 }
 
-TEST(PlanBalance, HasNoRowsWhereNothingIsMeasured) {
+TEST(PlanBalance, HasNoRowsIfNothingIsMeasured) {
   const Plan got = plan(0, R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":60},"usage":{"source":"other"}})");
   EXPECT_THAT(got.balance, IsEmpty());
   EXPECT_EQ(got.strategies.front().problem, "usage source other: nothing is measured");
 }
 
-/// n1 80 %, n2 `pods` of 200m each (5 %), n3 nothing but a pod of a DaemonSet (5 %).
+/// n1 uses 80 %, n2 has `pods` pods of 200m (5 %) each, n3 has only a DaemonSet pod (5 %).
 Plan plan_emptying(int pods, double min_score = 0, const std::string& usage = "",
                    const char* strategy = "HighNodeUtilization",
                    const std::string& args = R"("thresholds":{"cpu":20})") {
@@ -104,7 +105,7 @@ Plan plan_emptying(int pods, double min_score = 0, const std::string& usage = ""
   measured.node("n1", {2000}).node("n2", {200 * pods}).node("n3", {200});
   for (int i = 0; i < pods; ++i) {
     const std::string name = "p" + std::to_string(i);
-    cluster.add(PodBuilder(name).on("n2").cpu(200).owned_by("ReplicaSet", name));  // nothing is to be spread
+    cluster.add(PodBuilder(name).on("n2").cpu(200).owned_by("ReplicaSet", name));  // One owner each: no spread
     measured.pod(name, {200});
   }
   const auto snapshot = cluster.build();
@@ -118,7 +119,7 @@ Plan plan_emptying(int pods, double min_score = 0, const std::string& usage = ""
   return plan_cycle(input);
 }
 
-TEST(PlanBalance, CountsWhatIsOnNodesThatAreToBeEmptied) {
+TEST(PlanBalance, CountsTheUsageOfNodesToBeEmptied) {
   const Plan got = plan_emptying(2);
   ASSERT_THAT(got.moves, SizeIs(2)) << (got.refused.empty() ? "" : got.refused.front().reason);
   ASSERT_THAT(got.balance, SizeIs(1));
@@ -128,7 +129,7 @@ TEST(PlanBalance, CountsWhatIsOnNodesThatAreToBeEmptied) {
   EXPECT_EQ(row.after, (api::Imbalance{2.887, 2.842})) << "what a DaemonSet has there stays";
 }
 
-TEST(PlanBalance, ScoresAFreedNodeByAllThatHasToMoveForIt) {
+TEST(PlanBalance, ScoresAFreedNodeByAllMovesThatItTakes) {
   const Plan one = plan_emptying(1);
   ASSERT_THAT(one.moves, SizeIs(1));
   EXPECT_EQ(one.moves.front().score, 80) << "a Burstable pod costs 1.25";
@@ -140,7 +141,7 @@ TEST(PlanBalance, ScoresAFreedNodeByAllThatHasToMoveForIt) {
   EXPECT_THAT(plan_emptying(2, 41).moves, IsEmpty()) << "all or none";
 }
 
-TEST(PlanBalance, CountsMeasuredLoadWhereNodesAreEmptiedByIt) {
+TEST(PlanBalance, CountsMeasuredLoadIfNodesAreEmptiedByIt) {
   const Plan got = plan_emptying(2, 0, R"(,"usage":{"source":"s","hysteresis":{"samples":1,"of":1}})");
   ASSERT_THAT(got.moves, SizeIs(2));
   ASSERT_THAT(got.balance, SizeIs(1));
@@ -148,7 +149,7 @@ TEST(PlanBalance, CountsMeasuredLoadWhereNodesAreEmptiedByIt) {
   EXPECT_EQ(got.balance.front().after.deviation, 2.887);
 }
 
-TEST(PlanBalance, CountsWhatIsOnNodesThatPackingEmpties) {
+TEST(PlanBalance, CountsTheUsageOfNodesThatPackingEmpties) {
   const Plan got = plan_emptying(2, 0, R"(,"usage":{"source":"s","hysteresis":{"samples":1,"of":1}})",
                                  "TargetLoadPacking", R"("target":{"cpu":60})");
   ASSERT_THAT(got.moves, SizeIs(2)) << (got.refused.empty() ? "" : got.refused.front().reason);
@@ -159,7 +160,7 @@ TEST(PlanBalance, CountsWhatIsOnNodesThatPackingEmpties) {
   EXPECT_EQ(got.balance.front().after.deviation, 2.887);
 }
 
-/// All nodes have the same requests; n1 is hot and so is n2, n3 is not.
+/// All nodes have equal requests. n1 and n2 are hot, n3 is not.
 Plan plan_among_equals(const char* owner) {
   ClusterBuilder cluster;
   for (const char* name : {"n1", "n2", "n3"}) cluster.add(NodeBuilder(name));
@@ -177,19 +178,19 @@ Plan plan_among_equals(const char* owner) {
   return plan_cycle(input);
 }
 
-TEST(PlanByLoad, NeedsOneHelpfulNodeAmongThoseThatTheSchedulerLikesAsWell) {
+TEST(PlanByLoad, NeedsAHelpfulNodeAmongTheSchedulersFavourites) {
   const Plan got = plan_among_equals("ReplicaSet");
   ASSERT_THAT(got.moves, SizeIs(1)) << "the old pod still holds its requests on n1";
   EXPECT_EQ(got.moves.front().to, "n3");
 }
 
-TEST(PlanByLoad, LeavesPodsThatWouldComeBack) {
+TEST(PlanByLoad, KeepsPodsThatWouldComeBack) {
   const Plan got = plan_among_equals("StatefulSet");
   EXPECT_THAT(got.moves, IsEmpty()) << "its replacement comes when n1 is free again";
   EXPECT_THAT(got.refused, testing::Contains(testing::Field(&api::ReasonCount::reason, "SchedulerDisagrees")));
 }
 
-TEST(PlanBalance, ScoresNothingOfOtherStrategies) {
+TEST(PlanBalance, DoesNotScoreOtherStrategies) {
   const Plan got = plan(100, R"({"maxPodLifeTimeSeconds":60})", "PodLifeTime");
   ASSERT_THAT(got.moves, SizeIs(1));
   EXPECT_EQ(got.moves.front().score, std::nullopt);

@@ -11,7 +11,7 @@ constexpr api::ConvergenceSettings kThree{.patience = 3};
 
 api::BalanceRow row(double before, double after) { return {"S", "cpu", {before, 1}, {after, 1}, "", 0, 0}; }
 
-/// Cycle after cycle, all of them carried out.
+/// Sequence of cycles whose plans are all carried out.
 class History {
  public:
   explicit History(api::ConvergenceSettings settings = kThree, std::string_view resource = "cpu")
@@ -30,7 +30,7 @@ class History {
   std::optional<api::BalanceRow> last_;
 };
 
-TEST(Convergence, ImprovesUntilNothingIsToBeMoved) {
+TEST(Convergence, ImprovesUntilNothingNeedsToMove) {
   History history;
   EXPECT_EQ(history.next(20, 15), kImproving);
   EXPECT_EQ(history.next(15, 10), kImproving);
@@ -49,7 +49,7 @@ TEST(Convergence, StopsAfterCyclesWithoutGain) {
   EXPECT_FALSE(may_balance(history.last()));
 }
 
-TEST(Convergence, GainsWhereEachPlanKeepsMostOfALittlePromise) {
+TEST(Convergence, GainsIfEachPlanAchievesMostOfASmallPrediction) {
   History history;
   history.next(20, 19.9);
   for (int i = 1; i < 20; ++i) EXPECT_EQ(history.next(20 - 0.06 * i, 19.9 - 0.06 * i), kImproving) << i;
@@ -65,13 +65,13 @@ TEST(Convergence, CountsOnlyWhatWasCarriedOut) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(history.next(20, 15, false), kImproving) << "a dry run, or a gate";
 }
 
-TEST(Convergence, GoesOnWhileTheLoadChangesAndMovesRelieveNodes) {
+TEST(Convergence, ContinuesWhileTheLoadChangesAndMovesRelieveNodes) {
   History history;
   for (int i = 0; i < 50; ++i) EXPECT_EQ(history.next(20, 19, true, false, false), kImproving) << i;
   EXPECT_EQ(history.last().without_gain, 0);
 }
 
-TEST(Convergence, ALoadThatChangesByMoreThanWasPromisedSaysNothingAboutMoves) {
+TEST(Convergence, LoadChangesAboveThePredictionAreNoEvidenceAboutMoves) {
   History history;
   for (int i = 0; i < 50; ++i) {
     const double load = i % 2 == 0 ? 7 : 7.3;
@@ -88,7 +88,7 @@ TEST(Convergence, ALoadThatChangesByMoreThanWasPromisedSaysNothingAboutMoves) {
   EXPECT_EQ(back.next(7.5, 7.45, true, true), kOscillating) << "moves that are taken back count in any case";
 }
 
-TEST(Convergence, CountsWhatIsInVainBetweenGains) {
+TEST(Convergence, CountsCyclesWithoutEffectBetweenGains) {
   History history;
   history.next(20, 15);
   history.next(20, 15);
@@ -98,7 +98,7 @@ TEST(Convergence, CountsWhatIsInVainBetweenGains) {
   EXPECT_EQ(history.next(20, 15), kNoProgress);
 }
 
-TEST(Convergence, ForgetsWithAGain) {
+TEST(Convergence, ResetsAfterAGain) {
   History history;
   history.next(20, 15);
   history.next(20, 15);
@@ -107,7 +107,7 @@ TEST(Convergence, ForgetsWithAGain) {
   EXPECT_EQ(history.last().without_gain, 0);
 }
 
-TEST(Convergence, StaysStoppedUntilTheImbalanceIsAnother) {
+TEST(Convergence, StaysStoppedUntilTheImbalanceChanges) {
   History history;
   for (int i = 0; i < 4; ++i) history.next(20, 15);
   EXPECT_EQ(history.next(24, 15), kNoProgress);
@@ -129,7 +129,7 @@ TEST(Convergence, OfCountsStartsAgainWithOneMoreUnevenWorkload) {
   }
 }
 
-TEST(Convergence, TellsMovesToAndFro) {
+TEST(Convergence, DetectsOscillation) {
   History history;
   history.next(20, 15);
   EXPECT_EQ(history.next(15, 12, true, true), kImproving) << "it gained";

@@ -25,12 +25,13 @@ RoundsSeen unsettled(std::int32_t in_use, base::Duration after = base::minutes(1
   return now;
 }
 
-/// A run of the rounds: what each cycle of the controller does with them.
+/// Runs the rounds as the controller does in each cycle.
 class RoundsRun {
  public:
   explicit RoundsRun(RoundRules rules = {}) : rules_(rules) {}
 
-  /// One cycle in which the halves find so many moves each. Says where the rounds are afterwards.
+  /// Runs one cycle in which leveling finds `to_level` moves and packing finds `to_pack`. Returns the state of the
+  /// rounds afterwards.
   std::string cycle(const RoundsSeen& now, int to_level, int to_pack) {
     api::RoundsStatus next = next_rounds(known_ ? &*known_ : nullptr, now, rules_);
     while (runs_in_cycle(next)) {
@@ -48,7 +49,7 @@ class RoundsRun {
            waits;
   }
   const api::RoundsStatus& status() const { return *known_; }
-  /// As the next leader reads it.
+  /// Round-trips the status through JSON, as a new leader reads it.
   void fail_over() {
     api::Json json;
     api::put_rounds_status(json, known_);
@@ -71,7 +72,7 @@ TEST(Rounds, LevelThenPackThenAgainWhileTheyGain) {
   EXPECT_EQ(run.status().nodes_freed, 2);
 }
 
-TEST(Rounds, AHalfGoesOnUntilItFindsNothing) {
+TEST(Rounds, AHalfContinuesUntilItFindsNothing) {
   RoundsRun run;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(run.cycle(seen(9), 20, 5), "1 Leveling") << "limits cut it";
   EXPECT_EQ(run.cycle(seen(9), 0, 5), "1 Packing");
@@ -86,13 +87,13 @@ TEST(Rounds, AnEmptyHalfCostsNoCycle) {
   EXPECT_EQ(run.cycle(seen(7), 0, 0), "2 Stopped/Converged");
 }
 
-TEST(Rounds, ConvergedWhereNothingIsToBeMoved) {
+TEST(Rounds, ConvergeIfNothingNeedsToMove) {
   RoundsRun run;
   EXPECT_EQ(run.cycle(seen(9), 0, 0), "1 Stopped/Converged");
   EXPECT_EQ(run.cycle(seen(9), 5, 5), "1 Stopped/Converged") << "the same cluster";
 }
 
-TEST(Rounds, WaitUntilWhatTheyMovedHasSettled) {
+TEST(Rounds, WaitUntilTheirMovesHaveSettled) {
   RoundsRun run;
   run.cycle(seen(9), 3, 9);
   EXPECT_EQ(run.cycle(unsettled(9), 3, 9), "1 Leveling, waits");
@@ -108,7 +109,7 @@ TEST(Rounds, WaitWithTheFirstRoundForEarlierEvacuations) {
   EXPECT_EQ(run.status().nodes_in_use, 6) << "what the round begins with";
 }
 
-TEST(Rounds, GiveUpWhenThatTakesTooLong) {
+TEST(Rounds, GiveUpIfSettlingTakesTooLong) {
   RoundsRun run;
   run.cycle(seen(9), 3, 9);
   EXPECT_EQ(run.cycle(unsettled(9, base::minutes(15)), 3, 9), "1 Leveling, waits");
@@ -138,7 +139,7 @@ TEST(Rounds, EndAfterMaxRounds) {
 struct GainCase {
   std::string name;
   RoundRules rules;
-  RoundsSeen end;  ///< after a round that began with 9 nodes in use and an imbalance of 10
+  RoundsSeen end;  ///< State after a round that began with 9 nodes in use and an imbalance of 10
   bool goes_on;
 };
 
@@ -171,7 +172,7 @@ struct AgainCase {
 
 class RoundsThatStopped : public testing::TestWithParam<AgainCase> {};
 
-TEST_P(RoundsThatStopped, BeginAgainWhenTheClusterIsAnother) {
+TEST_P(RoundsThatStopped, BeginAgainWhenTheClusterChanges) {
   RoundsRun run;
   ASSERT_EQ(run.cycle(seen(9), 0, 0), "1 Stopped/Converged");
   EXPECT_EQ(run.cycle(GetParam().now, 1, 0), GetParam().again ? "1 Leveling" : "1 Stopped/Converged");
@@ -199,7 +200,7 @@ TEST(Rounds, SmallChangesOfALargeClusterStartNothing) {
   EXPECT_EQ(run.cycle(seen(89), 1, 0), "1 Leveling");
 }
 
-TEST(Rounds, ANewLeaderGoesOnWhereTheOldOneWas) {
+TEST(Rounds, ANewLeaderContinuesTheRounds) {
   RoundsRun run;
   run.cycle(seen(9), 3, 9);
   run.fail_over();
@@ -212,7 +213,7 @@ TEST(Rounds, ANewLeaderGoesOnWhereTheOldOneWas) {
   EXPECT_EQ(run.status().nodes_freed, 1);
 }
 
-TEST(Rounds, ReadNoNonsense) {
+TEST(Rounds, RejectInvalidStatus) {
   const auto read = [](const char* text) { return api::rounds_status_of(*api::parse_json(text)); };
   EXPECT_EQ(read(R"({})"), std::nullopt);
   EXPECT_EQ(read(R"({"rounds": {"phase": "Dancing", "round": 3}})"), std::nullopt);
@@ -220,7 +221,7 @@ TEST(Rounds, ReadNoNonsense) {
   EXPECT_EQ(read(R"({"rounds": {"phase": "Packing", "round": -3}})")->round, 1);
 }
 
-TEST(Rounds, CountNodesWithPodsThatDoNotGoWithThem) {
+TEST(Rounds, CountNodesWithPodsThatWouldHaveToMove) {
   ClusterBuilder cluster;
   for (const char* name : {"a", "b", "c", "d"}) cluster.add(NodeBuilder(name));
   cluster.add(PodBuilder("web").on("a").cpu(1000)).add(PodBuilder("agent").on("b").owned_by("DaemonSet", "agent"));

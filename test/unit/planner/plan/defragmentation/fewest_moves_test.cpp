@@ -1,4 +1,5 @@
-/// Defragmentation: how few moves free nodes, and a search that stops where no plan takes fewer.
+/// Defragmentation: the minimum number of moves that frees nodes, and a search that stops when it has reached that
+/// minimum.
 
 #include <gmock/gmock.h>
 
@@ -18,7 +19,7 @@ PodBuilder pod(const std::string& name, const std::string& node, std::int64_t cp
   return PodBuilder(name).on(node).cpu(cpu);
 }
 
-/// None beside another one of them on a node.
+/// Pod with anti-affinity against the other pods of its app, so that at most one runs on a node.
 PodBuilder lone(const std::string& name, const std::string& node, std::int64_t cpu) {
   static const api::StringMap labels = {{"app", "lone"}};
   static const std::shared_ptr<const api::Affinity> affinity =
@@ -43,9 +44,9 @@ std::vector<PodBuilder> pods_on(const std::string& node, const std::vector<std::
   return pods;
 }
 
-using Pods = std::vector<std::vector<PodBuilder>>;  // by node
+using Pods = std::vector<std::vector<PodBuilder>>;  // By node
 
-/// Of nodes of 4 cpu.
+/// Nodes have 4 cpu each.
 struct MovesCase {
   std::string name;
   Pods pods;
@@ -64,7 +65,7 @@ ClusterBuilder cluster_of(const Pods& pods) {
 
 class FewestMovesTest : public testing::TestWithParam<MovesCase> {};
 
-TEST_P(FewestMovesTest, FreeSoManyNodes) {
+TEST_P(FewestMovesTest, FreeTheExpectedNodes) {
   const DefragmentationGround ground(cluster_of(GetParam().pods));
   const auto fewest = strategies::fewest_moves(ground.problem(), [] { return false; });
   ASSERT_LT(GetParam().freed, fewest.size());
@@ -99,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {lone("e", "e", 1000), pod("e1", "e", 1000), pod("e2", "e", 1000)}},
                   2,
                   3},
-        // One of 500 finds room, and those are freed.
+        // One pod of 500m fits elsewhere, and its node is freed.
         MovesCase{"TheSmallOneFindsRoom",
                   {{lone("a", "a", 500)}, {lone("b", "b", 1000)}, pods_on("c", {1000, 1000, 1000, 400})},
                   1,
@@ -112,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct Search {
   strategies::DefragmentationPlan plan;
-  std::size_t looks = 0;  ///< at whether it is to stop
+  std::size_t looks = 0;  ///< Number of calls of should_stop()
 };
 
 Search search(const DefragmentationGround& ground, const std::vector<std::size_t>& fewest_moves) {
@@ -130,7 +131,7 @@ Search search(const DefragmentationGround& ground, const std::vector<std::size_t
   return found;
 }
 
-TEST(FewestMoves, EndTheSearchThatHasThem) {
+TEST(FewestMoves, EndTheSearchThatReachesThem) {
   Pods pods;
   for (const char* node : {"a", "b", "c"}) pods.push_back(pods_on(node, {1000, 1000, 1000, 1000}));
   for (const char* node : {"d", "e", "f", "g"}) pods.push_back({lone(node, node, 1000)});

@@ -15,7 +15,7 @@
 
 namespace planner {
 
-/// Everything that a search decides on.
+/// Fixture with all inputs of a search for a defragmentation plan.
 class DefragmentationGround {
  public:
   explicit DefragmentationGround(const builders::ClusterBuilder& cluster)
@@ -35,7 +35,7 @@ class DefragmentationGround {
     return names_of(strategies::choose_nodes(problem_, capacities, most_moves, budget_, rng_));
   }
 
-  /// "pod > node" for each move that empties the node; nothing: it does not work.
+  /// Returns "pod > node" for each move that empties the node, or an empty list if it cannot be emptied.
   std::vector<std::string> packed(std::string_view emptied, strategies::PackingStyle style) {
     std::vector<bool> takes(cluster_->node_count(), true);
     takes[node(emptied)] = false;
@@ -48,7 +48,7 @@ class DefragmentationGround {
     return moves;
   }
 
-  /// "wave: pod from > to", in the order of the moves of one attempt to empty the node.
+  /// Returns "wave: pod from > to" in the order of the moves of one attempt to empty the node.
   std::vector<std::string> empty(std::string_view name) {
     std::vector<bool> emptying(cluster_->node_count(), false);
     emptying[node(name)] = true;

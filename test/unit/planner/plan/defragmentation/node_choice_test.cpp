@@ -1,4 +1,4 @@
-/// Defragmentation: which nodes are emptied first, and where a packing puts pods, one decision at a time.
+/// Defragmentation: order in which nodes are emptied and targets of a packing, one decision at a time.
 
 #include <gmock/gmock.h>
 
@@ -18,7 +18,7 @@ PodBuilder pod(const std::string& name, const std::string& node, std::int64_t cp
   return memory > 0 ? built.memory(memory) : built;
 }
 
-/// Nodes "a", "b" and "c", and what runs on each.
+/// Nodes "a", "b" and "c" and their pods.
 struct ChoiceCase {
   std::string name;
   std::vector<NodeBuilder> nodes;
@@ -28,7 +28,7 @@ struct ChoiceCase {
 
 class NodeChoiceTest : public testing::TestWithParam<ChoiceCase> {};
 
-TEST_P(NodeChoiceTest, EmptiesTheseFirst) {
+TEST_P(NodeChoiceTest, ChoosesTheExpectedNodes) {
   ClusterBuilder cluster;
   for (const NodeBuilder& node : GetParam().nodes) cluster.add(node);
   for (const PodBuilder& each : GetParam().pods) cluster.add(each);
@@ -53,18 +53,18 @@ INSTANTIATE_TEST_SUITE_P(
                                {NodeBuilder("a"), NodeBuilder("b"), NodeBuilder("c")},
                                {pod("a1", "a", 4000), pod("b1", "b", 4000), pod("c1", "c", 4000)},
                                {}},
-                    // The large one has the least to move, but holds what the two small ones have.
+                    // Emptying "a" takes the fewest moves, but b1 and c1 need its capacity.
                     ChoiceCase{"TheSmallOnesWhereMoreCanGoThatWay",
                                {sized("a", 8000, 8000), sized("b", 3000, 3000), sized("c", 3000, 3000)},
                                {pod("a1", "a", 100), pod("b1", "b", 2500), pod("b2", "b", 100), pod("c1", "c", 2500)},
                                {"b", "c"}},
-                    // By cpu "a" is the smallest, by memory the largest, and memory is what is asked for.
+                    // By cpu, "a" is the smallest node, by memory the largest. Memory is the scarce resource.
                     ChoiceCase{"ByWhatIsScarce",
                                {sized("a", 3000, 8000), sized("b", 8000, 3000), sized("c", 8000, 3000)},
                                {pod("a1", "a", 100, 500), pod("b1", "b", 100, 2500), pod("b2", "b", 100, 100),
                                 pod("c1", "c", 100, 2500)},
                                {"b", "c"}},
-                    // Alike but for the number of pods that they take.
+                    // Equal except for the maximum number of pods.
                     ChoiceCase{"ByTheNumberOfPods",
                                {sized("a", 4000, 4000, 8), sized("b", 4000, 4000, 3), sized("c", 4000, 4000, 3)},
                                {pod("a1", "a", 50), pod("b1", "b", 50), pod("b2", "b", 50), pod("b3", "b", 50),
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                                {"b", "c"}}),
     [](const auto& info) { return info.param.name; });
 
-TEST(NodeChoice, StopsWhereThereAreNoMovesLeft) {
+TEST(NodeChoice, StopsIfNoMovesAreLeft) {
   ClusterBuilder cluster;
   for (const char* name : {"a", "b", "c"}) cluster.add(NodeBuilder(name));
   cluster.add(pod("a1", "a", 1500)).add(pod("b1", "b", 1000)).add(pod("c1", "c", 1200));
@@ -80,7 +80,7 @@ TEST(NodeChoice, StopsWhereThereAreNoMovesLeft) {
   EXPECT_THAT(DefragmentationGround(cluster).chosen(0), IsEmpty());
 }
 
-/// "even" has as much of both left and is nearly full; the others have much of one left.
+/// "even" has equal amounts of both resources left and is nearly full. The other nodes have much of one resource left.
 ClusterBuilder unlike_rests(std::int64_t cpu, std::int64_t memory) {
   ClusterBuilder cluster;
   for (const char* name : {"cpu", "even", "from", "memory"}) cluster.add(sized(name, 8000, 8000));
@@ -101,7 +101,7 @@ struct ShapeCase {
 
 class PackingByShapeTest : public testing::TestWithParam<ShapeCase> {};
 
-TEST_P(PackingByShapeTest, GoesWhereWhatIsLeftGetsTheMostAlike) {
+TEST_P(PackingByShapeTest, PicksTheNodeWithTheMostEvenRemainder) {
   const ShapeCase& each = GetParam();
   EXPECT_THAT(DefragmentationGround(unlike_rests(each.cpu, each.memory)).packed("from", {.by_shape = each.by_shape}),
               ElementsAre("moves > " + each.to));
@@ -114,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, PackingByShapeTest,
                                          ShapeCase{"BothAlikeSoWhereTheLeastIsLeft", 1000, 1000, true, "memory"}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(UnlikePods, AreThoseThatAskForMuchMoreCpuForEachByte) {
+TEST(UnlikePods, HaveAMuchHigherRatioOfCpuToMemory) {
   EXPECT_TRUE(DefragmentationGround(unlike_rests(1900, 200)).problem().has_unlike_pods());
   ClusterBuilder alike;
   alike.add(NodeBuilder("n1")).add(pod("a", "n1", 1000, 1000)).add(pod("b", "n1", 1000, 500));

@@ -1,5 +1,5 @@
-/// ResourceScores against kube-scheduler's arithmetic, written down here a second time from its sources: for each node
-/// and pod the score of every version's formula, to the point.
+/// Compares ResourceScores with a second implementation of kube-scheduler's arithmetic, transcribed from its sources.
+/// For each node and pod, the scores of every version's formula must be equal.
 
 #include <gmock/gmock.h>
 
@@ -18,7 +18,7 @@ constexpr int kPodsOfAWorld = 25;
 constexpr int kWorlds = 20;  // 10,000 pairs of node and pod
 constexpr std::int64_t kMi = std::int64_t{1} << 20;
 
-/// framework.Resource of a node, or of one pod: millicores and bytes.
+/// framework.Resource of a node or of one pod, in millicores and bytes.
 struct Sums {
   std::int64_t cpu = 0, memory = 0;                    ///< Requested
   std::int64_t non_zero_cpu = 0, non_zero_memory = 0;  ///< NonZeroRequested: 100m and 200Mi for what a container omits
@@ -30,7 +30,7 @@ struct Sums {
   }
 };
 
-// --- the formulas, step by step as the Go code takes them
+// --- the formulas, in the order of operations of the Go code
 
 double fraction(std::int64_t requested, std::int64_t allocatable) {
   const double quotient = static_cast<double>(requested) / static_cast<double>(allocatable);
@@ -94,8 +94,8 @@ class World {
   static std::string pod_name(int i) { return "pod-" + std::to_string(i); }
   std::unique_ptr<const ClusterSnapshot> cluster() const { return builder_.build(); }
 
-  std::vector<Sums> nodes;   ///< allocatable
-  std::vector<Sums> before;  ///< what residents ask for, by node
+  std::vector<Sums> nodes;   ///< Allocatable resources
+  std::vector<Sums> before;  ///< Sums of the residents' requests, by node
   std::vector<Sums> pods;
 
  private:
@@ -111,7 +111,7 @@ class World {
     builder_.add(builders::NodeBuilder(node_name(i)).sized(node.cpu, node.memory, 110));
   }
 
-  /// Gives the pod its containers; some say nothing, some only one resource.
+  /// Gives the pod random containers. Some have no requests, some request only one resource.
   Sums requests(builders::PodBuilder& pod) {
     Sums sums;
     pod.with([&](api::Pod& object) {
@@ -144,12 +144,12 @@ struct ScoreOf {
   const char* name;
   NodeScoring scoring;
   int minor;
-  bool of_balance;  ///< else of NodeResourcesFit
+  bool of_balance;  ///< True for NodeResourcesBalancedAllocation, false for NodeResourcesFit
 };
 
 class SchedulerArithmetic : public testing::TestWithParam<ScoreOf> {
  protected:
-  /// Number of pairs that were compared.
+  /// Returns the number of compared pairs.
   static int compare(const World& world) {
     const ScoreOf& what = GetParam();
     SchedulerRules rules = scheduler_rules(what.minor);
@@ -182,7 +182,7 @@ class SchedulerArithmetic : public testing::TestWithParam<ScoreOf> {
   }
 };
 
-TEST_P(SchedulerArithmetic, IsThatOfKubeSchedulerOverTenThousandPairs) {
+TEST_P(SchedulerArithmetic, MatchesKubeSchedulerOverTenThousandPairs) {
   int compared = 0;
   for (std::uint32_t seed = 1; seed <= kWorlds; ++seed) compared += compare(World(seed));
   EXPECT_EQ(compared, 10'000);

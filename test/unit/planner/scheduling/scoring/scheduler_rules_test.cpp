@@ -29,7 +29,7 @@ constexpr auto kImprovement = BalanceFormula::kImprovement;
 
 class RulesOfVersion : public testing::TestWithParam<Version> {};
 
-TEST_P(RulesOfVersion, AreThoseOfItsScheduler) {
+TEST_P(RulesOfVersion, MatchTheSchedulerOfTheVersion) {
   const Version& want = GetParam();
   const SchedulerRules rules = scheduler_rules(want.minor);
   EXPECT_EQ(rules.balance, want.balance);
@@ -63,7 +63,7 @@ TEST(SchedulerRules, TakesTheNearestVersionOutsideOfTheTable) {
   EXPECT_EQ(scheduler_rules(api::kNewestSchedulerMinor), SchedulerRules{});
 }
 
-TEST(SchedulerRules, SaysWhatBroughtEachChange) {
+TEST(SchedulerRules, NamesTheSourceOfEachChange) {
   int last = api::kOldestSchedulerMinor;
   for (const SchedulerChange& each : scheduler_changes()) {
     EXPECT_GE(each.since, last);
@@ -73,7 +73,7 @@ TEST(SchedulerRules, SaysWhatBroughtEachChange) {
   }
 }
 
-TEST(MinorVersion, IsReadFromWhatServersSay) {
+TEST(MinorVersion, IsParsedFromServerVersions) {
   EXPECT_EQ(minor_version("v1.20.2"), 20);
   EXPECT_EQ(minor_version("v1.32.1-gke.7"), 32);
   EXPECT_EQ(minor_version("v1.33+"), 33);
@@ -87,14 +87,14 @@ TEST(MinorVersion, IsReadFromWhatServersSay) {
 struct BalanceCase {
   const char* name;
   int minor;
-  std::int64_t used_cpu, used_memory;  ///< of 1000 each
+  std::int64_t used_cpu, used_memory;  ///< Of a capacity of 1000 each
   std::int64_t wanted_cpu, wanted_memory;
   int points;
 };
 
 class BalanceScore : public testing::TestWithParam<BalanceCase> {};
 
-TEST_P(BalanceScore, IsThatOfItsVersion) {
+TEST_P(BalanceScore, MatchesItsVersion) {
   const BalanceCase& want = GetParam();
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n").sized(1000, 1000, 10))
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Formulas, BalanceScore,
                                          BalanceCase{"WithoutRequestsAt36", 36, 400, 0, 0, 0, 0}),
                          [](const auto& info) { return info.param.name; });
 
-/// n0 has zone a, n1 zone b, n2 none; two siblings on n0, one on n1.
+/// Node n0 is in zone a, n1 in zone b, n2 has no zone. Two siblings run on n0, one on n1.
 std::vector<int> sibling_scores(int minor) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n0").label("topology.kubernetes.io/zone", "a"));
@@ -136,16 +136,16 @@ std::vector<int> sibling_scores(int minor) {
   return Preferences(query, rules).scores(std::vector<NodeIndex>{0, 1, 2});
 }
 
-/// Up to 1.22 two domains each: 4 ln 4 + 6 = 11.5 and 2 ln 4 + 6 = 8.7. Later three: 4 ln 5 + 6 = 12.4, 2 ln 5 + 6 =
-/// 9.2, and 2 on the node without a zone.
-TEST(SchedulerRules, SpreadAsTheirVersion) {
+/// Up to 1.22 each topology key has two domains: 4 ln 4 + 6 = 11.5 and 2 ln 4 + 6 = 8.7. Later versions have three: 4
+/// ln 5 + 6 = 12.4, 2 ln 5 + 6 = 9.2, and 2 on the node without a zone.
+TEST(SchedulerRules, SpreadLikeTheirVersion) {
   EXPECT_EQ(sibling_scores(22), (std::vector<int>{100 * 8 / 11, 100, 0}));
   EXPECT_EQ(sibling_scores(23), (std::vector<int>{100 * 2 / 12, 100 * 5 / 12, 100}));
   EXPECT_EQ(sibling_scores(24), (std::vector<int>{100 * 2 / 12, 100 * 5 / 12, 100}));
 }
 
-/// The pod likes pods of n1 a little and those of n2 a lot; nobody is where it has no reason to be.
-TEST(SchedulerRules, CountAffinityAsTheirVersion) {
+/// The pod weakly prefers pods of n1 and strongly prefers pods of n2. Without the pod's own terms no node has a score.
+TEST(SchedulerRules, CountAffinityLikeTheirVersion) {
   const auto towards = [](const char* app) {
     api::PodAffinityTerm term;
     term.label_selector = builders::labels_in("app", {app});

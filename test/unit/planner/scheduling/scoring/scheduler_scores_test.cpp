@@ -1,4 +1,4 @@
-/// What kube-scheduler's default profile would choose: free capacity and preferences.
+/// Nodes that kube-scheduler's default profile would choose by free capacity and preferences.
 
 #include <gmock/gmock.h>
 
@@ -21,14 +21,14 @@ using scheduling::NodeScoring;
 struct CapacityCase {
   const char* name;
   NodeScoring scoring;
-  std::int64_t used_cpu, used_memory;      ///< of 1000m and 1000 bytes
-  std::int64_t wanted_cpu, wanted_memory;  ///< -1: not written
+  std::int64_t used_cpu, used_memory;      ///< Of a capacity of 1000m and 1000 bytes
+  std::int64_t wanted_cpu, wanted_memory;  ///< -1 if the pod has no request
   int score;
 };
 
 class CapacityScore : public testing::TestWithParam<CapacityCase> {};
 
-TEST_P(CapacityScore, IsThatOfKubeScheduler) {
+TEST_P(CapacityScore, MatchesKubeScheduler) {
   const CapacityCase& want = GetParam();
   ClusterBuilder builder;
   builder.add(NodeBuilder("n").sized(1000, 1000, 10));
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
                     CapacityCase{"DoesNotFit", kMin, 501, 0, 500, 0, scheduling::ResourceScores::kNoCapacity}),
     [](const auto& info) { return info.param.name; });
 
-TEST(CapacityScore, CountsWhatItsWeightsSay) {
+TEST(CapacityScore, AppliesTheWeights) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n").sized(1000, 1000, 10))
                            .add(PodBuilder("there").on("n").cpu(400).memory(0))
@@ -74,7 +74,7 @@ TEST(CapacityScore, CountsWhatItsWeightsSay) {
   EXPECT_EQ(score({.fit = 0}), 70);
 }
 
-TEST(CapacityScore, KnowsWhenThereIsNoPlaceForOneMorePod) {
+TEST(CapacityScore, ReportsANodeWithoutCapacityForOneMorePod) {
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n").sized(1000, 1000, 1))
                            .add(PodBuilder("there").on("n"))
@@ -84,7 +84,7 @@ TEST(CapacityScore, KnowsWhenThereIsNoPlaceForOneMorePod) {
             scheduling::ResourceScores::kNoCapacity);
 }
 
-/// On 4 cores and 16 GiB each of ten such pods counts with 100m and 200Mi.
+/// On a node with 4 cores and 16 GiB, each of the ten pods without requests counts as 100m and 200Mi.
 TEST(CapacityScore, CountsRunningPodsWithoutRequestsAsWell) {
   ClusterBuilder builder;
   for (const char* node : {"n0", "n1"}) builder.add(NodeBuilder(node).sized(4000, std::int64_t{16} << 30, 110));
@@ -102,12 +102,12 @@ TEST(CapacityScore, CountsRunningPodsWithoutRequestsAsWell) {
 struct Preference {
   const char* name;
   std::function<void(ClusterBuilder&, PodBuilder&)> edit;
-  std::vector<int> scores;  ///< of n0, n1 and n2
+  std::vector<int> scores;  ///< Scores of n0, n1 and n2
 };
 
 class PreferenceScore : public testing::TestWithParam<Preference> {};
 
-constexpr int kUntainted = 300;  // every node, when no node has a PreferNoSchedule taint
+constexpr int kUntainted = 300;  // Score of each node when no node has a PreferNoSchedule taint
 
 PodBuilder bare(const char* name, const char* node) { return PodBuilder(name).bare().on(node).label("app", "db"); }
 
@@ -129,8 +129,8 @@ void spread(PodBuilder& pod, const char* key, int max_skew) {
   });
 }
 
-/// n0 and n1 are in zone a, n2 in zone b. The pod is app=web and has no owner, unless the case gives it one.
-TEST_P(PreferenceScore, IsThatOfKubeScheduler) {
+/// n0 and n1 are in zone a, n2 is in zone b. The pod has the label app=web and no owner unless the case adds one.
+TEST_P(PreferenceScore, MatchesKubeScheduler) {
   ClusterBuilder builder;
   PodBuilder pod("pod");
   pod.bare().label("app", "web");
@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
         Preference{"TaintsThatSayPreferNot",
                    [](auto& builder, auto&) {
                      using enum api::TaintEffect;
-                     builder.add(NodeBuilder("n3").taint("x", kPreferNoSchedule));  // no candidate: does not count
+                     builder.add(NodeBuilder("n3").taint("x", kPreferNoSchedule));  // not a candidate
                    },
                    {kUntainted, kUntainted, kUntainted}},
         Preference{"NodesItLikes",
@@ -186,7 +186,7 @@ INSTANTIATE_TEST_SUITE_P(
                      });
                    },
                    {kUntainted + 200, kUntainted + 200, kUntainted}},
-        // in floating point 0.29 * 100 is less than 29
+        // In floating point 0.29 * 100 is less than 29.
         Preference{"PodsItLikesInTheSchedulersArithmetic",
                    [](auto& builder, auto& pod) {
                      builder.add(bare("db", "n0")).add(bare("cache", "n1").label("app", "cache"));
@@ -218,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
                      }));
                    },
                    {kUntainted + 200, kUntainted + 200, kUntainted}},
-        // over zones: 2 of 3 pods in a; ln(2 + 2) = 1.386, so 3 and 1 in whole numbers
+        // Zones: 2 of 3 pods in a. ln(2 + 2) = 1.386, truncated to 3 and 1.
         Preference{"ItsOwnSpread",
                    [](auto& builder, auto& pod) {
                      for (const auto& [name, node] : {std::pair{"w0", "n0"}, {"w1", "n1"}, {"w2", "n2"}})
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
                      spread(pod, "rack", 1);
                    },
                    {kUntainted, kUntainted, kUntainted}},
-        // nodes: 2 pods of 3 domains, 2 ln 5 + 2; zones: 2 of 2, 2 ln 4 + 4: 12, 9 and 6 in whole numbers
+        // Nodes: 2 pods in 3 domains, 2 ln 5 + 2. Zones: 2 in 2, 2 ln 4 + 4. Truncated: 12, 9 and 6.
         Preference{"SiblingsSpreadWithoutAConstraint",
                    [](auto& builder, auto& pod) {
                      builder.add(PodBuilder("s0").on("n0")).add(PodBuilder("s1").on("n0"));
@@ -268,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {kUntainted, kUntainted, kUntainted}}),
     [](const auto& info) { return info.param.name; });
 
-TEST(Preferences, TaintsThatSayPreferNotCountAgainstANode) {
+TEST(Preferences, PreferNoScheduleTaintsCountAgainstANode) {
   using enum api::TaintEffect;
   const auto cluster = ClusterBuilder()
                            .add(NodeBuilder("n0"))
@@ -298,12 +298,12 @@ TEST(Preferences, ACandidateWithoutAZoneCountsAsAZoneOfItsOwnForTheBuiltInSpread
                                    scheduling::FitLevel::kScheduler);
   scheduling::ScoreWeights spread_only{.fit = 0, .balance = 0, .taints = 0, .node_affinity = 0, .pod_affinity = 0};
   spread_only.spread = 1;
-  // n0: 3 pods, (3 ln 5 + 2) + (3 ln 5 + 4), 16 in whole numbers; with two zones 3 ln 4, and 15; n1: 6; n2: 2
+  // n0: 3 pods, (3 ln 5 + 2) + (3 ln 5 + 4), truncated to 16. With two zones it would be 3 ln 4 and 15. n1: 6. n2: 2.
   EXPECT_EQ(scheduling::Preferences(query, {.weights = spread_only}).scores(std::vector<NodeIndex>{0, 1, 2}),
             (std::vector<int>{100 * 2 / 16, 100 * 12 / 16, 100}));
 }
 
-TEST(Preferences, NodesOutsideOfOneOfItsSpreadsCountForNone) {
+TEST(Preferences, NodesWithoutOneTopologyKeyCountForNoConstraint) {
   constexpr auto kZone = "topology.kubernetes.io/zone";
   ClusterBuilder builder;
   builder.add(NodeBuilder("n0").label(kZone, "b").label("rack", "r"));
@@ -317,7 +317,7 @@ TEST(Preferences, NodesOutsideOfOneOfItsSpreadsCountForNone) {
   const scheduling::WhatIf what_if(*cluster);
   const scheduling::FitQuery query(what_if, cluster->find_pod("default", "pod").value(),
                                    scheduling::FitLevel::kScheduler);
-  // n0: ln 3 for its rack, 1; n1: ln 4 more for its zone, 2
+  // n0: ln 3 for its rack, 1. n1: ln 4 in addition for its zone, 2.
   EXPECT_EQ(scheduling::Preferences(query).scores(std::vector<NodeIndex>{0, 1, 2}),
             (std::vector<int>{kUntainted + 200, kUntainted + 2 * 50, kUntainted}));
 }

@@ -20,7 +20,7 @@ struct CriteriaCase {
   std::string name;
   std::string args;
   PodBuilder pod;
-  std::string want;  ///< the reason; "" = not nominated
+  std::string want;  ///< Expected reason, empty if not nominated
 };
 
 class PodLifeTimeTest : public testing::TestWithParam<CriteriaCase> {};
@@ -174,7 +174,7 @@ TEST(PodLifeTime, TakesTheOldestFirstOverAllNodes) {
   EXPECT_THAT(run.run("PodLifeTime", kOld).sink.accepted, ElementsAre("b", "c", "d", "a"));
 }
 
-TEST(PodLifeTime, GoesOnAfterANodeLimit) {
+TEST(PodLifeTime, ContinuesAfterANodeLimit) {
   StrategyRun run(four_old_pods());
   run.sink.answer = [](const api::Pod& pod) {
     return pod.node_name.value == "n1" ? NominationResult::kNodeLimit : NominationResult::kAccepted;
@@ -182,7 +182,7 @@ TEST(PodLifeTime, GoesOnAfterANodeLimit) {
   EXPECT_THAT(run.run("PodLifeTime", kOld).sink.accepted, ElementsAre("b", "a"));
 }
 
-TEST(PodLifeTime, GoesOnAfterARefusal) {
+TEST(PodLifeTime, ContinuesAfterARefusal) {
   StrategyRun run(four_old_pods());
   run.sink.answer = [](const api::Pod& pod) {
     return pod.meta.name == "b" ? NominationResult::kRefused : NominationResult::kAccepted;
@@ -216,7 +216,7 @@ TEST(PodLifeTime, ReportsProtectedPods) {
   EXPECT_THAT(run.sink.refusals, ElementsAre(Pair("bare", "BarePod"), Pair("stuck", "NoOtherNodeFits")));
 }
 
-TEST(PodLifeTime, LeavesPodsAloneThatMoveAlready) {
+TEST(PodLifeTime, IgnoresPodsThatAreAlreadyMoving) {
   StrategyRun run(four_old_pods());
   run.what_if().move(run.cluster().find_pod("default", "b").value(), 0);
   EXPECT_THAT(run.run("PodLifeTime", kOld).sink.accepted, ElementsAre("c", "d", "a"));

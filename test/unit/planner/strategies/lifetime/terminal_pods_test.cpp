@@ -1,5 +1,5 @@
-/// Pods that have ended, and the criteria that lifetime strategies share: RemoveFailedPods, PodCriteria, retention,
-/// restarts within a time.
+/// Terminal pods and the criteria that lifetime strategies share: RemoveFailedPods, PodCriteria, retention, restarts
+/// within a time window.
 
 #include <gmock/gmock.h>
 
@@ -55,7 +55,7 @@ struct FailedCase {
 
 class RemoveFailedPodsTest : public testing::TestWithParam<FailedCase> {};
 
-TEST_P(RemoveFailedPodsTest, ClearsAwayByCriteria) {
+TEST_P(RemoveFailedPodsTest, RemovesByCriteria) {
   for (const auto compatibility : {api::Compatibility::kNone, kUpstream}) {
     StrategyRun run(one_node().add(GetParam().pod));
     run.compatibility = compatibility;
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         FailedCase{"SparesOtherNamespaces", R"({"namespaces":{"exclude":["default"]}})", ended("p", 9999), false}),
     [](const auto& info) { return info.param.name; });
 
-TEST(RemoveFailedPods, SaysWhy) {
+TEST(RemoveFailedPods, ReportsTheReason) {
   const auto run = run_on(one_node().add(ended("p", 7200, 137)), kFailedPods, R"({"exitCodes":[137]})");
   EXPECT_EQ(run.sink.reasons.at("p"), "phase Failed, age 120m, exit code 137");
 }
@@ -104,13 +104,13 @@ TEST(RemoveFailedPods, TakesTheOldestFirstOfAllNodes) {
   EXPECT_THAT(run_on(cluster, kFailedPods, "{}", kUpstream).sink.accepted, ElementsAre("a", "b"));
 }
 
-TEST(RemoveFailedPods, TakesTheFutureForAgesAgoOnlyAsUpstream) {
+TEST(RemoveFailedPods, TreatsAFutureTimeAsLongAgoOnlyForUpstream) {
   const auto cluster = one_node().add(ended("p", -5));
   EXPECT_THAT(run_on(cluster, kFailedPods, "{}").sink.accepted, IsEmpty());
   EXPECT_THAT(run_on(cluster, kFailedPods, "{}", kUpstream).sink.accepted, ElementsAre("p"));
 }
 
-// --- what becomes of terminal pods
+// --- retention of terminal pods
 
 api::Workload job(std::string name, std::optional<std::int64_t> ttl) {
   api::Workload workload;
@@ -122,7 +122,7 @@ api::Workload job(std::string name, std::optional<std::int64_t> ttl) {
   return workload;
 }
 
-TEST(TerminalPods, AreLeftAloneUnlessAskedFor) {
+TEST(TerminalPods, AreIgnoredUnlessRequested) {
   const auto cluster = one_node().add(ended("p", 7200, 0));
   const std::string args = R"({"maxPodLifeTimeSeconds":60)";
   const auto run = run_on(cluster, "PodLifeTime", args + "}");
@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
                     OwnerCase{"JobsThatAreGoneDoNot", ended("p", 9999).owned_by("Job", "j"), std::nullopt, true}),
     [](const auto& info) { return info.param.name; });
 
-TEST(TerminalPods, AreKeptByTheFirstRetentionThatSpeaksAboutThem) {
+TEST(TerminalPods, AreKeptByTheFirstMatchingRetention) {
   const auto cluster = one_node()
                            .add(ended("ci", 700).ns("ci"))
                            .add(ended("tool", 700).label("keep", "long"))
@@ -186,7 +186,7 @@ TEST(TerminalPods, AreKeptByNumberForEachOwner) {
   EXPECT_THAT(run.sink.accepted, ElementsAre("a4", "a3"));
 }
 
-TEST(TerminalPods, CountFromTheEndAndNotFromTheBeginning) {
+TEST(TerminalPods, AgeFromTheirEndAndNotFromTheirStart) {
   auto pod = ended("p", 10).older_by(base::seconds(9999));
   const auto args = R"({"states":["Failed"],"terminalPods":{"evict":true,"keepSeconds":60}})";
   EXPECT_THAT(run_on(one_node().add(pod), "PodLifeTime", args).sink.accepted, IsEmpty());
@@ -198,7 +198,7 @@ struct CombinedCase {
   std::string name;
   std::string args;
   PodBuilder pod;
-  std::string want;  ///< the reason; "" = not nominated
+  std::string want;  ///< Expected reason, empty if not nominated
 };
 
 class PodCriteriaTest : public testing::TestWithParam<CombinedCase> {};
@@ -220,7 +220,7 @@ PodBuilder restarted_pod(std::int32_t restarts, std::int64_t last_seconds_ago, s
   });
 }
 
-/// Runs again after the kernel killed it.
+/// Pod that runs again after an OOM kill.
 PodBuilder killed_and_back() {
   return restarted_pod(1, 60, 99999).with([](api::Pod& pod) {
     pod.container_statuses[0].waiting_reason.clear();
@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
                      restarted_pod(500, 3601, 99999), ""}),
     [](const auto& info) { return info.param.name; });
 
-TEST(RestartHistory, TellsHowManyLieInTheWindow) {
+TEST(RestartHistory, CountsRestartsInTheWindow) {
   const auto seen = [](std::int32_t restarts) { return one_node().add(restarted_pod(restarts, 10, 99999)).build(); };
   RestartHistory history;
   history.observe(*seen(3), kNoon - std::chrono::hours(5));
@@ -270,7 +270,7 @@ TEST(RestartHistory, TellsHowManyLieInTheWindow) {
   EXPECT_EQ(history.total_at("uid-p", "side", kNoon), std::nullopt);
 }
 
-TEST(RestartHistory, AnswersTheSameAfterItWasWrittenDown) {
+TEST(RestartHistory, ReturnsTheSameAfterARestore) {
   const auto seen = [](std::int32_t restarts) { return one_node().add(restarted_pod(restarts, 10, 99999)).build(); };
   RestartHistory first;
   for (int i = 5; i >= 1; --i) first.observe(*seen(10 - i), kNoon - std::chrono::hours(i));
@@ -290,7 +290,7 @@ TEST(RestartHistory, AnswersTheSameAfterItWasWrittenDown) {
   EXPECT_EQ(next.records(std::chrono::hours(3), kNoon), first.records(std::chrono::hours(3), kNoon));
 }
 
-TEST(RestartHistory, KeepsTheNewestLooksOfARestlessContainer) {
+TEST(RestartHistory, KeepsTheNewestSamplesOfAContainerThatRestartsOften) {
   RestartHistory history;
   for (int i = 50; i > 0; --i)
     history.observe(*one_node().add(restarted_pod(100 - i, 10, 99999)).build(), kNoon - base::minutes(i));
@@ -310,7 +310,7 @@ TEST(RestartWindow, IsTheLongestOfTheStrategies) {
             base::seconds(3600));
 }
 
-TEST(RestartHistory, ForgetsPodsThatAreGone) {
+TEST(RestartHistory, ForgetsDeletedPods) {
   RestartHistory history;
   history.observe(*one_node().add(restarted_pod(3, 10, 99999)).build(), kNoon - base::minutes(2));
   history.observe(*one_node().build(), kNoon);

@@ -18,7 +18,7 @@ using testing::IsEmpty;
 
 constexpr auto kArgs = R"({"thresholds":{"cpu":20},"usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
 
-/// n1 has p1; requests say that all nodes are empty.
+/// n1 runs p1. By requests all nodes are nearly empty.
 StrategyRun run(const Measured& measured, const std::string& args = kArgs) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("p1").on("n1").cpu(10));
@@ -33,9 +33,9 @@ Measured loads(std::int64_t n1, std::int64_t n2, std::int64_t p1 = 10) {
   return measured.node("n1", {n1 * 40}).node("n2", {n2 * 40}).pod("p1", {p1 * 40});
 }
 
-TEST(EmptyByLoad, EmptiesWhatIsIdle) { EXPECT_THAT(run(loads(15, 50)).sink.accepted, ElementsAre("p1")); }
+TEST(EmptyByLoad, EmptiesAnIdleNode) { EXPECT_THAT(run(loads(15, 50)).sink.accepted, ElementsAre("p1")); }
 
-TEST(EmptyByLoad, LeavesABusyNodeWhateverIsRequested) { EXPECT_THAT(run(loads(25, 50)).sink.accepted, IsEmpty()); }
+TEST(EmptyByLoad, KeepsABusyNodeRegardlessOfRequests) { EXPECT_THAT(run(loads(25, 50)).sink.accepted, IsEmpty()); }
 
 TEST(EmptyByLoad, FillsNoNodeAboveTheTarget) {
   const auto done = run(loads(15, 75));

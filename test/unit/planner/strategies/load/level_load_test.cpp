@@ -1,4 +1,4 @@
-/// LowNodeUtilization by measured load, in its own way.
+/// LowNodeUtilization by measured load, compatibility None.
 
 #include "planner/strategies/load/level_load.hpp"
 
@@ -24,7 +24,7 @@ using testing::Not;
 constexpr auto kStatic =
     R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":60},"usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
 
-/// Small requests, so that only the measured load counts. n1 has p1, p2 and p3; n2 and n3 nothing.
+/// Nodes n1 with p1, p2 and p3, n2 and n3 without pods. Requests are small, so that only the measured load matters.
 ClusterBuilder three_nodes() {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
@@ -32,7 +32,7 @@ ClusterBuilder three_nodes() {
   return builder;
 }
 
-/// n1: 3200m of 4000m (80 %) of which p1 400m, p2 800m, p3 2000m. The band is 20 … 60 %, so moves end at 50 %.
+/// n1 uses 3200m of 4000m (80 %): p1 400m, p2 800m, p3 2000m. The band is 20 … 60 %, so moves end at 50 %.
 Measured usage() {
   Measured measured("s", {"cpu"});
   measured.node("n1", {3200}).node("n2", {400}).node("n3", {800});
@@ -46,7 +46,7 @@ StrategyRun run(const ClusterBuilder& cluster, const Measured& measured, const s
   return run;
 }
 
-TEST(LevelLoad, TakesThePodThatClosesMostOfTheGapWithoutGoingBeyond) {
+TEST(LevelLoad, TakesThePodThatClosesMostOfTheGapWithoutOvershooting) {
   const auto done = run(three_nodes(), usage());
   EXPECT_THAT(done.sink.accepted, ElementsAre("p2", "p1")) << "30 % above: 20 % and 10 %, not 50 %";
   EXPECT_EQ(done.sink.reasons.at("p2"), "its node is overutilized: measured cpu 80.0 %, target 60 %");
@@ -63,7 +63,7 @@ TEST(LevelLoad, PrefersTheCheaperOfEqualPods) {
   EXPECT_EQ(run(cluster, measured).sink.accepted.front(), "p3");
 }
 
-TEST(LevelLoad, PrefersThePodWhoseGoingLasts) {
+TEST(LevelLoad, PrefersThePodWithALastingEffect) {
   Measured measured("s", {"cpu"});
   measured.node("n1", {3200}).node("n2", {0}).node("n3", {0}).pod("p1", {800}).pod("p2", {900}).pod("p3", {200});
   EXPECT_EQ(run(three_nodes(), measured).sink.accepted.front(), "p2") << "nobody keeps means";
@@ -71,12 +71,12 @@ TEST(LevelLoad, PrefersThePodWhoseGoingLasts) {
   EXPECT_EQ(run(three_nodes(), measured).sink.accepted.front(), "p1") << "p2 uses little but now";
 }
 
-TEST(LevelLoad, GoesByWhatIsNowWhereNoMeanIsKnown) {
+TEST(LevelLoad, UsesTheCurrentLoadIfNoMeanIsKnown) {
   constexpr auto kNone = scheduling::kUnknownUsage;
   EXPECT_THAT(run(three_nodes(), usage().means({kNone, kNone, kNone})).sink.accepted, ElementsAre("p2", "p1"));
 }
 
-TEST(LevelLoad, GoesBeyondOnlyWhenNothingElseCanLeave) {
+TEST(LevelLoad, OvershootsOnlyIfNoOtherPodCanLeave) {
   Measured measured("s", {"cpu"});
   measured.node("n1", {2600}).node("n2", {0}).node("n3", {0}).pod("p3", {1600});
   ClusterBuilder cluster;
@@ -93,14 +93,14 @@ TEST(LevelLoad, KeepsDestinationsAtTheLevel) {
   EXPECT_EQ(done.sink.refusals.at("p1"), "NoDestinationHasCapacity");
 }
 
-TEST(LevelLoad, NeverTakesAnUnknownNodeForAnEmptyOne) {
+TEST(LevelLoad, NeverTreatsAnUnknownNodeAsEmpty) {
   Measured measured("s", {"cpu"});
   measured.node("n1", {3200}).node("n2", {0}).problem("the sample is 7m old").most_unknown(70);
   measured.pod("p1", {400}).pod("p2", {800}).pod("p3", {2000});
   EXPECT_THAT(run(three_nodes(), measured).sink.accepted, IsEmpty());
 }
 
-TEST(LevelLoad, GoesOnWithoutOneBadNode) {
+TEST(LevelLoad, ContinuesWithoutOneBadNode) {
   Measured measured("s", {"cpu"});
   measured.node("n1", {3200}).node("n2", {0}).node("n3", {0}).problem("NaN").most_unknown(34);
   measured.pod("p1", {400}).pod("p2", {800}).pod("p3", {2000});
@@ -127,7 +127,7 @@ TEST(LevelLoad, FailsWithTheSourcesProblem) {
   EXPECT_EQ(done.status.error().message, "usage source s: no answer: timeout");
 }
 
-TEST(LevelLoad, FailsWhereNothingIsMeasuredOfAResource) {
+TEST(LevelLoad, FailsIfAResourceIsNotMeasured) {
   const auto done =
       run(three_nodes(), usage(), R"({"thresholds":{"psi":20},"targetThresholds":{"psi":60},"usage":{"source":"s"}})");
   ASSERT_FALSE(done.status.ok());
@@ -139,12 +139,12 @@ constexpr auto kHysteresis =
 
 struct HysteresisCase {
   const char* name;
-  std::vector<std::int64_t> samples;  ///< of n1, oldest first; above 2400 is above 60 %
+  std::vector<std::int64_t> samples;  ///< Samples of n1, oldest first. More than 2400 is above 60 %.
   bool moves;
 };
 class Hysteresis : public testing::TestWithParam<HysteresisCase> {};
 
-TEST_P(Hysteresis, WaitsUntilEnoughSamplesSaySo) {
+TEST_P(Hysteresis, WaitsForEnoughSamples) {
   Measured measured("s", {"cpu"});
   measured.node("n1", {3200}).samples(GetParam().samples).node("n2", {0}).node("n3", {0});
   measured.pod("p1", {400}).pod("p2", {800}).pod("p3", {2000});
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Hysteresis,
                                          HysteresisCase{"NoneAreKept", {}, true}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(LevelLoad, ActsBeforeTheForeseenPeak) {
+TEST(LevelLoad, ActsBeforeTheForecastPeak) {
   Measured measured("s", {"cpu"});
   measured.node("n1", {2000}).foreseen({3200}).node("n2", {0}).node("n3", {0});
   measured.pod("p1", {400}).pod("p2", {800}).pod("p3", {2000});
@@ -172,23 +172,23 @@ TEST(LevelLoad, ActsBeforeTheForeseenPeak) {
   EXPECT_THAT(run(three_nodes(), measured, kNow).sink.accepted, IsEmpty());
 }
 
-TEST(LevelLoad, FillsNoNodeThatIsForeseenFull) {
+TEST(LevelLoad, FillsNoNodeWithAForecastOfFull) {
   Measured measured("s", {"cpu"});
   measured.node("n1", {3200}).node("n2", {0}).foreseen({3000}).node("n3", {0}).foreseen({3000});
   measured.pod("p1", {400}).pod("p2", {800}).pod("p3", {2000});
   EXPECT_THAT(run(three_nodes(), measured).sink.accepted, IsEmpty());
 }
 
-/// Of three nodes with the same load, how full which ones will be; -1: no trusted forecast.
+/// Forecasts for three nodes with equal load. -1 if no forecast is trusted.
 struct ForeseenCase {
   const char* name;
-  std::vector<std::int64_t> foreseen;  ///< of n1, n2, n3, in thousandths
-  bool moves_by_deviation;             ///< pods off n1
+  std::vector<std::int64_t> foreseen;  ///< Forecasts of n1, n2 and n3 in thousandths
+  bool moves_by_deviation;             ///< Whether pods leave n1 with deviation thresholds
 };
 
 class Forecasts : public testing::TestWithParam<ForeseenCase> {};
 
-TEST_P(Forecasts, CountsInDeviationsAsFarAsItIsNotCommonToAll) {
+TEST_P(Forecasts, CountsInDeviationsUnlessCommonToAllNodes) {
   Measured measured("s", {"cpu"});
   for (int i = 0; i < 3; ++i) {
     measured.node("n" + std::to_string(i + 1), {1600});
@@ -214,7 +214,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Forecasts,
                                          ForeseenCase{"AllFall", {800, 800, 800}, false}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(LevelLoad, CountsWhatMovesBeforeItInTheSameCycle) {
+TEST(LevelLoad, CountsEarlierMovesOfTheSameCycle) {
   StrategyRun done(three_nodes());
   done.measured = {usage().share()};
   done.what_if().move(done.cluster().find_pod("default", "p3").value(), scheduling::kNoNode);
@@ -223,7 +223,7 @@ TEST(LevelLoad, CountsWhatMovesBeforeItInTheSameCycle) {
 
 TEST(LevelLoad, MeasuresDeviationsOverKnownNodesOnly) {
   Measured measured("s", {"cpu"});
-  // Mean of n1 and n2 40 %, band 30 … 50 %, level 45 %; with n3 as 0 % the mean would be 27 %.
+  // Mean of n1 and n2 40 %, band 30 … 50 %, level 45 %. With n3 as 0 % the mean would be 27 %.
   measured.node("n1", {1960}).node("n2", {1240}).node("n3", {0}).problem("stale").most_unknown(50);
   measured.pod("p1", {200}).pod("p2", {200}).pod("p3", {200});
   EXPECT_THAT(run(three_nodes(), measured, R"({"thresholds":{"cpu":10},"targetThresholds":{"cpu":10},
@@ -244,14 +244,14 @@ ClusterBuilder pools_of(const char* n1, const char* n2, const char* n3) {
   return builder;
 }
 
-TEST(LevelLoad, BalancesEachPoolInItself) {
+TEST(LevelLoad, BalancesEachPoolSeparately) {
   EXPECT_THAT(run(pools_of("a", "b", "b"), usage(), kPools).sink.accepted, IsEmpty()) << "no other node in a";
   EXPECT_THAT(run(pools_of("a", "a", "b"), usage(), kPools).sink.accepted, ElementsAre("p2", "p1"));
   EXPECT_THAT(run(pools_of("b", "b", "b"), usage(), kPools).sink.accepted, IsEmpty()) << "80 % is below 90 %";
   EXPECT_THAT(run(pools_of("c", "c", "c"), usage(), kPools).sink.accepted, IsEmpty()) << "in no pool";
 }
 
-TEST(LevelLoad, GoesByRequestsInPoolsToo) {
+TEST(LevelLoad, UsesRequestsInPoolsToo) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1").label("pool", "a")).add(NodeBuilder("n2").label("pool", "a"));
   for (int i = 1; i <= 8; ++i) cluster.add(PodBuilder("p" + std::to_string(i)).on("n1").cpu(400));
@@ -261,13 +261,13 @@ TEST(LevelLoad, GoesByRequestsInPoolsToo) {
   EXPECT_THAT(done.sink.accepted, ElementsAre("p1", "p2"));
 }
 
-TEST(LevelLoad, EstimatesPodsByRequestsWhereTheSourceKnowsNodesOnly) {
+TEST(LevelLoad, EstimatesPodsByRequestsIfTheSourceHasOnlyNodes) {
   Measured measured("s", {"cpu"});
   measured.node("n1", {3200}).node("n2", {0}).node("n3", {0});
   EXPECT_THAT(run(three_nodes(), measured).sink.accepted, ElementsAre("p1")) << "a third of 80 % each, 30 % to go";
 }
 
-TEST(LevelLoad, TakesUpstreamsMetricsWithoutUpstreamsFaults) {
+TEST(LevelLoad, SupportsUpstreamMetricsArgumentsWithoutUpstreamsBugs) {
   Measured measured("KubernetesMetrics", {"cpu"});
   measured.node("n1", {3200}).node("n2", {400}).node("n3", {0}).problem("stale").most_unknown(50);
   measured.pod("p1", {400}).pod("p2", {800}).pod("p3", {2000});

@@ -1,4 +1,4 @@
-/// Which nodes LowNodeUtilization and TargetLoadPacking ask the scheduler to avoid.
+/// Nodes that LowNodeUtilization and TargetLoadPacking ask the scheduler to avoid.
 
 #include "planner/strategies/load/loaded_nodes.hpp"
 
@@ -24,12 +24,12 @@ constexpr auto kArgs =
     R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":60},
         "usage":{"source":"s","hysteresis":{"samples":1,"of":1},"softTaint":true}})";
 
-/// "hot" (of 4000m: 80 %) has p1 to p4, which use 10 % each and ask for 10m. The band is 20 … 60 %, so moves end at
-/// 50 % and the scheduler is to fill nodes to 30 %. Requests of `warm` and `cold`, in thousandths of a core, say where
-/// the scheduler begins.
+/// Cluster with the nodes "hot", "warm" and "cold". "hot" (80 % of 4000m) runs p1 to p4, which use 10 % and request 10m
+/// each. The band is 20 … 60 %, so moves end at 50 % and the scheduler should fill nodes up to 30 %. The requests of
+/// `warm` and `cold`, in millicores, determine the node that the scheduler fills first.
 struct Stage {
   std::int64_t hot_asks = 10, warm_asks = 100, cold_asks = 1000;
-  std::int64_t warm_uses = 1999;  ///< a hair below 50 %: no room
+  std::int64_t warm_uses = 1999;  ///< Just below 50 %: no free capacity
   std::vector<api::Taint> warm_bears = {};
   const char* args = kArgs;
   const char* strategy = "LowNodeUtilization";
@@ -54,23 +54,23 @@ struct Stage {
   }
 };
 
-TEST(LoadedNodes, AvoidsTheOneThatTheSchedulerWouldBeginWithAndThatHasNoRoom) {
+TEST(LoadedNodes, AvoidsTheSchedulersFavouriteIfItHasNoFreeCapacity) {
   EXPECT_THAT(Stage().run().sink.avoided, Contains("evacuator.dev/loaded warm"));
 }
 
-TEST(LoadedNodes, LeavesPlaceOnlyOnNodesInTheLowestQuarterOfTheBand) {
+TEST(LoadedNodes, AvoidsNodesAboveTheLowestQuarterOfTheBand) {
   EXPECT_THAT((Stage{.hot_asks = 1000, .warm_uses = 1600}.run().sink.avoided), Contains("evacuator.dev/loaded warm"))
       << "a replacement helps more on cold";
   EXPECT_THAT((Stage{.hot_asks = 1000, .warm_uses = 1000}.run().sink.avoided), IsEmpty());
 }
 
-TEST(LoadedNodes, NeverAvoidsOneThatIsUnderutilized) {
+TEST(LoadedNodes, NeverAvoidsAnUnderutilizedNode) {
   EXPECT_THAT(Stage().run().sink.avoided, Not(Contains("evacuator.dev/loaded cold")));
   const auto all_cold = Stage{.warm_uses = 400}.run();
   EXPECT_THAT(all_cold.sink.avoided, Not(Contains("evacuator.dev/loaded warm")));
 }
 
-TEST(LoadedNodes, TakesTheTaintOffOneThatCooledDown) {
+TEST(LoadedNodes, RemovesTheTaintFromANodeThatCooledDown) {
   const std::vector<api::Taint> taints = {{"evacuator.dev/loaded", "", api::TaintEffect::kPreferNoSchedule}};
   const auto cooled = Stage{.warm_asks = 3000, .warm_uses = 400, .warm_bears = taints}.run();
   EXPECT_THAT(cooled.sink.avoided, Not(Contains("evacuator.dev/loaded warm")));
@@ -84,7 +84,7 @@ TEST(LoadedNodes, KeepsATaintWithinTheBandSoThatItDoesNotFlap) {
   EXPECT_THAT(never.sink.avoided, Not(Contains("evacuator.dev/loaded warm")));
 }
 
-TEST(LoadedNodes, AvoidsNobodyWhereNoNodeIsAboveTheBand) {
+TEST(LoadedNodes, AvoidsNoNodeIfNoNodeIsAboveTheBand) {
   Measured measured("s", {"cpu"});
   measured.node("a", {2000}).node("b", {1900});
   ClusterBuilder builder;
@@ -95,13 +95,13 @@ TEST(LoadedNodes, AvoidsNobodyWhereNoNodeIsAboveTheBand) {
   EXPECT_THAT(run.sink.avoided, IsEmpty());
 }
 
-TEST(LoadedNodes, AvoidsNobodyUnlessAsked) {
+TEST(LoadedNodes, AvoidsNoNodeUnlessRequested) {
   constexpr auto kWithout =
       R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":60},"usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
   EXPECT_THAT(Stage{.args = kWithout}.run().sink.avoided, IsEmpty());
 }
 
-TEST(LoadedNodes, MovesTheSamePodsWhereItMayNotTaint) {
+TEST(LoadedNodes, MovesPodsEvenIfItMayNotTaint) {
   const auto without = Stage().run(false);
   EXPECT_THAT(without.sink.avoided, IsEmpty());
   EXPECT_THAT(without.sink.accepted, Not(IsEmpty()));
@@ -114,7 +114,7 @@ TEST(LoadedNodes, AreAvoidedByTargetLoadPackingToo) {
               Contains("evacuator.dev/loaded warm"));
 }
 
-TEST(LoadedNodes, AreNothingForHighNodeUtilization) {
+TEST(LoadedNodes, AreNotSupportedByHighNodeUtilization) {
   constexpr auto kEmptying =
       R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":60},"usage":{"source":"s","softTaint":true}})";
   EXPECT_THROW((Stage{.args = kEmptying, .strategy = "HighNodeUtilization"}.run()), std::invalid_argument);

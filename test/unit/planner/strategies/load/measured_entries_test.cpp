@@ -13,7 +13,7 @@ using builders::Measured;
 using builders::NodeBuilder;
 using builders::PodBuilder;
 
-/// Pods of the cluster with the name of their entry, such as "a=a b=-"; "-": none.
+/// Returns pods of the cluster with the name of their entry, such as "a=a b=-". "-" means no entry.
 std::string matched(const std::vector<std::string>& cluster, const std::vector<std::string>& measured) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n2")).add(NodeBuilder("n1"));
@@ -32,7 +32,7 @@ std::string matched(const std::vector<std::string>& cluster, const std::vector<s
   return text;
 }
 
-TEST(MeasuredEntries, AreFoundByNameWhateverIsMissingOnEitherSide) {
+TEST(MeasuredEntries, AreFoundByNameIfEitherSideIsIncomplete) {
   EXPECT_EQ(matched({"a", "b", "c"}, {"a", "b", "c"}), "a=a b=b c=c");
   EXPECT_EQ(matched({"a", "b", "c"}, {"b"}), "a=- b=b c=-");
   EXPECT_EQ(matched({"b"}, {"a", "b", "c"}), "b=b");
@@ -42,7 +42,7 @@ TEST(MeasuredEntries, AreFoundByNameWhateverIsMissingOnEitherSide) {
   EXPECT_EQ(matched({"a"}, {}), "a=-");
 }
 
-TEST(MeasuredEntries, AreSearchedOnceForAMeasurement) {
+TEST(MeasuredEntries, AreSearchedOncePerMeasurement) {
   const auto snapshot = ClusterBuilder().add(NodeBuilder("n1")).add(PodBuilder("a").on("n1")).build();
   const auto first = Measured("s", {"cpu"}).node("n1", {1}).pod("a", {1}).build();
   const auto second = Measured("t", {"cpu"}).build();

@@ -15,7 +15,7 @@ double cost_of(const PodBuilder& pod) {
   return move_cost(*cluster, 0);
 }
 
-TEST(MoveCost, IsOneForAPodOfNoConcern) { EXPECT_DOUBLE_EQ(cost_of(PodBuilder("p")), 1); }
+TEST(MoveCost, IsOneForAnOrdinaryPod) { EXPECT_DOUBLE_EQ(cost_of(PodBuilder("p")), 1); }
 
 TEST(MoveCost, GrowsWithWhatTheMoveDisturbs) {
   EXPECT_DOUBLE_EQ(cost_of(PodBuilder("p").cpu(100)), 1.25) << "Burstable";

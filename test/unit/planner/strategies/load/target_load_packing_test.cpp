@@ -29,7 +29,7 @@ TEST(TargetLoadScore, GrowsUpToTheTargetAndFallsAbove) {
 
 constexpr auto kArgs = R"({"usage":{"source":"s","hysteresis":{"samples":1,"of":1}}})";
 
-/// n1 has p1 and p2, each a tenth of a node.
+/// n1 runs p1 and p2, each a tenth of a node.
 StrategyRun run(const Measured& measured, const std::string& args = kArgs) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(NodeBuilder("n3"));
@@ -56,7 +56,7 @@ TEST(TargetLoadPacking, LevelsNothingBelowTheTarget) {
   EXPECT_THAT(run(loads(39, 25, 0)).sink.offered, IsEmpty()) << "above half of the target";
 }
 
-/// "n1 Overutilized: measured cpu 60.0 %, above target 40 %", in the order of the report.
+/// Returns rows such as "n1 Overutilized: measured cpu 60.0 %, above target 40 %", in the order of the report.
 std::vector<std::string> rows(const StrategyRun& done) {
   std::vector<std::string> rows;
   if (!done.sink.classes) return rows;
@@ -83,7 +83,7 @@ struct IdlePacking {
 
 class PackingIsIdle : public testing::TestWithParam<IdlePacking> {};
 
-TEST_P(PackingIsIdle, AndSaysWhy) {
+TEST_P(PackingIsIdle, AndReportsWhy) {
   const IdlePacking& c = GetParam();
   const auto done = run(loads(c.n1, c.n2, c.n3), c.args);
   EXPECT_THAT(done.sink.accepted, IsEmpty());
@@ -100,10 +100,10 @@ INSTANTIATE_TEST_SUITE_P(
                     IdlePacking{"NoOtherNode", 10, 0, 0, "no other node with pods can take its pods"}),
     [](const auto& info) { return info.param.name; });
 
-/// What packing does with n1, which has p1 and p2.
+/// Expected result of packing. n1 runs p1 and p2.
 struct PackingCase {
   std::string name;
-  std::int64_t n1, n2, n3;  ///< percent; the target is 40
+  std::int64_t n1, n2, n3;  ///< Percent. The target is 40.
   std::vector<std::string> leave{};
   std::string args = kArgs;
 };
@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(TargetLoad, Packing,
                                          PackingCase{"NotBeyondTheLimitOfANode", 20, 22, 22, {}, kOneOfANode}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(TargetLoadPacking, EmptiesOnlyWhatHysteresisConfirms) {
+TEST(TargetLoadPacking, EmptiesOnlyNodesThatHysteresisConfirms) {
   const auto accepted = [](std::int64_t earlier) {
     Measured measured("s", {"cpu"});
     measured.node("n1", {400}).samples({earlier, 400}).node("n2", {880}).node("n3", {880});
@@ -141,7 +141,7 @@ TEST(TargetLoadPacking, EmptiesOnlyWhatHysteresisConfirms) {
   EXPECT_THAT(accepted(400), ElementsAre("p1", "p2"));
 }
 
-TEST(TargetLoadPacking, AsksForTheMargin) {
+TEST(TargetLoadPacking, RequiresTheMargin) {
   EXPECT_THAT(run(loads(50, 40, 40)).sink.accepted, IsEmpty()) << "50 % scores the same there";
   EXPECT_THAT(run(loads(62, 38, 40)).sink.accepted, ElementsAre("p1")) << "48 % is better than 62 % by 9";
   EXPECT_THAT(

@@ -1,4 +1,4 @@
-/// What RemoveDuplicates reports about pods that stay.
+/// Reports of RemoveDuplicates about pods that stay.
 
 #include "planner/strategies/placement/spread_duplicates.hpp"
 
@@ -86,8 +86,8 @@ INSTANTIATE_TEST_SUITE_P(
              (std::get<api::Compatibility>(info.param) == api::Compatibility::kUpstream ? "Upstream" : "");
     });
 
-TEST(DuplicatesThatStay, AreNotReportedForUpstreamWhereOthersOfTheirNodeGo) {
-  // Upstream spreads over the cordoned node, too.
+TEST(DuplicatesThatStay, AreNotReportedForUpstreamIfOthersOfTheirNodeLeave) {
+  // Upstream counts the cordoned node for the spread.
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2").cordoned()).add(copy("a")).add(copy("b"));
   StrategyRun run(cluster);
@@ -97,7 +97,7 @@ TEST(DuplicatesThatStay, AreNotReportedForUpstreamWhereOthersOfTheirNodeGo) {
   EXPECT_THAT(run.sink.refusals, IsEmpty());
 }
 
-TEST(DuplicatesThatStay, SayForUpstreamWhatKeepsThem) {
+TEST(DuplicatesThatStay, ReportForUpstreamWhatKeepsThem) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(tainted("n2")).add(copy("a")).add(copy("b"));
   StrategyRun run(cluster);

@@ -1,5 +1,6 @@
-/// RemovePodsViolatingTopologySpreadConstraint against a solver that looks at every sequence of moves: as few moves,
-/// each of them allowed by the scheduler's filter, and never a state in which a pod of the workload fits nowhere.
+/// Compares RemovePodsViolatingTopologySpreadConstraint with an exhaustive solver. The strategy must need the minimum
+/// number of moves, each of which the scheduler's filters allow, and never pass through a state in which a pod of the
+/// workload fits nowhere.
 
 #include <gmock/gmock.h>
 
@@ -23,7 +24,7 @@ constexpr auto kSpread = "RemovePodsViolatingTopologySpreadConstraint";
 
 // --- the exact solver
 
-/// Domains by node, and what the constraint allows.
+/// Constraint over a topology key, with the domain of each node.
 struct Rule {
   std::string key;
   std::vector<int> domain_of;
@@ -31,7 +32,7 @@ struct Rule {
   bool is_hard = true;
 };
 
-using Counts = std::vector<int>;  ///< pods by node
+using Counts = std::vector<int>;  ///< Pods by node
 
 struct World {
   std::vector<Rule> rules;
@@ -58,7 +59,7 @@ bool all_hold(const World& world, const Counts& counts) {
   return std::ranges::all_of(world.rules, [&](const Rule& rule) { return holds(rule, counts); });
 }
 
-/// The filters of kube-scheduler for one more pod.
+/// Evaluates the filters of kube-scheduler for one more pod on the node.
 bool lets_in(const World& world, const Counts& counts, std::size_t node) {
   if (counts[node] >= world.capacity[node]) return false;
   return std::ranges::all_of(world.rules, [&](const Rule& rule) {
@@ -74,7 +75,8 @@ bool has_open_node(const World& world, const Counts& counts) {
   return false;
 }
 
-/// Moves of the shortest sequence to a state that every rule allows; nullopt: there is none.
+/// Returns the length of the shortest sequence of moves to a state that all rules allow, or nullopt if there is no such
+/// state.
 std::optional<int> shortest(const World& world) {
   std::map<Counts, int> seen{{world.pods, 0}};
   std::deque<Counts> queue{world.pods};
@@ -97,9 +99,9 @@ std::optional<int> shortest(const World& world) {
   return std::nullopt;
 }
 
-// --- ours
+// --- our strategy
 
-/// Puts each pod on a node that the goal and the scheduler's filters accept, drawn by lot.
+/// Places each pod on a random node that the goal and the scheduler's filters accept.
 class RandomScheduler final : public NominationSink {
  public:
   RandomScheduler(scheduling::WhatIf& cluster, std::mt19937& random, std::size_t most)
@@ -128,7 +130,7 @@ class RandomScheduler final : public NominationSink {
     return counts;
   }
 
-  std::vector<Counts> states;  ///< after each move
+  std::vector<Counts> states;  ///< Pods by node after each move
 
  private:
   scheduling::WhatIf& cluster_;
@@ -169,7 +171,7 @@ struct Outcome {
   Counts last;
 };
 
-/// Cycles of at most `most` moves, until one of them moves nothing.
+/// Runs cycles of at most `most` moves until one of them moves nothing.
 Outcome run_cycles(World world, std::uint32_t seed, std::size_t most) {
   std::mt19937 random(seed);
   Outcome outcome;
@@ -233,7 +235,7 @@ std::string text_of(const World& world) {
   return text + "capacity " + testing::PrintToString(world.capacity) + " pods " + testing::PrintToString(world.pods);
 }
 
-/// Whichever pod leaves, the filter has a node for its replacement.
+/// Returns whether the filter has a node for the replacement of every pod.
 bool takes_back_each(const World& world, const Counts& counts) {
   for (std::size_t node = 0; node < counts.size(); ++node) {
     Counts without = counts;
@@ -244,12 +246,13 @@ bool takes_back_each(const World& world, const Counts& counts) {
   return true;
 }
 
-/// The filter has a node for a further pod of the workload, or at least for the replacement of each.
+/// Returns whether the filter has a node for a further pod of the workload, or at least for the replacement of every
+/// pod.
 bool is_open(const World& world, const Counts& counts) {
   return has_open_node(world, counts) || takes_back_each(world, counts);
 }
 
-/// Every move is allowed by the filters of that moment.
+/// Returns whether the filters allow every move at its time.
 bool are_legal(const World& world, const std::vector<Counts>& states) {
   Counts at = world.pods;
   for (const Counts& next : states) {
@@ -265,7 +268,7 @@ bool are_legal(const World& world, const std::vector<Counts>& states) {
   return true;
 }
 
-// --- five hundred worlds with DoNotSchedule
+// --- 500 random worlds with DoNotSchedule
 
 class SpreadProperties : public testing::TestWithParam<std::uint32_t> {
  protected:
@@ -290,17 +293,17 @@ TEST_P(SpreadProperties, TakesAsFewMovesAsAnySequence) {
 
 INSTANTIATE_TEST_SUITE_P(Worlds, SpreadProperties, testing::Range(1U, 501U));
 
-// --- how far from the optimum where domains cross each other, and with ScheduleAnyway
+// --- distance from the optimum with crossing domains and with ScheduleAnyway
 
 struct Gap {
   const char* name;
-  std::vector<bool> is_hard;  ///< by rule, the last one for those beyond
-  int most_unequal;           ///< of two thousand worlds
+  std::vector<bool> is_hard;  ///< By rule. Further rules use the last value.
+  int most_unequal;           ///< Maximum number of differing results in 2,000 worlds
 };
 
 class SpreadGap : public testing::TestWithParam<Gap> {};
 
-TEST_P(SpreadGap, IsAsSmallAsThePageSays) {
+TEST_P(SpreadGap, IsAsSmallAsDocumented) {
   int unequal = 0;
   for (std::uint32_t seed = 501; seed <= 2500; ++seed) {
     World world = random_world(seed);

@@ -9,7 +9,7 @@ namespace spread_state_test {
 
 using scheduling::Topology;
 
-/// One node a domain, with so many pods on each.
+/// One node per domain, with `pods[i]` pods on node i.
 class OneRule {
  public:
   OneRule(std::int32_t max_skew, std::optional<std::int32_t> min_domains, const std::vector<int>& pods) {
@@ -45,13 +45,13 @@ struct ExcessCase {
   std::string name;
   std::int32_t max_skew;
   std::optional<std::int32_t> min_domains;
-  std::vector<int> pods;  ///< by domain
+  std::vector<int> pods;  ///< By domain
   std::int64_t want;
 };
 
 class Excess : public testing::TestWithParam<ExcessCase> {};
 
-TEST_P(Excess, IsWhatIsAboveTheLimit) {
+TEST_P(Excess, CountsPodsAboveTheLimit) {
   const auto& c = GetParam();
   OneRule rule(c.max_skew, c.min_domains, c.pods);
   EXPECT_EQ(rule.state().excess(), c.want);
@@ -72,12 +72,12 @@ struct MoveCase {
   std::string name;
   std::uint32_t from;
   std::uint32_t to;
-  std::int64_t want;  ///< excess after it; 3 pods are in domain 0, 1 in domain 1, none in domain 2
+  std::int64_t want;  ///< Excess after the move. Before it, domain 0 has 3 pods, domain 1 has 1, domain 2 has none.
 };
 
 class ExcessAfter : public testing::TestWithParam<MoveCase> {};
 
-TEST_P(ExcessAfter, IsWhatAMoveLeaves) {
+TEST_P(ExcessAfter, IsTheExcessAfterAMove) {
   OneRule rule(1, {}, {3, 1, 0});
   rule.state().move(GetParam().from, GetParam().to);
   EXPECT_EQ(rule.state().excess(), GetParam().want);
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(Moves, ExcessAfter,
                                          MoveCase{"TheWrongWay", 1, 0, 3}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(SpreadState, KnowsItsLimit) {
+TEST(SpreadState, ReportsItsLimit) {
   OneRule rule(1, {}, {3, 0, 5, 1});
   EXPECT_EQ(rule.state().limit(), 1);
 }

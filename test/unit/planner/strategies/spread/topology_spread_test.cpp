@@ -44,7 +44,7 @@ NodeBuilder zoned(const std::string& name, const std::string& zone) {
 
 std::string number(std::size_t i) { return (i < 10 ? "0" : "") + std::to_string(i); }
 
-/// One node a zone, zone z<i> with sizes[i] pods named p<i>-<n>.
+/// Zones with one node each. Zone z<i> has sizes[i] pods named p<i>-<n>.
 ClusterBuilder zones_of(const std::vector<int>& sizes, const std::vector<api::TopologySpreadConstraint>& constraints) {
   ClusterBuilder builder;
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -67,13 +67,13 @@ struct BalanceCase {
   std::string name;
   std::vector<int> sizes;
   std::int32_t max_skew;
-  std::size_t want;   ///< as upstream (semantics, appendix B)
-  std::size_t fixed;  ///< by default
+  std::size_t want;   ///< Number of moves for upstream (semantics, appendix B)
+  std::size_t fixed;  ///< Number of moves by default
 };
 
 class SpreadBalanceTest : public testing::TestWithParam<BalanceCase> {};
 
-TEST_P(SpreadBalanceTest, EvensOutDomains) {
+TEST_P(SpreadBalanceTest, BalancesDomains) {
   const auto cluster = zones_of(GetParam().sizes, {over("zone", GetParam().max_skew)});
   EXPECT_THAT(nominated(cluster, kUpstream), SizeIs(GetParam().want));
   EXPECT_THAT(nominated(cluster, api::Compatibility::kNone), SizeIs(GetParam().fixed));
@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BalanceCase{"Stairs", {0, 1, 3, 5}, 1, 3, 3}, BalanceCase{"Many", {0, 0, 0, 2, 3, 3}, 1, 4, 3}),
     [](const auto& info) { return info.param.name; });
 
-TEST(TopologySpread, SaysWhyWithNumbers) {
+TEST(TopologySpread, ReportsTheReasonWithNumbers) {
   StrategyRun run(zones_of({1, 3}, {over("zone")}));
   run.run(kSpread, "{}");
   EXPECT_EQ(run.sink.reasons.begin()->second, "zone z01 holds 3 pods of its kind, 2 are allowed by maxSkew 1");
@@ -104,14 +104,14 @@ TEST(TopologySpread, TakesTheLowestPriorityFirstAndUpstreamTheHighest) {
   EXPECT_THAT(nominated(cluster, kUpstream), ElementsAre("prio-9"));
 }
 
-TEST(TopologySpread, CountsProtectedPodsAsTheSchedulerDoes) {
+TEST(TopologySpread, CountsProtectedPodsLikeTheScheduler) {
   ClusterBuilder cluster = zones_of({0, 2}, {over("zone")});
   for (const char* name : {"d1", "d2"}) cluster.add(web(name, "n00", {over("zone")}).owned_by("DaemonSet", "d"));
   EXPECT_THAT(nominated(cluster, api::Compatibility::kNone), IsEmpty()) << "2 and 2";
   EXPECT_THAT(nominated(cluster, kUpstream), SizeIs(1)) << "0 and 2";
 }
 
-TEST(TopologySpread, EvensNothingOutForASelectorThatAsksForNothingAsTheSchedulerDoes) {
+TEST(TopologySpread, IgnoresAnEmptySelectorLikeTheScheduler) {
   api::TopologySpreadConstraint all = over("zone");
   all.label_selector = api::LabelSelector{};
   const ClusterBuilder cluster = zones_of({1, 5}, {all});
@@ -120,7 +120,7 @@ TEST(TopologySpread, EvensNothingOutForASelectorThatAsksForNothingAsTheScheduler
 }
 
 TEST(TopologySpread, ObeysMinDomains) {
-  // Two zones of three wanted: the emptiest counts as 0, so that each may hold one.
+  // Two zones with minDomains 3: the minimum counts as 0, so that each zone may have one pod.
   auto constraint = over("zone");
   constraint.min_domains = 3;
   const auto cluster = zones_of({2, 2}, {constraint});
@@ -131,7 +131,7 @@ TEST(TopologySpread, ObeysMinDomains) {
   EXPECT_THAT(nominated(lopsided, api::Compatibility::kNone), SizeIs(1));
 }
 
-TEST(TopologySpread, LetsTheNextPodGoWhereOneFitsNowhere) {
+TEST(TopologySpread, MovesTheNextPodIfOneFitsNowhere) {
   ClusterBuilder cluster = zones_of({0, 2}, {over("zone")});
   StrategyRun run(cluster.add(web("a-huge", "n01", {over("zone")}).cpu(200000)));
   run.run(kSpread, "{}");
@@ -142,14 +142,14 @@ TEST(TopologySpread, LetsTheNextPodGoWhereOneFitsNowhere) {
 
 struct StuckCase {
   std::string name;
-  std::int64_t capacity;  ///< CPU of the empty zone's node, in thousandths; a pod asks for 10
-  bool is_cordoned;       ///< the full zone's node
-  std::string says;       ///< details of the refusal
+  std::int64_t capacity;  ///< CPU of the empty zone's node, in thousandths. A pod requests 10.
+  bool is_cordoned;       ///< Whether the full zone's node is cordoned
+  std::string says;       ///< Details of the refusal
 };
 
 class StuckSpreadTest : public testing::TestWithParam<StuckCase> {};
 
-TEST_P(StuckSpreadTest, NamesWhatKeepsPodsWhereTheyAre) {
+TEST_P(StuckSpreadTest, ReportsWhatKeepsPods) {
   ClusterBuilder cluster;
   NodeBuilder full = zoned("n0", "z0");
   cluster.add(GetParam().is_cordoned ? full.cordoned() : full);
@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(TopologySpread, NamesEachReasonThatKeepsPodsFromNodes) {
-  // n1 takes one pod, which would close it; n2 takes none.
+  // n1 has capacity for one pod but would then be full. n2 has capacity for none.
   ClusterBuilder cluster;
   cluster.add(zoned("n0", "z0").cordoned());
   cluster.add(zoned("n1", "z1").sized(15, 100000, 1000)).add(zoned("n2", "z1").sized(5, 100000, 1000));
@@ -186,7 +186,7 @@ TEST(TopologySpread, NamesEachReasonThatKeepsPodsFromNodes) {
 }
 
 TEST(TopologySpread, SolvesSeveralConstraintsTogether) {
-  // Zones 4 and 2 want one move; hosts are n0:2 n1:2 n2:2 n3:0. Only n3 helps both constraints.
+  // Zones with 4 and 2 pods need one move. Hosts: n0 2, n1 2, n2 2, n3 0. Only n3 helps both constraints.
   const std::vector<api::TopologySpreadConstraint> both = {over("zone"), over("kubernetes.io/hostname", 2)};
   ClusterBuilder cluster;
   cluster.add(zoned("n0", "a")).add(zoned("n1", "a")).add(zoned("n2", "b")).add(zoned("n3", "b"));
@@ -196,7 +196,7 @@ TEST(TopologySpread, SolvesSeveralConstraintsTogether) {
   EXPECT_THAT(nominated(cluster, api::Compatibility::kNone), SizeIs(1));
 }
 
-TEST(TopologySpread, LeavesOutNodesThatLackTheTopologyOfAnotherConstraint) {
+TEST(TopologySpread, OmitsNodesThatLackTheTopologyOfAnotherConstraint) {
   const std::vector<api::TopologySpreadConstraint> both = {over("zone"), over("kubernetes.io/hostname")};
   ClusterBuilder cluster;
   cluster.add(zoned("n0", "a")).add(zoned("n1", "b")).add(NodeBuilder("n2").sized(100000, 100000, 1000));
@@ -206,7 +206,7 @@ TEST(TopologySpread, LeavesOutNodesThatLackTheTopologyOfAnotherConstraint) {
   EXPECT_THAT(nominated(cluster, api::Compatibility::kNone), IsEmpty()) << "the scheduler does not count n2";
 }
 
-/// Each with its own maxSkew: constraints beyond the bound are ignored and reported, the others hold.
+/// Each constraint has its own maxSkew. Constraints beyond the limit are ignored and reported, the others are enforced.
 TEST(TopologySpread, BoundsTheConstraintsOverOneSelector) {
   ClusterBuilder builder;
   builder.add(zoned("n0", "z0")).add(zoned("n1", "z1"));
@@ -224,7 +224,7 @@ TEST(TopologySpread, BoundsTheConstraintsOverOneSelector) {
 
 // --- time and memory
 
-/// Has time for so many questions.
+/// Runs out of time after the given number of is_out_of_time() calls.
 class ImpatientSink final : public NominationSink {
  public:
   explicit ImpatientSink(std::size_t questions) : questions_(questions) {}
@@ -261,7 +261,7 @@ ImpatientSink ask(const ClusterBuilder& builder, api::Compatibility compatibilit
   return sink;
 }
 
-/// Counting costs time as well, and it is the namespace's own.
+/// Counting takes time that is charged to the namespace.
 TEST(TopologySpread, AsksForTimeBeforeItCountsForARule) {
   ClusterBuilder builder;
   builder.add(zoned("n0", "z0")).add(zoned("n1", "z1"));
@@ -280,7 +280,7 @@ TEST(TopologySpread, AsksForTimeBeforeItCountsForARule) {
   }
 }
 
-/// Each rule has a node affinity of its own, so that all nodes are compared with it.
+/// Each rule has its own node affinity, which has to be evaluated for all nodes.
 TEST(TopologySpread, BoundsTheComparisonsOfNodesWithAffinities) {
   ClusterBuilder builder;
   for (std::size_t i = 0; i < 1000; ++i) builder.add(zoned("n" + number(i), "z"));
@@ -297,7 +297,7 @@ TEST(TopologySpread, BoundsTheComparisonsOfNodesWithAffinities) {
     EXPECT_THAT(ask(builder, compatibility, 1000).reasons, testing::Contains("TooManySpreadRules"));
 }
 
-/// Every node is a domain of its own.
+/// Every node is a domain.
 TEST(TopologySpread, BoundsTheMemoryOfDomains) {
   ClusterBuilder builder;
   for (std::size_t i = 0; i < 1000; ++i) builder.add(NodeBuilder("n" + number(i)));
@@ -321,7 +321,7 @@ TEST(TopologySpread, BoundsTheMemoryOfDomains) {
   EXPECT_TRUE(cache.takes_more()) << "the next namespace has memory of its own";
 }
 
-TEST(TopologySpread, LeavesScheduleAnywayAloneUnlessAsked) {
+TEST(TopologySpread, IgnoresScheduleAnywayUnlessRequested) {
   auto soft = over("zone");
   soft.schedule_anyway = true;
   const auto cluster = zones_of({0, 4}, {soft});
@@ -331,7 +331,7 @@ TEST(TopologySpread, LeavesScheduleAnywayAloneUnlessAsked) {
   }
 }
 
-TEST(TopologySpread, LooksOnlyAtItsRevisionWithMatchLabelKeys) {
+TEST(TopologySpread, CountsOnlyItsRevisionWithMatchLabelKeys) {
   auto constraint = over("zone");
   constraint.match_label_keys = {"hash"};
   ClusterBuilder cluster;
@@ -343,7 +343,7 @@ TEST(TopologySpread, LooksOnlyAtItsRevisionWithMatchLabelKeys) {
   }
 }
 
-TEST(TopologySpread, RemembersANodeAtItsLimitAndGoesOn) {
+TEST(TopologySpread, SkipsANodeAtItsLimitAndContinues) {
   ClusterBuilder cluster = zones_of({0, 4, 4}, {over("zone")});
   StrategyRun run(cluster);
   run.compatibility = kUpstream;

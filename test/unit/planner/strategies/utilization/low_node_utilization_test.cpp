@@ -25,7 +25,7 @@ PodBuilder sized(std::string name, std::string node, std::int64_t cpu = 400) {
   return PodBuilder(std::move(name)).on(std::move(node)).cpu(cpu);
 }
 
-/// n1: 4000m with 8 pods of 400m (80 %) · n2: one pod of 400m (10 %).
+/// n1 has 4000m and runs 8 pods of 400m (80 %). n2 runs one pod of 400m (10 %).
 ClusterBuilder full_and_empty() {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
@@ -38,18 +38,18 @@ std::vector<std::string> evicted(ClusterBuilder builder, const std::string& args
 }
 
 TEST(LowNodeUtilization, TakesPodsUntilTheTargetIsReached) {
-  // 3200m → 2000m is not above 50 % any more: three pods; the number of pods (8 of 10) needs three as well.
+  // 3200m → 2000m is no longer above 50 %, which takes three pods. The number of pods (8 of 10) requires three as well.
   EXPECT_THAT(evicted(full_and_empty()), ElementsAre("p1", "p2", "p3"));
 }
 
-TEST(LowNodeUtilization, SaysWhyWithNumbers) {
+TEST(LowNodeUtilization, ReportsTheReasonWithNumbers) {
   StrategyRun run(full_and_empty());
   run.run("LowNodeUtilization", kArgs);
   EXPECT_EQ(run.sink.reasons.at("p1"), "its node is overutilized: cpu 80.0 % of allocatable, target 50 %");
 }
 
-TEST(LowNodeUtilization, StopsWhenTheOthersHaveNoCapacity) {
-  // n2 may be filled to 2000m and holds 1200m: after two pods of 400m its free capacity is 0.
+TEST(LowNodeUtilization, StopsIfTheOthersHaveNoFreeCapacity) {
+  // n2 may be filled to 2000m and uses 1200m. After two pods of 400m it has no free capacity up to the target.
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
   for (int i = 1; i <= 9; ++i) builder.add(sized("p" + std::to_string(i), "n1"));
@@ -58,7 +58,7 @@ TEST(LowNodeUtilization, StopsWhenTheOthersHaveNoCapacity) {
 }
 
 TEST(LowNodeUtilization, StopsOnAResourceWithoutThreshold) {
-  // Memory has no threshold, but n2 has no memory left for pods that ask for some.
+  // Memory has no threshold, but n2 has no free memory for pods that request some.
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
   for (int i = 1; i <= 8; ++i) builder.add(sized("p" + std::to_string(i), "n1").memory(1));
@@ -77,14 +77,14 @@ TEST(LowNodeUtilization, CountsProtectedPodsInTheUse) {
 
 struct BoundaryCase {
   std::string name;
-  std::int64_t low_cpu;   ///< on n2, of 4000
-  std::int64_t high_cpu;  ///< on n1
+  std::int64_t low_cpu;   ///< On n2, of 4000
+  std::int64_t high_cpu;  ///< On n1
   bool want;
 };
 
 class BoundaryTest : public testing::TestWithParam<BoundaryCase> {};
 
-/// As upstream: it does not ask whether the pod fits under the target of its destination.
+/// Upstream does not check whether the pod fits below the target of its destination.
 TEST_P(BoundaryTest, Classifies) {
   StrategyRun run(ClusterBuilder()
                       .add(NodeBuilder("n1"))
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(Thresholds, BoundaryTest,
                                          BoundaryCase{"TakesMoreForOver", 400, 2001, true}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(LowNodeUtilization, NeverTakesACordonedNodeForUnder) {
+TEST(LowNodeUtilization, NeverTreatsACordonedNodeAsUnderutilized) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2").cordoned());
   for (int i = 1; i <= 8; ++i) builder.add(sized("p" + std::to_string(i), "n1"));
@@ -117,13 +117,13 @@ TEST(LowNodeUtilization, RelievesACordonedNode) {
   EXPECT_THAT(evicted(builder), SizeIs(3));
 }
 
-TEST(LowNodeUtilization, WaitsForMoreUnderNodesThanTheNumber) {
+TEST(LowNodeUtilization, WaitsForMoreUnderutilizedNodesThanNumberOfNodes) {
   const std::string args = R"({"thresholds":{"cpu":30},"targetThresholds":{"cpu":50},"numberOfNodes":)";
   EXPECT_THAT(evicted(full_and_empty(), args + "1}"), IsEmpty());
   EXPECT_THAT(evicted(full_and_empty().add(NodeBuilder("n3")), args + "1}"), SizeIs(3));
 }
 
-TEST(LowNodeUtilization, DoesNothingWithoutOverNodes) {
+TEST(LowNodeUtilization, DoesNothingWithoutOverutilizedNodes) {
   EXPECT_THAT(evicted(ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(sized("q", "n2"))), IsEmpty());
 }
 
@@ -137,7 +137,7 @@ TEST(LowNodeUtilization, MeasuresDeviationsFromTheMean) {
 }
 
 TEST(LowNodeUtilization, ClampsDeviationsAtTheEnds) {
-  // Mean 45 % + 60 is cut to 100 %: nothing is above it.
+  // Mean 45 % + 60 is clamped to 100 %, and no node is above that.
   EXPECT_THAT(evicted(full_and_empty(),
                       R"({"useDeviationThresholds":true,"thresholds":{"cpu":60},"targetThresholds":{"cpu":60}})"),
               IsEmpty());
@@ -152,7 +152,7 @@ TEST(LowNodeUtilization, FollowsExtendedResources) {
   EXPECT_THAT(evicted(builder, args), SizeIs(3)) << "the target allows 4 on n2, which holds 1";
 }
 
-TEST(LowNodeUtilization, HasNoCapacityWhereTheResourceIsMissing) {
+TEST(LowNodeUtilization, HasNoCapacityIfTheResourceIsMissing) {
   const auto args = R"({"thresholds":{"x/gpu":30},"targetThresholds":{"x/gpu":50}})";
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1").offer("x/gpu", 8)).add(NodeBuilder("n2"));
@@ -188,7 +188,7 @@ TEST(LowNodeUtilization, RelievesTheFullestNodeFirst) {
   EXPECT_EQ(run.sink.accepted.front(), "b1");
 }
 
-TEST(LowNodeUtilization, AsksForDestinationsThatTolerate) {
+TEST(LowNodeUtilization, RequiresDestinationsThatThePodTolerates) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2").taint("gpu"));
   for (int i = 1; i <= 7; ++i) builder.add(sized("p" + std::to_string(i), "n1"));
@@ -221,21 +221,21 @@ TEST(LowNodeUtilization, EndsAtTheTotalLimit) {
   EXPECT_THAT(run.run("LowNodeUtilization", kArgs).sink.offered, SizeIs(1));
 }
 
-TEST(LowNodeUtilization, TakesLeavingPodsForGone) {
+TEST(LowNodeUtilization, TreatsLeavingPodsAsGone) {
   StrategyRun run(full_and_empty());
   for (const char* name : {"p1", "p2"})
     run.what_if().move(run.cluster().find_pod("default", name).value(), scheduling::kNoNode);
   EXPECT_THAT(run.run("LowNodeUtilization", kArgs).sink.accepted, ElementsAre("p3"));
 }
 
-TEST(LowNodeUtilization, ReadsCapacityWhereNothingIsAllocatable) {
+TEST(LowNodeUtilization, UsesCapacityIfNothingIsAllocatable) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1").with([](api::Node& node) { node.allocatable.clear(); })).add(NodeBuilder("n2"));
   for (int i = 1; i <= 8; ++i) builder.add(sized("p" + std::to_string(i), "n1"));
   EXPECT_THAT(evicted(builder), SizeIs(3));
 }
 
-/// Measured usage: what usage/ will give.
+/// Measured usage with fixed values.
 class FixedUsage final : public UsageView {
  public:
   std::optional<std::int64_t> of_node(NodeIndex node, std::string_view resource) const override {
@@ -251,14 +251,14 @@ class FixedUsage final : public UsageView {
 
 constexpr auto kCpuOnly = R"({"thresholds":{"cpu":30},"targetThresholds":{"cpu":50}})";
 
-TEST(LowNodeUtilization, GoesByMeasuredUsageWhenThereIsAny) {
+TEST(LowNodeUtilization, UsesMeasuredUsageIfThereIsAny) {
   FixedUsage usage;
   StrategyRun run(full_and_empty());
   run.usage = &usage;
   EXPECT_THAT(run.run("LowNodeUtilization", kCpuOnly).sink.accepted, SizeIs(4)) << "3600m to 2000m by 400m";
 }
 
-TEST(LowNodeUtilization, TakesOnePodWhenTheEffectCannotBeForeseen) {
+TEST(LowNodeUtilization, TakesOnePodIfTheEffectCannotBePredicted) {
   FixedUsage usage;
   usage.pods = false;
   StrategyRun run(full_and_empty());
@@ -305,7 +305,7 @@ TEST(EvictionOrder, PutsTheCheapestFirst) {
   EXPECT_THAT(names, ElementsAre("0", "1", "2", "3", "4", "5", "6", "7", "8"));
 }
 
-TEST(QosOf, PrefersWhatTheStatusSays) {
+TEST(QosOf, PrefersTheStatus) {
   EXPECT_EQ(qos_of(PodBuilder("p").with([](api::Pod& pod) { pod.qos_class = "Guaranteed"; }).build()),
             QosClass::kGuaranteed);
 }
@@ -318,7 +318,7 @@ TEST(QosOf, NeedsBothLimitsForGuaranteed) {
 
 // --- numbers
 
-TEST(ShareOf, CutsTheFraction) {
+TEST(ShareOf, TruncatesTheFraction) {
   EXPECT_EQ(share_of(4000, 50, "cpu"), 2000);
   EXPECT_EQ(share_of(9000, 50, "pods"), 4000);
   EXPECT_EQ(share_of(3333, 33.3, "cpu"), 1109);
@@ -330,7 +330,7 @@ TEST(NodeUsage, IsZeroPercentOfNothing) {
   EXPECT_EQ(usage.percent(1, "memory"), std::nullopt);
 }
 
-TEST(TrackedResources, AddTheBasicOnes) {
+TEST(TrackedResources, IncludeTheBasicOnes) {
   EXPECT_THAT(tracked_resources({{"memory", 1}, {"x/gpu", 1}}), ElementsAre("memory", "x/gpu", "cpu", "pods"));
 }
 

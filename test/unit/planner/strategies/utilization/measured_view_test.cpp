@@ -16,7 +16,7 @@ using builders::PodBuilder;
 using scheduling::kNoNode;
 using scheduling::MeasuredUsage;
 
-/// n1 with a (1000m requested) and b (500m), n2 empty; both have 4000m.
+/// n1 runs a (1000m requested) and b (500m), n2 is empty. Both nodes have 4000m.
 class MeasuredViewTest : public testing::Test {
  protected:
   explicit MeasuredViewTest(PodBuilder b = PodBuilder("b").on("n1").cpu(500))
@@ -49,12 +49,12 @@ TEST_F(MeasuredViewTest, FindsNodesAndPodsByName) {
   EXPECT_EQ(seen.of_pod(pod("a"), "pods"), 1000);
 }
 
-TEST_F(MeasuredViewTest, KnowsNothingOfANodeWithAProblem) {
+TEST_F(MeasuredViewTest, HasNoUsageOfANodeWithAProblem) {
   const MeasuredUsage measured = Measured("s", {"cpu"}).node("n1", {3000}).problem("the sample is 7m old").build();
   EXPECT_EQ(view(measured).of_node(node("n1"), "cpu"), std::nullopt);
 }
 
-TEST_F(MeasuredViewTest, TakesTheHigherOfNowAndForeseen) {
+TEST_F(MeasuredViewTest, UsesTheMaximumOfCurrentAndForecast) {
   const MeasuredUsage measured =
       Measured("s", {"cpu"}).node("n1", {3000}).foreseen({3500}).node("n2", {900}).foreseen({400}).build();
   EXPECT_EQ(view(measured, {.forecast = true}).of_node(node("n1"), "cpu"), 3500);
@@ -71,7 +71,7 @@ TEST_F(MeasuredViewTest, MovesTheUsageOfMovedPods) {
   EXPECT_EQ(plain.of_node(node("n1"), "cpu"), 3000);
 }
 
-TEST_F(MeasuredViewTest, KeepsPodsThatLeftForNowhereOffTheirNode) {
+TEST_F(MeasuredViewTest, RemovesPodsWithoutATargetFromTheirNode) {
   const MeasuredUsage measured = Measured("s", {"cpu"}).node("n1", {500}).pod("a", {800}).build();
   what_if_.move(pod("a"), kNoNode);
   EXPECT_EQ(view(measured).of_node(node("n1"), "cpu"), 0) << "not below 0 when figures disagree";
@@ -96,7 +96,7 @@ TEST_F(JustStarted, CountsOnceWhenItIsMeasured) {
   EXPECT_EQ(view(measured).of_node(node("n1"), "cpu"), 1000);
 }
 
-TEST_F(MeasuredViewTest, SharesTheNodeByRequestsWherePodsAreNotMeasured) {
+TEST_F(MeasuredViewTest, DividesTheNodeByRequestsIfPodsAreNotMeasured) {
   const MeasuredUsage measured = Measured("s", {"cpu", "psi"}).node("n1", {3000, 60}).build();
   EXPECT_EQ(view(measured).of_pod(pod("a"), "cpu"), 2000);
   EXPECT_EQ(view(measured).of_pod(pod("b"), "cpu"), 1000);
@@ -104,7 +104,7 @@ TEST_F(MeasuredViewTest, SharesTheNodeByRequestsWherePodsAreNotMeasured) {
   EXPECT_FALSE(view(measured, {.corrects = false, .has_pod_usage = false}).has_pod_usage());
 }
 
-TEST_F(MeasuredViewTest, TurnsPercentIntoAmountsWhereTheNodeHasCapacity) {
+TEST_F(MeasuredViewTest, ConvertsPercentToAmountsIfTheNodeHasCapacity) {
   const MeasuredUsage measured = Measured("s", {}).percent("cpu").percent("psi").node("n1", {50'000, 25'000}).build();
   const MeasuredView seen = view(measured);
   EXPECT_EQ(seen.of_node(node("n1"), "cpu"), 2000);

@@ -1,4 +1,4 @@
-/// Which nodes utilization strategies judge, by which resource, and what they report about it.
+/// Nodes that utilization strategies classify, the resources that they compare, and their reports.
 
 #include "planner/strategies/utilization/node_classes.hpp"
 
@@ -27,7 +27,7 @@ std::string args(const std::string& thresholds, const std::string& more = "") {
   return "{" + thresholds + (more.empty() ? "" : "," + more) + "}";
 }
 
-/// "gpu-0 Overutilized", in the order of the report.
+/// Returns rows such as "gpu-0 Overutilized", in the order of the report.
 std::vector<std::string> rows(const StrategyRun& run) {
   std::vector<std::string> rows;
   if (!run.sink.classes) return rows;
@@ -53,7 +53,7 @@ StrategyRun run(const std::string& strategy, const ClusterBuilder& cluster, cons
 
 // ---------------------------------------------------------------- resources that a node does not publish
 
-/// gpu-0: 6 of 8 GPUs, half of its CPU · cpu-0: no GPU, three quarters of its CPU.
+/// gpu-0 uses 6 of 8 GPUs and half of its CPU. cpu-0 has no GPU and uses three quarters of its CPU.
 ClusterBuilder mixed() {
   ClusterBuilder builder;
   builder.add(NodeBuilder("gpu-0").sized(16000, 64000, 110).offer(kGpu, 8));
@@ -70,7 +70,7 @@ TEST(NodeScope, PackingEmptiesNoNodeForAResourceThatItDoesNotPublish) {
   EXPECT_EQ(done.sink.classes->note, "no node is underutilized");
 }
 
-TEST(NodeScope, PackingAsUpstreamStillDoes) {
+TEST(NodeScope, PackingEmptiesItForUpstream) {
   EXPECT_THAT(run("HighNodeUtilization", mixed(), R"({"thresholds":{"gpu.example.com/a":40}})", {}, true).sink.accepted,
               UnorderedElementsAre("web", "api"));
 }
@@ -83,7 +83,7 @@ TEST(NodeScope, NodesOutOfScopeTakePodsOfNodesThatAreEmptied) {
               ElementsAre("idle"));
 }
 
-TEST(NodeScope, LevelingTakesNoNodeForUnderutilizedByAResourceThatItDoesNotPublish) {
+TEST(NodeScope, LevelingIgnoresResourcesThatANodeDoesNotPublish) {
   const std::string by_gpu = R"("thresholds":{"gpu.example.com/a":20},"targetThresholds":{"gpu.example.com/a":50})";
   const auto done = run("LowNodeUtilization", mixed(), args(by_gpu));
   EXPECT_THAT(done.sink.accepted, IsEmpty());
@@ -92,7 +92,7 @@ TEST(NodeScope, LevelingTakesNoNodeForUnderutilizedByAResourceThatItDoesNotPubli
   EXPECT_EQ(reason_of(done, "gpu-0"), "gpu.example.com/a 75.0 % of allocatable, above targetThresholds 50 %");
 }
 
-/// Several resources: each node is judged by those that it publishes.
+/// With several resources, each node is classified by the resources that it publishes.
 TEST(NodeScope, LevelingJudgesANodeByTheRestOfTheResources) {
   ClusterBuilder cluster = mixed();
   cluster.add(NodeBuilder("cpu-1").sized(8000, 32000, 110));
@@ -105,8 +105,8 @@ TEST(NodeScope, LevelingJudgesANodeByTheRestOfTheResources) {
       "cpu 0.0 % of allocatable, not above thresholds 20 %; without gpu.example.com/a, which it does not publish");
 }
 
-/// A device plugin that went away leaves 0 behind.
-TEST(NodeScope, ZeroOfAResourceIsNone) {
+/// A removed device plugin leaves a value of 0.
+TEST(NodeScope, ZeroOfAResourceCountsAsNotPublished) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1").offer(kGpu, 0)).add(NodeBuilder("n2").offer(kGpu, 8));
   cluster.add(PodBuilder("p").on("n1").cpu(100)).add(PodBuilder("q").on("n2").request(kGpu, 4000));
@@ -126,14 +126,14 @@ TEST(NodeScope, TheMeanOfDeviationsIsOfNodesThatPublish) {
   EXPECT_EQ(done.sink.classes->out_of_scope, 3);
 }
 
-TEST(NodeScope, SaysThatNoNodePublishesTheResource) {
+TEST(NodeScope, ReportsThatNoNodePublishesTheResource) {
   ClusterBuilder cluster;
   cluster.add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("p").on("n1").cpu(100));
   const auto done = run("HighNodeUtilization", cluster, R"({"thresholds":{"gpu.example.com/a":40}})");
   EXPECT_EQ(done.sink.classes->note, "no node publishes a resource that has thresholds");
 }
 
-/// Measured cpu of all, gpu of the nodes that have some.
+/// Measured cpu of all nodes, measured gpu of the nodes that have GPUs.
 Measured mixed_usage() {
   Measured measured("s", {"cpu", kGpu});
   constexpr auto kNone = scheduling::kUnknownUsage;
@@ -141,7 +141,7 @@ Measured mixed_usage() {
   return measured.pod("api", {3000, 0}).pod("train", {4000, 6000}).pod("web", {3000, kNone});
 }
 
-TEST(NodeScope, MeasuredLoadIsJudgedByWhatANodePublishes) {
+TEST(NodeScope, MeasuredLoadIsClassifiedByPublishedResources) {
   ClusterBuilder cluster = mixed();
   cluster.add(NodeBuilder("cpu-1").sized(8000, 32000, 110));
   const auto done = run("LowNodeUtilization", cluster,
@@ -162,9 +162,9 @@ TEST(NodeScope, MeasuredPackingEmptiesNoNodeWithoutTheResource) {
   EXPECT_THAT(rows(done), ElementsAre("gpu-0 Appropriate", "cpu-0 OutOfScope"));
 }
 
-// ---------------------------------------------------------------- pods that are on their way out
+// ---------------------------------------------------------------- terminating pods
 
-/// n1: four pods of 900m, of which two terminate · n2: nothing.
+/// n1 runs four pods of 900m, two of which terminate. n2 is empty.
 ClusterBuilder leaving(const std::string& node = "n1") {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
@@ -175,13 +175,13 @@ ClusterBuilder leaving(const std::string& node = "n1") {
 
 constexpr auto kLevel = R"("thresholds":{"cpu":20},"targetThresholds":{"cpu":40})";
 
-TEST(LeavingPods, DoNotCountWherePodsLeave) {
+TEST(LeavingPods, DoNotCountOnOverutilizedNodes) {
   const std::string above = R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":50}})";
   EXPECT_THAT(run("LowNodeUtilization", leaving(), above).sink.accepted, IsEmpty()) << "45 % once they are gone";
   EXPECT_THAT(run("LowNodeUtilization", leaving(), above, {}, true).sink.accepted, ElementsAre("p1", "p2"));
 }
 
-TEST(LeavingPods, CountWherePodsCome) {
+TEST(LeavingPods, CountOnDestinations) {
   EXPECT_THAT(run("LowNodeUtilization", leaving(), args(kLevel)).sink.accepted, ElementsAre("p1"));
   EXPECT_THAT(run("LowNodeUtilization", leaving("n2"), args(kLevel)).sink.accepted, IsEmpty()) << "n2 is not free yet";
 }
@@ -198,7 +198,7 @@ TEST(LeavingPods, CountBothWaysByMeasuredLoad) {
   EXPECT_THAT(run("LowNodeUtilization", leaving("n2"), args(kLevel, kByUsage), there).sink.accepted, IsEmpty());
 }
 
-/// n1: p terminates, q stays · n2 is full enough to stay.
+/// On n1, p terminates and q stays. n2 is full enough to stay.
 ClusterBuilder nearly_empty() {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1")).add(NodeBuilder("n2"));
@@ -218,7 +218,7 @@ TEST(LeavingPods, DoNotKeepANodeFromBeingEmptied) {
 
 // ---------------------------------------------------------------- DaemonSets
 
-/// Each node: 55 % for a DaemonSet. n1 and n2 have little else.
+/// A DaemonSet uses 55 % of each node. n1 and n2 run little else.
 ClusterBuilder agents() {
   ClusterBuilder builder;
   for (const char* node : {"n1", "n2", "n3"}) {
@@ -229,7 +229,7 @@ ClusterBuilder agents() {
   return builder.add(PodBuilder("c").on("n3").cpu(1000));
 }
 
-TEST(DaemonSets, CountUnlessTheyAreToBeIgnored) {
+TEST(DaemonSets, CountUnlessIgnored) {
   const auto counted = run("HighNodeUtilization", agents(), R"({"thresholds":{"cpu":20}})");
   EXPECT_THAT(counted.sink.accepted, IsEmpty());
   EXPECT_EQ(counted.sink.classes->note,
@@ -255,7 +255,7 @@ TEST(DaemonSets, AreIgnoredInMeasuredLoadToo) {
               ElementsAre("a", "b"));
 }
 
-// ---------------------------------------------------------------- why nothing is moved
+// ---------------------------------------------------------------- reasons why nothing is moved
 
 struct IdleCase {
   const char* name;
@@ -303,7 +303,7 @@ INSTANTIATE_TEST_SUITE_P(
                              "1 node is underutilized, and numberOfNodes asks for more than 2"}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(Idle, PackingAsUpstreamSaysWhyToo) {
+TEST(Idle, PackingForUpstreamReportsTheReasonToo) {
   const auto note = [](const ClusterBuilder& cluster) {
     const auto done = run("HighNodeUtilization", cluster, R"({"thresholds":{"cpu":20}})", {}, true);
     EXPECT_THAT(done.sink.accepted, IsEmpty());
@@ -313,7 +313,7 @@ TEST(Idle, PackingAsUpstreamSaysWhyToo) {
   EXPECT_EQ(note(two(100, 3000, true)), "every node that is not underutilized is cordoned and takes no pods");
 }
 
-TEST(Idle, MeasuredStrategiesSayIt) {
+TEST(Idle, MeasuredStrategiesReportIt) {
   Measured measured("s", {"cpu"});
   measured.node("n1", {1000}).node("n2", {0}).pod("p", {1000});
   const auto done = run("LowNodeUtilization", two(1000, 0), args(kLevel, kByUsage), measured);
@@ -321,7 +321,7 @@ TEST(Idle, MeasuredStrategiesSayIt) {
   EXPECT_EQ(reason_of(done, "n1"), "measured cpu 25.0 %, above thresholds 20 %");
 }
 
-TEST(NodeClasses, CountPodsAsPodsOfHowMany) {
+TEST(NodeClasses, ReportPodsWithTheMaximumNumber) {
   ClusterBuilder builder;
   builder.add(NodeBuilder("n1").sized(4000, 4000, 110)).add(NodeBuilder("n2").sized(4000, 4000, 110));
   for (int i = 0; i < 13; ++i) builder.add(PodBuilder("p" + std::to_string(i)).on("n1").cpu(1));
@@ -329,7 +329,7 @@ TEST(NodeClasses, CountPodsAsPodsOfHowMany) {
   EXPECT_EQ(reason_of(done, "n1"), "pods 13 of 110 (11.8 %), above thresholds 1 %");
 }
 
-TEST(NodeClasses, AreSummedUp) {
+TEST(NodeClasses, AreSummarized) {
   api::NodeClasses classes;
   classes.over = 1;
   classes.under = 2;

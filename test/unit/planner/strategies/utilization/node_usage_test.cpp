@@ -14,7 +14,7 @@ using builders::PodBuilder;
 struct PercentCase {
   std::string name;
   std::string resource;
-  std::int64_t used;  ///< in thousandths
+  std::int64_t used;  ///< In thousandths
   std::optional<std::int64_t> capacity;
   std::optional<double> want;
 };
@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(Resources, Percent,
                                                      std::nullopt}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(MeanFullness, LeavesOutWhatTheNodeDoesNotPublish) {
+TEST(MeanFullness, OmitsResourcesThatTheNodeDoesNotPublish) {
   const NodeUsage usage{0, {2000, 0}, {4000, std::nullopt}};
   EXPECT_EQ(mean_fullness(usage, {"cpu", "x/gpu"}), 50.0);
   EXPECT_EQ(mean_fullness(usage, {}), 0.0);
@@ -48,14 +48,14 @@ TEST(RawSum, AddsNumbersOfDifferentUnits) {
 
 struct TaintCase {
   std::string name;
-  std::vector<std::vector<std::string>> taints;  ///< of each destination
+  std::vector<std::vector<std::string>> taints;  ///< Taints of each destination
   std::vector<std::string> tolerated;
   bool want;
 };
 
 class Taints : public testing::TestWithParam<TaintCase> {};
 
-TEST_P(Taints, LetAPodIn) {
+TEST_P(Taints, AllowAPod) {
   ClusterBuilder builder;
   std::vector<scheduling::NodeIndex> nodes;
   for (const auto& taints : GetParam().taints) {
