@@ -7,7 +7,7 @@ namespace advise_node_days_test {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Answers every question with the same series.
+/// Answers every query with the same series.
 class OneAnswer final : public kube::Transport {
  public:
   explicit OneAnswer(std::string series) : series_(std::move(series)) {}

@@ -14,7 +14,7 @@
 #include "kube/transport.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 
-/// `advise requests` from files to its output, and the days that Prometheus tells.
+/// `advise requests` from its input files to its output, and node days read from Prometheus.
 namespace cmd_advise_test {
 
 using testing::HasSubstr;
@@ -27,7 +27,7 @@ constexpr const char* kDump = R"({"kind":"List","apiVersion":"v1","items":[
  {"pod-template-hash":"7d4b9c6f5"},"ownerReferences":[{"controller":true,"kind":"ReplicaSet","name":"web-7d4b9c6f5"}]},
  "spec":{"containers":[{"name":"app"}]},"status":{"phase":"Running"}}]})";
 
-/// `days` of an hourly log: 100m by night, 500m at noon.
+/// Returns an hourly log of `days` days: 500m at noon, 100m at other times.
 std::string top_log(int days) {
   std::string text;
   const base::TimePoint start = *base::parse_time("2026-11-02T00:00:00Z");
@@ -187,7 +187,7 @@ TEST_F(AdviseRequests, RefuseADumpThatHoldsNothing) {
   EXPECT_THAT(err_, HasSubstr("refused.json: is no object, but what the API server answered: \"pods is forbidden\""));
 }
 
-/// A line is as it was written by its reader's terminal: nothing of a name reaches it unseen.
+/// A line that is written by another user may contain control characters. The output must not.
 TEST_F(AdviseRequests, ShowNoControlCharacters) {
   const std::string log = "2026-11-02T00:00:00Z\nshop \x1b[31mweb app 1m 1Mi\n";
   EXPECT_EQ(run({"--top", write("top.log", log)}), 0) << err_;
@@ -225,12 +225,12 @@ TEST_F(AdvisePlugin, IsTheSameCommand) {
   EXPECT_THAT(err_, HasSubstr("there are no nodes"));
 }
 
-/// A Prometheus that knows one container, by what a query is about.
+/// A Prometheus with one container. The answer depends on the subject of the query.
 class FakePrometheus final : public kube::Transport {
  public:
   struct State {
     std::vector<std::string> queries;
-    std::string broken;  ///< queries with this text fail
+    std::string broken;  ///< queries that contain this text fail
   };
   explicit FakePrometheus(State& state) : state_(state) {}
   base::Result<kube::Response> round_trip(const kube::Request& request) override {

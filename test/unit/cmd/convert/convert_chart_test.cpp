@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// ---------------------------------------------------------------- the chart's own defaults
+// ---------------------------------------------------------------- defaults of the chart
 
 api::UpstreamOptions of_chart(int minor) {
   api::UpstreamOptions options;
@@ -154,13 +154,13 @@ INSTANTIATE_TEST_SUITE_P(Texts, ChartVersions,
                                          VersionCase{"1.2.3", {}}, VersionCase{"0.99999999999", {}},
                                          VersionCase{"soon", {}}));
 
-// ---------------------------------------------------------------- when it runs
+// ---------------------------------------------------------------- schedule
 
 struct ScheduleCase {
   const char* name;
-  const char* values;    ///< beside the policy
-  const char* interval;  ///< "": none
-  const char* note;      ///< "": none
+  const char* values;    ///< values besides the policy
+  const char* interval;  ///< empty if none
+  const char* note;      ///< empty if none
 };
 class ChartSchedule : public testing::TestWithParam<ScheduleCase> {};
 

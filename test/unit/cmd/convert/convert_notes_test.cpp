@@ -14,7 +14,7 @@ using testing::Not;
 
 struct NoteCase {
   const char* name;
-  const char* text;  ///< below "profiles: [{…}]" or of the whole policy
+  const char* text;  ///< YAML below "profiles: [{…}]" or of the complete policy
   const char* note;
 };
 

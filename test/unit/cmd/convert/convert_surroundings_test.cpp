@@ -2,7 +2,7 @@
 #include "base/base64.hpp"
 #include "test/unit/cmd/convert/convert_cases.hpp"
 
-/// What stands beside a policy in one stream, as `kubectl kustomize` and `helm template` render it.
+/// Other objects in the same stream as a policy, as `kubectl kustomize` and `helm template` render it.
 
 namespace cmd {
 namespace convert_surroundings_test {
@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// ---------------------------------------------------------------- values that stand elsewhere
+// ---------------------------------------------------------------- values in other objects
 
 #define SURROUNDED_POLICY "deschedulerPolicy: {" ENABLED("balance", "RemoveDuplicates", "{}") "}"
 
@@ -119,7 +119,7 @@ TEST(ChartVersion, StandsInTheRepositoryThatAReleaseRefersTo) {
   EXPECT_THAT(notes_of(conversion), Contains(HasSubstr("is the default of chart 0.29")));
 }
 
-// ---------------------------------------------------------------- how upstream is started
+// ---------------------------------------------------------------- command line of upstream
 
 std::string policy_map(const std::string& version = "v1alpha1") {
   return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: policy}\ndata:\n  policy.yaml: |\n    apiVersion: "

@@ -11,14 +11,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// ---------------------------------------------------------------- those who install charts
+// ---------------------------------------------------------------- tools that install charts
 
 #define VALUES "schedule: '@hourly', deschedulerPolicy: {" ENABLED("balance", "RemoveDuplicates", "{}") "}"
 
 struct WrapperCase {
   const char* name;
   const char* text;
-  const char* source;  ///< of the policy
+  const char* source;  ///< source of the policy
 };
 class Wrappers : public testing::TestWithParam<WrapperCase> {};
 
@@ -161,7 +161,7 @@ strategies:
               testing::Contains(HasSubstr("changed spec.evictionLimits.total: holds for each of the 2 policies")));
 }
 
-/// What the operator writes into its ConfigMap for KubeVirtRelieveAndMigrate.
+/// The ConfigMap that OpenShift's operator writes for KubeVirtRelieveAndMigrate.
 TEST(KubeDescheduler, TheCooldownAfterAMigrationIsALimit) {
   const auto conversion = convert(R"(
 apiVersion: descheduler/v1alpha2
@@ -230,7 +230,7 @@ TEST(KubeDescheduler, OtherProfilesAreConvertedToo) {
               ElementsAre("RemovePodsViolatingTopologySpreadConstraint", "RemoveDuplicates"));
 }
 
-// ---------------------------------------------------------------- texts in Base64, and Secrets
+// ---------------------------------------------------------------- Base64 text and Secrets
 
 constexpr const char* kPolicyText =
     "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\n" ENABLED("balance", "RemoveDuplicates", "{}");

@@ -40,7 +40,7 @@ const auto kMirror = PodBuilder("p").annotate(api::well_known::kMirrorAnnotation
 const auto kDaemon = PodBuilder("p").owned_by("DaemonSet", "ds").build();
 const auto kDaemonWithData = with_volume(api::VolumeKind::kEmptyDir).owned_by("DaemonSet", "ds").build();
 
-/// As KubeVirt makes it, with UID "vm".
+/// Returns a virt-launcher pod like KubeVirt's, with UID "vm".
 PodBuilder launcher() {
   return with_volume(api::VolumeKind::kEmptyDir)
       .label("kubevirt.io", "virt-launcher")

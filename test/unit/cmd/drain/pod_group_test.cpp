@@ -40,7 +40,7 @@ struct RestCase {
   const char* name;
   std::vector<api::Pod> chosen;
   PodGroupWorld world;
-  std::vector<std::string> want;  ///< missing of the only incomplete group; empty: all groups are complete
+  std::vector<std::string> want;  ///< missing members of the only incomplete group, empty if all groups are complete
 };
 void PrintTo(const RestCase& c, std::ostream* out) { *out << c.name; }
 

@@ -121,7 +121,7 @@ TEST(EvacuationTable, IsAlignedWithAndWithoutColours) {
   EXPECT_THAT(plain, HasSubstr("shop        web-1"));
   EXPECT_THAT(plain, Not(HasSubstr("\033")));
   EXPECT_THAT(coloured, HasSubstr("\033[32mSucceeded\033[0m"));
-  // Without its escapes the coloured table is the plain one.
+  // Without its escape sequences the colored table equals the plain one.
   std::string stripped;
   for (std::size_t i = 0; i < coloured.size(); ++i) {
     if (coloured[i] == '\033')

@@ -15,7 +15,7 @@ namespace plugin_request_test {
 using builders::PodBuilder;
 using testing::HasSubstr;
 
-const api::Pod kPod = PodBuilder("web-1").on("node-1").build();  // uid-web-1
+const api::Pod kPod = PodBuilder("web-1").on("node-1").build();  // UID: uid-web-1
 
 api::Evacuation of_pod(const std::string& name, api::EvacuationPhase phase) {
   api::Evacuation made;

@@ -6,7 +6,7 @@
 
 #include "test/builders/cluster.hpp"
 
-/// What `kubectl evacuator explain` says about limits and cooldowns.
+/// What `kubectl evacuator explain` reports about limits and cooldowns.
 namespace cmd::plugin {
 namespace plugin_admission_test {
 
@@ -37,7 +37,7 @@ struct AdmissionCase {
   const char* name;
   std::function<void(AdmissionWorld&)> edit;
   bool by_policy;
-  const char* limit;  ///< "": at once
+  const char* limit;  ///< empty if the Evacuation is admitted at once
   const char* says;
 };
 

@@ -15,7 +15,7 @@ using testing::Not;
 
 const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 
-/// Five cycles, five minutes apart, the last one at noon.
+/// Returns a policy with five cycles, five minutes apart, the last one at noon.
 api::DeschedulerPolicy policy_with(std::vector<api::PastDecision> decisions) {
   api::DeschedulerPolicy policy;
   policy.meta.name = "tidy";

@@ -84,7 +84,7 @@ TEST_F(ExplainCommand, JudgesByThePoliciesOfTheDumpAndOfTheFiles) {
                           HasSubstr("patient (DryRun) leaves it")));
 }
 
-/// It is removed, and nothing starts it again: that it fits nowhere is not why.
+/// The pod is only removed, nothing replaces it. The message must not mention that it fits on no node.
 TEST_F(ExplainCommand, NamesNoNodeForAPodThatHasEnded) {
   const std::string dump = write("ended.yaml", std::string(kDumpText) + R"(
 - apiVersion: v1

@@ -19,7 +19,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Moves every pod older than half an hour.
+/// Returns a policy that moves every pod older than half an hour.
 api::DeschedulerPolicy old_pods_policy() {
   api::DeschedulerPolicy policy;
   policy.meta.name = "tidy";
@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(Opinion, TakesNoOtherPodWithoutAUidForThisOne) {
-  scheduling::SnapshotInput input;  // a dump manually
+  scheduling::SnapshotInput input;  // a manually written dump, without UIDs
   input.nodes.push_back(std::make_shared<const api::Node>(NodeBuilder("n1").build()));
   for (const auto& [name, age] : {std::pair("old", 36000), std::pair("web", 60)}) {
     api::Pod pod = PodBuilder(name).on("n1").older_by(base::seconds(age)).build();
@@ -140,7 +140,8 @@ TEST(Opinion, KnowsThatItCoolsDown) {
   EXPECT_EQ(got.rule, "RecentlyEvacuated");
 }
 
-/// A swap frees a node, but by itself the scheduler puts what makes room on the node that is empty already.
+/// Returns a cluster in which a swap frees a node. Without hints the scheduler would put the pod that makes way on the
+/// empty node.
 builders::ClusterBuilder swap_beside_an_empty_node() {
   builders::ClusterBuilder cluster;
   cluster.add(NodeBuilder("full")).add(NodeBuilder("open-1")).add(NodeBuilder("open-2")).add(NodeBuilder("spare"));
@@ -155,7 +156,7 @@ builders::ClusterBuilder swap_beside_an_empty_node() {
   return cluster;
 }
 
-/// Row 16 of the comparison with kube-scheduler: what-if and real cycle plan in one way.
+/// Row 16 of the comparison with kube-scheduler: what-if and real cycle produce the same plan.
 TEST(Opinion, Row16PlansWithPlacementHintsWhereTheLastCycleDid) {
   const auto cluster = swap_beside_an_empty_node().build();
   api::DeschedulerPolicy policy;
@@ -176,7 +177,7 @@ TEST(Opinion, Row16PlansWithPlacementHintsWhereTheLastCycleDid) {
 
 struct KeptNodeCase {
   const char* name;
-  void (*arrange)(builders::ClusterBuilder&);  ///< beside the pod web on n1
+  void (*arrange)(builders::ClusterBuilder&);  ///< adds objects to the pod web on n1
   std::vector<const char*> says;
 };
 class KeptNode : public testing::TestWithParam<KeptNodeCase> {};
@@ -217,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(
                      {"; Defragmentation: its node is not emptied: NoRoomTogether: its 2 pods"}}),
     [](const auto& info) { return std::string(info.param.name); });
 
-/// The strategy's report names the first 100 nodes.
+/// The strategy's report contains the first 100 nodes only.
 TEST(Opinion, NamesThePodThatKeepsANodeBeyondTheRowsOfTheReport) {
   builders::ClusterBuilder builder;
   for (int i = 100; i < 250; ++i) {
@@ -291,7 +292,7 @@ TEST(Explanation, SaysThatAnEvacuationMadeByHandOnlyNamesThePolicy) {
               HasSubstr("by evacuator, by hand (it names policy tidy, which did not make it): too old"));
 }
 
-/// Whoever may create Evacuations writes their reasons; services and webhooks have their words in messages.
+/// Reasons are written by any user who may create Evacuations, and messages by services and webhooks.
 TEST(Explanation, ShowsWhatSteersATerminalAsText) {
   const std::string hostile = "old\033[2J\npod/web: it was evacuated\u202e";
   api::Evacuation strange = moved();

@@ -40,7 +40,7 @@ api::Pod running(api::Pod made) {
   return made;
 }
 
-/// Of n1 and n2 half of the cores are used, of n3 nothing is known.
+/// n1 and n2 use half of their cores. The usage of n3 is unknown.
 MeasuredUsage usage(bool has_pods = true) {
   MeasuredUsage measured;
   measured.source = "m";
@@ -118,7 +118,7 @@ TEST(LoadPoller, KnowsNothingBeforeSomethingIsMeasured) {
   EXPECT_FALSE(keeper.loads({"n1"}, pod("p", ""), true, kNow).front());
 }
 
-/// n1 is measured at `time`, when it has `used` of its cores; the new pod's own figure is `of_pod`.
+/// Returns a model with a sample of n1 at `time` that uses `used` millicores. `of_pod` is the sample of the new pod.
 std::shared_ptr<const LoadModel> later_board(base::TimePoint time, std::int64_t used,
                                              std::optional<std::int64_t> of_pod = {}, base::Duration window = {},
                                              base::Duration lag = {}) {
@@ -142,8 +142,8 @@ std::shared_ptr<const LoadModel> later_board(base::TimePoint time, std::int64_t 
 
 struct Sampled {
   const char* name;
-  base::seconds running{0};  ///< after kNow; negative: it does not run yet
-  base::seconds sample{0};   ///< the node's, after kNow
+  base::seconds running{0};  ///< time when it starts, after kNow; negative if it does not run yet
+  base::seconds sample{0};   ///< time of the node's sample, after kNow
   std::int64_t used = 2'000;
   std::optional<std::int64_t> of_pod{};
   base::seconds window{0}, lag{0};
@@ -152,7 +152,7 @@ struct Sampled {
 
 class NewPod : public ::testing::TestWithParam<Sampled> {};
 
-/// It asks for a core of four, which is 25 %, and comes to a node that is half full.
+/// The pod requests one core of four, which is 25 %, and its node is half full.
 TEST_P(NewPod, CountsAsFarAsTheNodesSampleDoesNotShowIt) {
   const Sampled& row = GetParam();
   LoadPoller keeper({"cpu"});

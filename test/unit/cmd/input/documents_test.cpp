@@ -24,7 +24,7 @@ std::string names_of(const std::vector<api::Json>& documents) {
 struct TextCase {
   const char* name;
   const char* text;
-  const char* kinds;  ///< of the documents
+  const char* kinds;  ///< kinds of the documents
 };
 class Texts : public testing::TestWithParam<TextCase> {};
 
@@ -93,7 +93,7 @@ TEST(BadTexts, InYamlBehindOtherThingsHaveTheirLine) {
 }
 
 TEST(Texts, OfManyPartsAreReadInOneGo) {
-  constexpr int kParts = 50'000;  // quadratic work would take minutes
+  constexpr int kParts = 50'000;  // quadratic complexity would take minutes
   std::string text;
   for (int i = 0; i < kParts; ++i) text += "apiVersion: v1\n\n\n\n";
   const auto documents = parse_documents(text, RepeatedKeys::kRefuse);

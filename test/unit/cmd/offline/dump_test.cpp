@@ -22,7 +22,7 @@ std::string node(const std::string& name) {
          "}, status: {allocatable: {cpu: '4', memory: 8Gi, pods: '10'}}}";
 }
 
-/// A pod of shop on n1 with that creationTimestamp; "": none.
+/// Returns a pod of shop on n1. An empty `created` omits creationTimestamp.
 std::string pod(const std::string& name, const std::string& created) {
   return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + ", namespace: shop, uid: u-" + name +
          (created.empty() ? "" : ", creationTimestamp: \"" + created + "\"") +
@@ -99,7 +99,7 @@ TEST_F(DumpWithoutTimes, ExplainTellsThatTheAgeIsUnknown) {
   EXPECT_THAT(out_, AllOf(HasSubstr("of unknown age"), HasSubstr("1 of 1 pods have no readable creationTimestamp")));
 }
 
-// ---------------------------------------------------------------- what a dump may look like
+// ---------------------------------------------------------------- forms of a dump
 
 constexpr const char* kNode = R"({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}})";
 constexpr const char* kPod = R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"}})";

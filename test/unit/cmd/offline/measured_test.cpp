@@ -17,7 +17,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-// --- what sources say, beside what is requested
+// --- measured usage next to requests
 
 class MeasuredSideBySide : public testing::Test {
  protected:
@@ -85,9 +85,9 @@ TEST_F(MeasuredSideBySide, SaysWhatIsWrongWithTheAnswers) {
   EXPECT_EQ(json[1]["warnings"], api::Json::array());
 }
 
-// --- the whole command
+// --- the complete command
 
-/// Requests are level and load is not: n1 burns.
+/// The requests are balanced, the load is not: n1 is overloaded.
 class SimulateByUsage : public cmd_test::CommandTest {
  protected:
   SimulateByUsage() {
@@ -128,7 +128,7 @@ spec:
   std::string usage_;
 };
 
-/// All samples of a file are from now: they have what every pod of the dump uses, however new it is.
+/// All samples of a file have the current time. They include every pod of the dump, even new ones.
 TEST_F(SimulateByUsage, PodsThatJustStartedAreInTheFiguresOfAFile) {
   options_.usage = write("nodes.csv", "node,cpu\nn1,6\nn2,500m\n");
   const auto deviation = [&](const char* now) {

@@ -78,7 +78,7 @@ TEST_F(ValidateCommand, WritesNamesOfFilesThatAreNoUtf8) {
 struct AroundCase {
   const char* name;
   const char* object;
-  const char* problem;  ///< "": none
+  const char* problem;  ///< empty if none
 };
 class AroundSpec : public ValidateCommand, public testing::WithParamInterface<AroundCase> {};
 

@@ -60,7 +60,7 @@ struct Ending {
   const char* name;
   void (*change)(OnceReport&);
   Step step;
-  const char* error;  ///< "": success
+  const char* error;  ///< empty on success
 };
 class OnceEndings : public testing::TestWithParam<Ending> {};
 

@@ -62,7 +62,7 @@ TEST(UsageView, ShowsWhyASourceDoesNotAnswer) {
   EXPECT_EQ(cmd::usage_json(failed, kNodes, kNow)["problem"], "no answer: timeout");
 }
 
-/// A source says what it likes, and so may whoever is scraped.
+/// Sources and scraped targets control these strings.
 TEST(UsageView, ShowsWhatSteersATerminalAsText) {
   const std::string hostile = "\033]0;owned\a\nnode-1\u202e";
   cmd::UsageAnswer strange = answer();

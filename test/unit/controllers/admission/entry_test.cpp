@@ -15,8 +15,8 @@ struct EntryCase {
   Entry::Turn turn;
   std::variant<Held, Entry::Abandoned> stored;
   Held want_held;
-  bool want_slot = false;   ///< its attempt may begin
-  bool want_place = false;  ///< it waits itself
+  bool want_slot = false;   ///< whether its attempt may begin
+  bool want_place = false;  ///< whether it has its own place in the waiting line
 };
 
 class AdmissionEntries : public testing::TestWithParam<EntryCase> {};

@@ -30,7 +30,7 @@ TEST(PdbWaitList, WakesAsManyAsTheBudgetAllowsByPriorityThenTheLongestWaiting) {
   EXPECT_THAT(lines.wake(kPdb, 0), IsEmpty());
 }
 
-/// The reconcile of a woken one is repeated until it takes the wake.
+/// The reconciler repeats the reconcile of a woken Evacuation until it takes the wake.
 TEST(PdbWaitList, KeepsNoWakeOfOneThatIsGone) {
   PdbWaitList lines;
   lines.wait(key("gone"), kPdb, place(0, 10));

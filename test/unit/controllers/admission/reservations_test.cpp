@@ -22,8 +22,8 @@ using Phase = api::EvacuationPhase;
 
 const base::TimePoint kStart = builders::kNoon;
 
-/// Three nodes of 4 cpu. Pods of 3 cpu: one on each node fills it, for a surge pod there is free capacity on the third
-/// only.
+/// Three nodes of 4 CPUs with pods of 3 CPUs. One pod on each of two nodes leaves capacity for a surge pod on the third
+/// node only.
 class Capacity : public testing::Test {
  protected:
   Capacity() {
@@ -77,7 +77,7 @@ class Capacity : public testing::Test {
         },
         clock, [this](const api::ObjectKey& key, base::Duration) { woken.push_back(key.name); });
   }
-  /// A second after the last request: a new snapshot is taken.
+  /// Advances the clock by one second first, so that a new snapshot is taken. Returns the reserved node, empty if none.
   std::string reserve(const std::shared_ptr<const api::Pod>& pod, const std::string& target = "",
                       const std::set<std::string>& not_on = {}) {
     clock.advance(base::seconds(1));
@@ -86,7 +86,7 @@ class Capacity : public testing::Test {
     last = reservations().reserve({request, copy_of(pod)}, not_on);
     return last.node;
   }
-  /// With the pods of its controller as they are now.
+  /// Returns the surge pod with the current pods of its controller as siblings.
   controllers::SurgePod copy_of(const std::shared_ptr<const api::Pod>& pod) const {
     controllers::SurgePod copy{pod};
     for (const auto& each : pods)
@@ -106,11 +106,12 @@ class Capacity : public testing::Test {
   std::unique_ptr<Reservations> reservations_;
 };
 
-// --- pods that leave emptied nodes
+// --- replacements of pods on emptied nodes
 
 class KeptPlace : public Capacity {
  protected:
-  /// "": it has a node beside its own and `emptied`. A second after the last question.
+  /// Returns an empty string if the pod fits on a node other than its own and `emptied`, else the message. Advances the
+  /// clock by one second first, so that a new snapshot is taken.
   std::string keep(const std::shared_ptr<const api::Pod>& pod, const std::set<std::string>& emptied) {
     clock.advance(base::seconds(1));
     const auto request = controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt);
@@ -145,7 +146,7 @@ TEST_F(KeptPlace, IsGivenBackWhenTheEvacuationEnds) {
   EXPECT_EQ(keep(b, {"n1", "n2"}), "");
 }
 
-/// A pod that is created, scheduled and pulls its image takes a while to be there.
+/// A replacement takes time to be created, scheduled and bound. Its capacity stays reserved until then.
 TEST_F(KeptPlace, IsHeldBetweenThePodsEndAndTheBindingOfItsReplacement) {
   const auto a = vm("a", "n1");
   const auto b = vm("b", "n2");
@@ -275,7 +276,7 @@ TEST_F(Capacity, TheActualSurgePodReplacesTheReservation) {
   EXPECT_EQ(reserve(b), "n3") << "3 of 4 cpu, not 4.5";
 }
 
-/// Our clock and the API server's differ by what they like.
+/// The clocks of the operator and of the API server may differ by any amount.
 TEST_F(Capacity, TheRealCopyIsKnownByItsUidNotByItsAge) {
   const auto a = vm("a", "n1", 2000);
   const auto b = vm("b", "n2", 2000);
@@ -290,7 +291,7 @@ TEST_F(Capacity, TheRealCopyIsKnownByItsUidNotByItsAge) {
   EXPECT_EQ(reserve(b), "n3") << "what came since is, however old it says it is";
 }
 
-/// Of a reservation that another leader made nobody knows which pods were there.
+/// For a reservation made by another leader, the set of pods that existed at that time is unknown.
 TEST_F(Capacity, OfAnotherLeadersReservationOnlyAPodOnTheReservedNodeIsTheSurgePod) {
   const auto a = vm("a", "n1", 2000);
   const auto b = vm("b", "n2", 2000);
@@ -396,7 +397,8 @@ TEST_F(Capacity, RespectsTheLimitPerTargetNode) {
   EXPECT_EQ(on, (std::map<std::string, int>{{"n2", 1}, {"n3", 1}}));
 }
 
-/// Six nodes of 4 cpu: two VMs of each PodGroup fill four of them, the other two have free capacity for one copy each.
+/// Six nodes of 4 CPUs. Two VMs of each PodGroup fill four nodes, and each of the other two nodes has capacity for one
+/// surge pod.
 class PodGroupCapacity : public Capacity {
  protected:
   PodGroupCapacity()
@@ -425,7 +427,7 @@ class PodGroupCapacity : public Capacity {
     request.surge_pod = copy_of(pod);
     return request;
   }
-  /// As the reconciler does it: slot and free capacity in one step, then its own place.
+  /// Requests slot and free capacity in one step, like the reconciler, then the member's own node.
   Slot ask(const std::string& name) {
     clock.advance(base::seconds(1));
     auto granted = queue.request(request_of(name));
@@ -504,12 +506,13 @@ TEST_F(PodGroupCapacity, IsLookedForWhereTheBigOnesFit) {
   EXPECT_EQ(ask("a1").reserved_node, "n5");
 }
 
-/// Whatever comes, dies and restarts: pods, their copies and what is reserved never ask more of a node than it has.
+/// Property: whatever events, crashes and restarts happen, pods, surge pods and reservations together never exceed the
+/// capacity of a node.
 TEST_F(Capacity, IsNeverReservedTwiceWhateverHappens) {
   std::mt19937 random(5);
   for (int i = 0; i < 9; ++i) vm("vm-" + std::to_string(i), "n" + std::to_string(i % 3 + 1), 700 + 50 * (i % 4));
   const auto originals = pods;
-  std::map<std::string, std::string> stored;  ///< pod → node of its copy
+  std::map<std::string, std::string> stored;  ///< pod → node of its surge pod
   for (int step = 0; step < 3'000; ++step) {
     const auto& pod = originals[random() % originals.size()];
     const std::string& name = pod->meta.name;
@@ -546,7 +549,7 @@ namespace reservations_test {
 
 class Reservations : public capacity_test::Capacity {};
 
-/// A relist shows the deletion of the one and the creation of the other as one change.
+/// A relist reports the deletion of one Evacuation and the creation of another with the same name as one update.
 TEST_F(Reservations, ARemadeEvacuationBeginsWithNone) {
   using Phase = api::EvacuationPhase;
   for (const Phase phase : {Phase::kPending, Phase::kPreparing}) {

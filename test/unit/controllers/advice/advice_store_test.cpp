@@ -66,7 +66,7 @@ struct AdviceBook : testing::Test {
     const auto at = kept->histories.find(container);
     return at == kept->histories.end() ? 0 : at->second.parts().samples;
   }
-  /// A sample a minute of one pod.
+  /// Records one sample per minute of one pod.
   void live(base::TimePoint from, base::TimePoint to, const std::function<void(base::TimePoint)>& each = {}) {
     for (base::TimePoint now = from; now < to; now += minutes(1)) {
       book->follow(of_pods(kWeb, {"web-1"}), now);

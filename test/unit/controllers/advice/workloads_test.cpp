@@ -79,7 +79,7 @@ TEST(AdvisedWorkloads, AreTheOwnersOfTheirPods) {
   EXPECT_EQ(advised.pods.at("shop/db-0").workload, (WorkloadKey{"shop", "StatefulSet", "db"}));
 }
 
-/// Whoever may make pods writes all of this.
+/// Any user who may create pods controls all of these owner references.
 TEST(AdvisedWorkloads, LeaveOutWhatHasNoPastOrNoName) {
   struct Case {
     const char* name;

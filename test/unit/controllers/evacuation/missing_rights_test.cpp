@@ -34,7 +34,7 @@ TEST(MissingRights, OneAnswerOfAnotherSortBeginsAnew) {
   EXPECT_TRUE(rights.refused(kOne, kStart + seconds(30)));
 }
 
-/// Patroni's keys: SCOPE is read in each look, SCOPE-failover is refused in each.
+/// Patroni's objects: every reconcile reads SCOPE, and every read of SCOPE-failover is refused.
 TEST(MissingRights, OfAReadAreThoseOfItsObject) {
   const auto get = [](const std::string& name) {
     kube::Request request = post("/api/v1/namespaces/shop/endpoints/" + name);

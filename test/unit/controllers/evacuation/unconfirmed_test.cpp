@@ -19,7 +19,7 @@ api::Evacuation at(const char* version, EvacuationPhase phase) {
   return evacuation;
 }
 
-/// A write onto `before`, named by its only event.
+/// Returns a write on top of `before`, identified by its only event.
 UnconfirmedWrite write(const api::Evacuation& before, EvacuationPhase to, const char* name) {
   UnconfirmedWrite made{before, before.status, {}};
   made.after.phase = to;

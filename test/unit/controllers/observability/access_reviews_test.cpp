@@ -16,7 +16,7 @@ using kube::testing::FakeTransport;
 using kube::testing::json_response;
 using testing::HasSubstr;
 
-/// An API server that knows tokens "of-<user>" and lets some users read /metrics.
+/// Fake API server that accepts tokens "of-<user>" and allows some users to read /metrics.
 class AccessReviewsTest : public testing::Test {
  protected:
   AccessReviewsTest() {
@@ -91,7 +91,7 @@ TEST_F(AccessReviewsTest, BelieveNoAnswerThatIsNone) {
   }
 }
 
-/// The attack: made-up tokens by the thousand, so that the API server is asked about each and the memory fills up.
+/// Attack: thousands of invented tokens, each of which would cost a request to the API server and an entry in memory.
 TEST_F(AccessReviewsTest, AFloodOfTokensNeitherFloodsTheApiServerNorTheMemoryNorKeepsPrometheusOut) {
   ASSERT_EQ(ask("of-prometheus"), Access::kAllowed);
   int too_many = 0;

@@ -11,7 +11,7 @@ using testing::Not;
 
 class AnswerMeterTest : public testing::Test {
  protected:
-  /// What the log says of these answers.
+  /// Returns the log lines for answers with these status codes.
   std::string log_of(std::initializer_list<int> statuses) {
     testing::internal::CaptureStderr();
     for (const int each : statuses) meter.count(each, "10.0.0.7:4000" + std::to_string(each % 10));
@@ -39,7 +39,7 @@ TEST_F(AnswerMeterTest, LogsWhatIsRefusedWithWhoAskedAndNothingElse) {
   EXPECT_THAT(log_of({serving::kNoAnswer}), HasSubstr("code=none"));
 }
 
-/// A flood must not become a flood of lines.
+/// A flood of requests must not flood the log.
 TEST_F(AnswerMeterTest, LogsALineAMinuteForEachCode) {
   EXPECT_THAT(log_of({403, 413}), AllOf(HasSubstr("code=403"), HasSubstr("code=413")));
   EXPECT_EQ(log_of({403, 403, 413}), "");

@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct AnswerCase {
   const char* name;
-  int code;  ///< 0: none came
+  int code;  ///< 0 if no answer came
   const char* response_class;
   std::string_view want;
 };
@@ -216,7 +216,7 @@ TEST(CycleRecords, TellOnlyWhatTheLastCycleDidNotHave) {
               ElementsAre("PodNominated/Planned/PodLifeTime", "PodRefused/Refused/PerCycleLimit",
                           "PodRefused/Refused/PerCycleLimit"));
   CycleOutcome second = first;
-  second.moves.front().reason = "121s old";  // numbers in words are no news
+  second.moves.front().reason = "121s old";  // a change of numbers in the text is not a new record
   second.refusals[1].message = "8 of 8";
   EXPECT_THAT(news_of_cycle(policy(), second, memory), IsEmpty());
 }
@@ -262,7 +262,7 @@ TEST(CycleRecords, NameWhatCouldNotBeCreated) {
   EXPECT_EQ(record.detail.at("message"), "quota");
 }
 
-/// Keeps records and says how it feels when told to.
+/// Stores the records.
 class MoodyRecorder final : public audit::Recorder {
  public:
   void record(audit::Record record) override { records.push_back(std::move(record)); }

@@ -18,7 +18,7 @@ struct SilentWatch : kube::WatchStream {
   void cancel() override {}
 };
 
-/// Answers as it is told, after a while.
+/// Returns the configured response or error after 200 ms.
 struct Scripted : kube::Transport {
   explicit Scripted(base::ManualClock& clock) : clock(clock) {}
   base::Result<kube::Response> round_trip(const kube::Request&) override {
@@ -135,7 +135,7 @@ TEST(ProcessMetrics, ReadsWhatAProgramWithAStrangeNameIsTold) {
   base::Metrics metrics;
   controllers::ProcessMetrics process(metrics, folder.file(""));
   process.refresh();
-  process.refresh();  // no processor time since
+  process.refresh();  // no CPU time used since
   const std::string text = metrics.render();
   EXPECT_THAT(text, HasSubstr("\nprocess_cpu_seconds_total 4\n"));
   EXPECT_THAT(text, HasSubstr("\nprocess_threads 9\n"));

@@ -47,7 +47,7 @@ bool comes_true(const Condition& condition) {
   return condition();
 }
 
-/// A server of a few kinds, with a cache of each.
+/// A server of several kinds, with one cache per kind.
 class CacheFollowersTest : public ::testing::Test {
  protected:
   CacheFollowersTest() {
@@ -82,7 +82,7 @@ class CacheFollowersTest : public ::testing::Test {
   static std::string plural_of(const kube::Request& request) {
     return request.path.substr(request.path.rfind('/') + 1);
   }
-  /// Lists of that kind are not answered until another one hangs.
+  /// Blocks the lists of this kind until another kind is set.
   void hang(const std::string& plural) {
     const std::scoped_lock lock(mutex_);
     hanging_ = plural;

@@ -47,8 +47,8 @@ TEST(HealthServer, RefusesAnAddressWithoutPort) {
   EXPECT_THAT(server.start().error().message, HasSubstr("server.healthAddress"));
 }
 
-/// The attack: any pod opens as many connections as the server takes, says nothing or half a request on each, and waits
-/// for the kubelet's probes to fail and both replicas to be killed.
+/// Attack: a pod opens as many connections as the server accepts and sends nothing or half a request on each, so that
+/// the kubelet's probes fail and it restarts both replicas.
 TEST(HealthServer, AnswersProbesWhileAnAttackerHoldsAllItsConnections) {
   HealthServer server("127.0.0.1:0", healthy(), {});
   ASSERT_TRUE(server.start().ok());

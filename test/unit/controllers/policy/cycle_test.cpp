@@ -7,7 +7,7 @@
 #include "test/builders/cluster.hpp"
 #include "test/builders/origin.hpp"
 
-/// Which pods a plan takes for gone, and what a cycle tells.
+/// Which pods a plan takes as gone, and what a cycle reports.
 namespace cycle_test {
 
 using Phase = api::EvacuationPhase;
@@ -16,7 +16,7 @@ struct KeptCase {
   Phase phase = Phase::kPending;
   bool suspend = false;
   bool dry_run = false;
-  std::string policy{};  ///< empty: manual
+  std::string policy{};  ///< empty if manual
 };
 
 std::shared_ptr<const api::Evacuation> evacuation(const KeptCase& kept) {
@@ -76,7 +76,7 @@ struct Ended {
   const char* name;
   api::EvacuationPhase phase;
   const char* reason;
-  bool counts = true;  ///< as cooling
+  bool counts = true;  ///< whether it starts a cooldown
   std::int32_t attempt = 0;
   std::string policy = "balance";
   std::string strategy = "Defragmentation";

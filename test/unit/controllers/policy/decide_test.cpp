@@ -79,7 +79,7 @@ TEST(CycleTiming, HasNoCycleWhileSuspended) {
   EXPECT_EQ(timing.next, std::nullopt);
 }
 
-/// 22:00 to 23:00 each day.
+/// Returns a schedule with a daily window from 22:00 to 23:00.
 api::PolicySchedule nightly(const char* cron = "") {
   api::PolicySchedule schedule;
   schedule.cron = cron;
@@ -161,12 +161,12 @@ TEST(Tally, CountsOnlySuccessAsEvictedAndOnlyUnfinishedAsActive) {
 using Phase = api::EvacuationPhase;
 struct WaveCase {
   const char* name;
-  std::vector<std::pair<const char*, Phase>> known;  ///< UIDs of their pods
+  std::vector<std::pair<const char*, Phase>> known;  ///< UIDs and phases of the known pods
   WaveState state;
   std::int32_t created = 2;
   std::int64_t generation = 1;
   base::Duration age = seconds(30);
-  bool suspended = false;  ///< the unfinished ones are
+  bool suspended = false;  ///< whether the unfinished ones are suspended
   api::PolicyMode mode = api::PolicyMode::kAutomatic;
   const char* strategy = "Defragmentation";
   std::int32_t waves = 2;
@@ -257,7 +257,7 @@ TEST(Waves, OnlyTheFirstIsMadeNow) {
   EXPECT_FALSE(is_made_now(move));
 }
 
-/// Two waves are planned, and one Evacuation of the first is kept.
+/// Returns a policy with two planned waves. One Evacuation of the first wave is pending.
 api::DeschedulerPolicy in_waves() {
   api::DeschedulerPolicy made = planned(kNoon);
   made.status.last_cycle->created = 2;

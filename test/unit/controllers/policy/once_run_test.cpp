@@ -94,7 +94,7 @@ TEST_F(OnceRunTest, FailuresAreNamedAndBounded) {
     each.status.message = "two\nlines " + std::string(9999, 'x');
     run.on_created(each.meta.key());
     see(each);
-    see(each);  // once more
+    see(each);  // reported twice
   }
   EXPECT_EQ(report().failed_count, 100);
   EXPECT_EQ(report().failed.size(), 20U);

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using Evacuations = std::vector<std::shared_ptr<const api::Evacuation>>;
 using Pods = std::vector<std::shared_ptr<const api::Pod>>;
 
-/// Of a pod of the ReplicaSet "web": made at noon, finished a minute later.
+/// Returns an Evacuation of a pod of the ReplicaSet "web", created at noon, finished one minute later.
 std::shared_ptr<const api::Evacuation> evacuation(const std::function<void(api::Evacuation&)>& edit = {}) {
   auto made = std::make_shared<api::Evacuation>();
   made->meta.creation_timestamp = kNoon;
@@ -36,7 +36,7 @@ struct SettlementCase {
   std::string name;
   Evacuations evacuations;
   Pods pods;
-  base::Duration after;  ///< since noon
+  base::Duration after;  ///< time since noon
   bool settled;
 };
 

@@ -87,7 +87,7 @@ TEST(SpecProblems, NameTriggersWithoutTheirSource) {
                                           "spec.usageSources"));
 }
 
-/// Nothing is sent to such addresses, and a password in one would be told with it.
+/// Such addresses are rejected, and the message must not contain the password.
 TEST(SpecProblems, NameGatesWhoseAddressIsNone) {
   const struct {
     const char* url;

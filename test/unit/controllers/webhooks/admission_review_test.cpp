@@ -48,7 +48,7 @@ struct BadReview {
 };
 void PrintTo(const BadReview& given, std::ostream* out) { *out << given.name; }
 class BadAdmissionReviews : public testing::TestWithParam<BadReview> {};
-/// What looks like no review, or is made of very many parts, is not parsed.
+/// A body that does not look like a review, or has too many parts, is not parsed.
 TEST(AdmissionReview, IsLookedAtBeforeItIsParsed) {
   const std::string head = R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":)";
   EXPECT_TRUE(is_review_shaped(head + "{}}"));

@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
                                "the authority has not signed the certificate"},
                     DamageCase{"NoCertificate", [](auto& set) { set.current.certificate = "x"; },
                                "the certificate is none in PEM"},
-                    // Its age, by which it would be rotated, would be below nothing.
+                    // Its age, which decides about rotation, would be negative.
                     DamageCase{"OfTheFuture", [](auto& set) { set = made_at(kNoon + hours(48)); },
                                "it is not valid before 2026-11-22T12:00:00Z"},
                     DamageCase{"OtherNames", [](auto& set) { set = made_at(kNoon, {.names = {"localhost"}}); },

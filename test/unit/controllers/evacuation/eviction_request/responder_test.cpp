@@ -136,7 +136,7 @@ TEST(NativeResponder, NeverWritesATimeThatThePastOrAnotherClockForbids) {
   EXPECT_FALSE(got.report->expected_completion);
 }
 
-/// The API stores whole seconds. An end with a fraction would be news at every look.
+/// The API stores whole seconds. A completion time with a fraction would look changed at every comparison.
 TEST(NativeResponder, WritesWholeSecondsAndTakesItsOwnWordForNoNews) {
   auto of = eviction();
   auto running = evacuation(EvacuationPhase::kInProgress);

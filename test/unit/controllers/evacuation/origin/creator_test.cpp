@@ -42,7 +42,7 @@ api::Evacuation with_record(api::Evacuation evacuation, const std::string& recor
   return evacuation;
 }
 
-/// As the server shows what alice made.
+/// Returns the object that alice created, as the server shows it.
 api::Evacuation made() { return with_record(wanted(), creator_record(kAlice, object_of(wanted()), key(), kNoon)); }
 
 TEST(Creator, IsProven) {
@@ -129,7 +129,8 @@ TEST(Creator, OfAPolicyIsOfNoEvacuation) {
   EXPECT_EQ(proven_creator(with_record(wanted(), creator_record(kAlice, object, key(), kNoon)), keys()), std::nullopt);
 }
 
-/// Whoever deletes what an administrator made, and makes it again word for word while nobody calls the webhook.
+/// A user deletes an object that an administrator created, and creates a copy of it while the API server bypasses the
+/// webhook.
 TEST(Creator, OfOneObjectIsNotThatOfTheNext) {
   base::ManualClock clock{kNoon};
   OriginMemory memory(clock);

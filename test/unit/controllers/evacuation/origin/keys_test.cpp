@@ -6,7 +6,7 @@
 
 #include "base/base64.hpp"
 
-/// The Secret with the keys, on a server that keeps one object.
+/// The Secret with the signing keys, on a server that stores one object.
 namespace keys_test {
 
 using namespace controllers;
@@ -47,7 +47,7 @@ class OneSecret final : public kube::Transport {
 
   Json secret;
   bool forbidden = false;
-  bool hide_once = false;  ///< the next GET does not find it: another replica makes it meanwhile
+  bool hide_once = false;  ///< the next GET returns NotFound because another replica creates the Secret at that moment
   bool lose_answers = false;
   std::vector<std::string> log;
 

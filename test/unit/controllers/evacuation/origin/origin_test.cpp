@@ -31,7 +31,7 @@ api::Evacuation wanted() {
   return evacuation;
 }
 
-/// As the server shows it right after the operator made it.
+/// Returns the object as the server shows it right after the operator created it.
 api::Evacuation made() {
   api::Evacuation evacuation = with_origin(wanted(), key(), kNoon);
   evacuation.meta.uid = "e-1";
@@ -203,7 +203,7 @@ TEST(SettledOrigin, IsLostWithTheSpecThatWasAccepted) {
   EXPECT_EQ(api::claimed_policy_of(evacuation), "other");
 }
 
-// --- a stored condition is a claim (whoever may write the status may write it)
+// --- a stored condition is a claim: any user with write access to the status may write it
 
 api::Evacuation claimed(api::Evacuation evacuation) {
   mark_as_made_here(evacuation);
@@ -216,7 +216,7 @@ api::Evacuation claimed(api::Evacuation evacuation) {
 struct ClaimCase {
   const char* name;
   std::function<void(api::Evacuation&)> change;
-  std::string reason;  ///< of the condition then; empty: it is open
+  std::string reason;  ///< expected reason of the condition, empty if the origin is undecided
 };
 class ClaimedOrigin : public testing::TestWithParam<ClaimCase> {};
 
@@ -263,7 +263,7 @@ TEST(SettledOrigin, OnceProvedStaysWithThePriorityThatWasSigned) {
   EXPECT_TRUE(api::origin_is_verified(evacuation)) << "by its signature again";
 }
 
-/// Who may write the spec and the status writes both.
+/// A user with write access to spec and status changes both.
 TEST(SettledOrigin, OnceProvedIsLostWithTheSpecThatWasSigned) {
   base::ManualClock clock{kNoon};
   OriginMemory memory(clock);
@@ -289,7 +289,7 @@ TEST(SettledOrigin, IsOpenAgainWhileThereAreNoKeys) {
   EXPECT_TRUE(api::origin_is_verified(evacuation));
 }
 
-/// Who may edit the object may make forecasts wrong, and nothing else.
+/// A user with write access to the object can falsify forecasts, and nothing else.
 TEST(SettledOrigin, DoesNotHangOnTheTargetOnceItWasAccepted) {
   api::Evacuation evacuation = made();
   const signing::KeyRing known = keys();
@@ -302,7 +302,7 @@ TEST(SettledOrigin, DoesNotHangOnTheTargetOnceItWasAccepted) {
   EXPECT_EQ(api::policy_of(evacuation), "balance");
 }
 
-// --- the spec's hash
+// --- hash of the spec
 
 TEST(SpecHash, IsOfWhatMayNotChange) {
   const std::string hash = spec_hash(wanted().spec);
@@ -315,8 +315,8 @@ TEST(SpecHash, IsOfWhatMayNotChange) {
   EXPECT_NE(spec_hash(spec), hash);
 }
 
-/// Golden: another hash would fail every Evacuation that is under way during an upgrade. Fields that are new in a
-/// version must not change it.
+/// Golden values. A different hash would fail every Evacuation that is in flight during an upgrade. Fields added in a
+/// new version must not change it.
 TEST(SpecHash, IsTheSameInEveryVersion) {
   EXPECT_EQ(spec_hash({}), "v1:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a") << "of {}";
   EXPECT_EQ(spec_hash(wanted().spec), "v1:18d1a0bf645cb8fc631d705c2d23d88c67d1ab97dd2f001bf717770e682ff382");
@@ -335,7 +335,7 @@ TEST(SpecHash, FitsTheSpecBeforeItsNodeWasFilledIn) {
 
 TEST(SpecHash, OfAFormThatIsNotKnownIsNoChange) { EXPECT_TRUE(has_spec_hash(wanted().spec, "v9:00")); }
 
-// --- clocks
+// --- clock skew
 
 struct SkewCase {
   const char* name;

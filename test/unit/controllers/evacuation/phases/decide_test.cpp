@@ -10,7 +10,7 @@ using namespace evacuation_test;
 using base::seconds;
 using Phase = EvacuationPhase;
 
-/// A Life that already waits for the answer to its first PostEviction.
+/// Returns a Life that waits for the answer to its first PostEviction.
 Life posted(api::Evacuation evacuation = make_evacuation(), api::Pod pod = make_pod()) {
   Life life(std::move(evacuation), std::move(pod));
   life.tick();
@@ -18,7 +18,7 @@ Life posted(api::Evacuation evacuation = make_evacuation(), api::Pod pod = make_
   return life;
 }
 
-// --- the plain way
+// --- successful eviction
 
 TEST(Decide, GoesFromPendingToSucceeded) {
   Life life;
@@ -292,7 +292,7 @@ TEST(DecideRequesting, NamesABudgetThatNeverAllowsAndTheFix) {
   EXPECT_EQ(std::count(life.events.begin(), life.events.end(), "EvictionBlocked"), 1);
 }
 
-/// Evicts as eviction-api does, but wants free capacity for a surge pod first.
+/// Evicts like eviction-api, but needs free capacity for a surge pod first.
 class CapaciousEvictor final : public evictors::Evictor {
  public:
   explicit CapaciousEvictor(const evictors::Evictor& inner) : inner_(inner) {}
@@ -405,7 +405,7 @@ TEST(DecideRequesting, AsksAtOnceWhenTheBudgetOpens) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-/// Its first attempt of two.
+/// Returns a Life whose first of two attempts reached its blocked timeout.
 Life blocked_for_too_long() {
   auto evacuation = make_evacuation();
   evacuation.spec.retry.max_attempts = 2;
@@ -703,7 +703,7 @@ TEST(DecideVerifying, DoesNotCountTheLeavingPodThatALaggingCacheStillShows) {
 
 struct SkewCase {
   const char* name;
-  seconds server_behind;  ///< the API server's clock against ours
+  seconds server_behind;  ///< operator's clock minus the API server's clock
   std::optional<std::int64_t> grace;
   bool owner_deletes;
 };
@@ -779,7 +779,7 @@ TEST(DecidePending, IsCancelledWhenItsPlanHasNoCapacityLeft) {
   EXPECT_EQ(life.action(), "");
 }
 
-// An extender leaves no mark on a pod: the node tells.
+// An extender leaves no mark on a pod, so only the node shows that the hint was used.
 TEST(DecideVerifying, ANewPodOnTheHintedNodeTookTheHintOfAnExtender) {
   for (const bool extender : {true, false}) {
     Life life = verifying();
@@ -833,15 +833,15 @@ TEST(DecideVerifying, TakesATerminalPodAsGone) {
   EXPECT_EQ(life.condition_reason("TargetGone"), "PodTerminal");
 }
 
-// --- a spec that cannot be read any more
+// --- spec that can no longer be decoded
 
 struct UnreadableCase {
   const char* name;
-  std::function<void(Life&)> reach;  ///< from Requesting, its answer awaited
+  std::function<void(Life&)> reach;  ///< reaches `phase` from Requesting with its answer pending
   Phase phase;
   Phase end;
   const char* reason;
-  const char* finally = "";  ///< call that is made on the way
+  const char* finally = "";  ///< call that is made before the end, empty if none
 };
 class UnreadableSpec : public testing::TestWithParam<UnreadableCase> {};
 

@@ -3,7 +3,7 @@
 #include "evictors/eviction_api.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// What evictors that look at more than the pod can say, with one that says what the test wants.
+/// Answers of evictors that read more than the pod. A scripted evictor returns what the test sets.
 namespace evacuation_documents_test {
 
 using namespace evacuation_test;
@@ -107,7 +107,7 @@ TEST_F(Documents, TheQueueIsBoundedOverAllItsSpells) {
   base::Duration queued{};
   for (int spell = 0; spell < 1000 && status().phase == Phase::kInProgress; ++spell) {
     script.remote.queued = true;
-    tick(base::milliseconds(100));  // it flips indefinitely
+    tick(base::milliseconds(100));  // the queued state flips indefinitely
     script.remote.queued = false;
     queued += base::milliseconds(3500);
     tick(base::milliseconds(3500));

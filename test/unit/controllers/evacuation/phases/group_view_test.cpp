@@ -8,7 +8,7 @@
 #include "controllers/evacuation/reconciler.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// PodGroups in the Evacuation controller: who waits for whom, and that all are admitted or none
+/// PodGroups in the Evacuation controller: which member waits for which, and all-or-none admission
 /// (docs/concepts/pod-groups.md).
 namespace pod_group_test {
 
@@ -30,7 +30,7 @@ struct Mate {
   bool suspend = false;
   bool cancel = false;
   bool requested = true;
-  bool deleted = false;  ///< it was requested when the PodGroup was admitted
+  bool deleted = false;  ///< requested at the admission of the PodGroup, deleted since
 };
 
 PodGroupMember member(const Mate& mate) {
@@ -67,7 +67,7 @@ Life in_pod_group(const std::vector<Mate>& mates, std::int32_t order = 0) {
 struct BeginCase {
   const char* name;
   Mate mate;
-  const char* waits_for;  ///< in the blocker; nullptr: it begins
+  const char* waits_for;  ///< part of the blocker's message; nullptr if the Evacuation begins
 };
 
 class PodGroupBegins : public testing::TestWithParam<BeginCase> {};
@@ -139,7 +139,7 @@ struct GateCase {
   std::vector<Mate> mates;
   std::int32_t order;
   Phase want;
-  std::string vote;  ///< own GroupReady afterwards
+  std::string vote;  ///< expected own GroupReady reason
 };
 
 class PodGroupGate : public testing::TestWithParam<GateCase> {};
@@ -274,7 +274,7 @@ TEST(PodGroupRound, TakesADryRunForNobodysLeaving) {
   EXPECT_FALSE(controllers::evacuation::counts_for_pod_group(own, dry)) << "its success moved no pod";
 }
 
-// --- finding the PodGroup in the caches
+// --- lookup of the PodGroup in the caches
 
 TEST(PodGroupLookup, TellsWhoWasThereAtTheAdmissionFromWhoCameLater) {
   kube::Store<api::Evacuation> evacuations;
@@ -472,7 +472,7 @@ TEST_F(PodGroupAdmission, SaysThatALimitIsTooSmallAndHoldsNobodyUp) {
   for (const std::string& name : all) EXPECT_TRUE(asked(name));
 }
 
-// --- a PodGroup of a size that somebody chose to hold up the others
+// --- PodGroups whose size is chosen to delay other Evacuations
 
 constexpr int kHuge = 2000;
 
@@ -592,7 +592,7 @@ TEST_F(PodGroupAdmission, LetsTheOthersInWhenOneGivesUp) {
 }
 
 TEST_F(PodGroupAdmission, TheRestOfABegunGroupAsksForItself) {
-  store("a", Phase::kPreparing, "g");  // by the predecessor, who died before it stored b
+  store("a", Phase::kPreparing, "g");  // stored by the previous leader, which crashed before it stored b
   EXPECT_TRUE(ask(request_of("b", "g", {})));
   EXPECT_EQ(queue.usage().in_flight, 2);
 }

@@ -2,7 +2,7 @@
 
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// The two-way handoff and the background protocol, lived through decide() (wire-protocols.md#handoff-protocol,
+/// The two-way handoff and the background protocol, run through decide() (wire-protocols.md#handoff-protocol,
 /// wire-protocols.md#background-protocol; scenarios 28-34).
 namespace evacuation_handoff_test {
 
@@ -17,7 +17,7 @@ Life handed(Annotations more = {}, const char* mode = "required") {
   return Life(make_evacuation(), make_pod(std::move(more)));
 }
 
-/// Up to InProgress with an acknowledged request.
+/// Returns a Life in InProgress with an acknowledged request.
 Life acknowledged(Annotations more = {}) {
   Life life = handed(std::move(more));
   life.tick();
@@ -157,7 +157,7 @@ TEST(Handoff, TriesAgainWithANewTokenAfterARetryableFailure) {
   EXPECT_EQ(life.action(), "RequestMigrate");
   EXPECT_EQ(life.status().token, "e5b3.2");
   life.accept_patch();
-  life.operator_says("ready-to-evict", kToken);  // of the former attempt
+  life.operator_says("ready-to-evict", kToken);  // token of the previous attempt
   life.operator_says("ack", "e5b3.2@2");
   life.tick();
   EXPECT_EQ(life.action(), "") << "a stale token has no effect";
@@ -216,7 +216,7 @@ TEST(Handoff, AnIgnoredAbortEndsWithoutRetryButClean) {
   EXPECT_TRUE(life.seen.evacuation.meta.finalizers.empty());
 }
 
-/// Nobody answered its abort in time.
+/// Returns a Life whose abort was not answered before its timeout.
 Life cancelled_unheard() {
   Life life = acknowledged();
   life.cancel();
@@ -239,7 +239,7 @@ TEST(Handoff, ACleanUpThatIsPutOffForADayHoldsTheFinalizerNoLongerThanAnAbort) {
   EXPECT_TRUE(life.seen.evacuation.meta.finalizers.empty());
 }
 
-/// The process died with the verdict stored, and nobody led for longer than cleaning up may take.
+/// The operator crashed after it stored the verdict, and no leader existed for longer than the cleanup timeout.
 TEST(Handoff, ALeaderThatComesLateStillCleansUp) {
   Life life = cancelled_unheard();
   ASSERT_EQ(life.phase(), Phase::kCancelled);
@@ -408,7 +408,7 @@ TEST(Handoff, ACancelThatLosesTheRaceEndsInSuccess) {
   EXPECT_EQ(life.action(), "") << "no abort action beyond the point of no return";
 }
 
-// --- eviction in the background
+// --- background eviction
 
 Life background() {
   Life life(make_evacuation(), make_pod({{"descheduler.alpha.kubernetes.io/request-evict-only", ""}}));

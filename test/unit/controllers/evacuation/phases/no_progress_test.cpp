@@ -3,7 +3,7 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// A slot that stands still is given to those that wait for it (T36), lived through decide().
+/// A slot without progress passes to Evacuations that wait for it (T36), run through decide().
 namespace no_progress_test {
 
 using namespace evacuation_test;
@@ -13,7 +13,7 @@ using Phase = EvacuationPhase;
 
 const std::string kToken = "e5b3.1";
 
-/// As an attacker asks: all the time in the world.
+/// Returns an Evacuation with maximum timeouts, as an attacker would create it.
 api::Evacuation patient(std::int32_t attempts = 3) {
   api::Evacuation evacuation = make_evacuation();
   auto& timeouts = evacuation.spec.timeouts;
@@ -22,12 +22,11 @@ api::Evacuation patient(std::int32_t attempts = 3) {
   return evacuation;
 }
 
-/// Other Evacuations wait for its slot, or none does.
 void set_waited_for(Life& life, bool is_waited_for) {
   life.seen.slot_is_waited_for = life.seen.departure_is_waited_for = is_waited_for;
 }
 
-/// Refused by a budget since noon, and asked again until `until`.
+/// Returns a Life that a budget has blocked since noon, retried until noon + `until`.
 Life blocked(base::Duration until, bool waited_for, std::int32_t attempts = 3) {
   Life life(patient(attempts));
   set_waited_for(life, waited_for);
@@ -163,7 +162,7 @@ TEST(WithoutProgress, ZeroMeansNever) {
   EXPECT_EQ(life.phase(), Phase::kInProgress);
 }
 
-// --- what cannot be interrupted goes on without a slot (T38)
+// --- attempts that cannot be interrupted continue without a slot (T38)
 
 const api::Condition kSignedByUs{"OriginVerified", api::ConditionStatus::kTrue, "Signed", "", 0, {}};
 
@@ -184,7 +183,7 @@ Life terminating(std::int64_t grace) {
 struct Grace {
   const char* name;
   std::int64_t seconds;
-  base::Duration counts;  ///< as progress
+  base::Duration counts;  ///< part of the grace period that counts as progress
 };
 class GracePeriod : public testing::TestWithParam<Grace> {};
 
@@ -220,7 +219,7 @@ TEST(WithoutProgress, ATerminatingPodKeepsASlotThatNobodyWaitsFor) {
   EXPECT_EQ(life.last.requeue, kube::Requeue::in(seconds(60))) << "it looks again";
 }
 
-/// `kubectl delete --grace-period=3600` of a pod that a budget keeps us from evicting.
+/// A user runs `kubectl delete --grace-period=3600` on a pod that a budget protects from eviction.
 TEST(Terminating, AnotherGracePeriodThanOursDoesNotMakeAPodStuck) {
   Life life = blocked(minutes(1), false);
   ASSERT_EQ(life.phase(), Phase::kRequesting);
@@ -246,7 +245,7 @@ Life beating() {
   return life;
 }
 
-/// Beats every five minutes for `time`.
+/// Writes a heartbeat every five minutes for `time`.
 void beat(Life& life, base::Duration time) {
   static int beats = 1;
   for (const base::TimePoint end = life.now + time; life.now < end; life.advance(minutes(5))) {
@@ -267,7 +266,7 @@ TEST(WithoutProgress, AHandoffThatBeatsForAWeekHoldsASlotForAnHour) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-/// It keeps the slot of its workload without a slot, too.
+/// An Evacuation without a slot still holds the slot of its workload.
 TEST(WithoutProgress, AHandoffKeepsASlotThatOnlyItsWorkloadWaitsFor) {
   Life life = beating();
   life.seen.departure_is_waited_for = false;
@@ -276,7 +275,7 @@ TEST(WithoutProgress, AHandoffKeepsASlotThatOnlyItsWorkloadWaitsFor) {
   EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
 }
 
-/// It held its slot for longer than an hour while no other Evacuation waited.
+/// The handoff has held its slot for more than an hour while no other Evacuation waited.
 TEST(WithoutProgress, AReadyHandoffKeepsItsSlotThoughOthersBeginToWait) {
   Life life = beating();
   set_waited_for(life, false);
@@ -290,7 +289,7 @@ TEST(WithoutProgress, AReadyHandoffKeepsItsSlotThoughOthersBeginToWait) {
   EXPECT_FALSE(life.asked_for_slot);
 }
 
-/// The admission queue counts what is stored.
+/// The admission queue counts the stored state.
 TEST(WithoutSlot, ASlotIsAskedForOnlyWhenTheStoreShowsThatItHasNone) {
   namespace phases = controllers::evacuation;
   Life life = asked();
@@ -306,7 +305,7 @@ TEST(WithoutSlot, ASlotIsAskedForOnlyWhenTheStoreShowsThatItHasNone) {
   }
 }
 
-/// Beyond its hour: it goes on without a slot, and others wait.
+/// Returns a Life that lost its slot after an hour and waits for one while others wait, too.
 Life without_slot() {
   Life life = beating();
   beat(life, minutes(65));
@@ -333,7 +332,7 @@ TEST(WithoutSlot, AReadyPodWaitsForASlotBeforeItsEviction) {
   EXPECT_TRUE(life.status().blocked_by.empty());
 }
 
-/// Its call was refused before it lost its slot.
+/// The call was refused before the Evacuation lost its slot.
 TEST(WithoutSlot, TheWaitForASlotIsNotBlockedTime) {
   Life life = blocked(minutes(1), false);
   ASSERT_EQ(life.phase(), Phase::kRequesting);
@@ -403,7 +402,7 @@ TEST(WithoutProgress, AnEvictorThatIsNeverAvailableHoldsNoSlot) {
   EXPECT_EQ(life.status().reason, "NoProgress");
 }
 
-// --- made by hand
+// --- manual Evacuations
 
 const api::Condition kSigned{"OriginVerified", api::ConditionStatus::kTrue, "Signed", "", 0, {}};
 const api::Condition kNotSigned{"OriginVerified", api::ConditionStatus::kFalse, "NotSigned", "", 0, {}};

@@ -2,7 +2,8 @@
 
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// T37: what neither a retry nor another evictor would change ends the Evacuation by name, in whatever phase.
+/// T37: a failure that neither a retry nor another evictor can change ends the Evacuation with its reason, in every
+/// phase.
 namespace evacuation_refused_test {
 
 using namespace evacuation_test;

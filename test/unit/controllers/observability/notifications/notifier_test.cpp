@@ -74,8 +74,8 @@ class NotifierTest : public testing::Test {
   base::Metrics metrics;
   Inner inner;
   std::vector<std::pair<std::string, std::string>> posts;  ///< channel and body
-  std::vector<base::Result<kube::Response>> answers;       ///< the last one again and again; none: 200
-  std::function<bool(const std::string& body)> takes;      ///< false: 500; empty: `answers`
+  std::vector<base::Result<kube::Response>> answers;       ///< consumed in order, the last one repeats; 200 if empty
+  std::function<bool(const std::string& body)> takes;      ///< returns false to answer 500; `answers` apply if empty
   std::function<void()> meanwhile;
   std::optional<Notifier> notifier_;
 };
@@ -170,7 +170,7 @@ TEST_F(NotifierTest, AnAlertOfAPolicyOutlastsAnOutageOfTheReceiver) {
   EXPECT_EQ(counted("sent"), "1");
 }
 
-/// A receiver whose server fails on one alert.
+/// A receiver whose server fails on one specific alert.
 TEST_F(NotifierTest, AnAlertThatIsNeverTakenHoldsUpNoOther) {
   Notifier& notifier = start({{.name = "ops"}});
   takes = [](const std::string& body) { return body.find("poison") == std::string::npos; };
@@ -212,7 +212,7 @@ kube::Event manual(const std::string& ns, int number, bool is_refusal = true) {
   return event;
 }
 
-/// What is dropped was not told, so that it is news when it comes again.
+/// A dropped notification does not count as sent, so its next occurrence is a new one.
 TEST_F(NotifierTest, WhatWasDroppedOrGivenUpIsNotTakenForTold) {
   Notifier& notifier = start({{.name = "ops"}});
   for (int i = 0; i < 600; ++i) notifier.publish(manual("shop", i));
@@ -262,7 +262,7 @@ TEST_F(NotifierTest, OmitsRefusedManualOnesIfItIsTold) {
 TEST_F(NotifierTest, NobodyWaitsWhileAMessageIsUnderWay) {
   Notifier& notifier = start({{.name = "ops"}});
   notifier.publish(event_of(api::EventReason::kFailed, "one"));
-  meanwhile = [&] {  // in the middle of the call: a lock that is held would hang here
+  meanwhile = [&] {  // called during the post: a lock held here would deadlock
     if (posts.size() == 1) std::thread([&] { notifier.publish(event_of(api::EventReason::kFailed, "two")); }).join();
   };
   notifier.step();
@@ -282,7 +282,7 @@ TEST_F(NotifierTest, SlackGetsTextThatMakesNoMarkup) {
   EXPECT_LT(text.size(), 1000U);
 }
 
-/// A receiver on this machine, over real HTTP.
+/// A local receiver with real HTTP.
 class HttpPostTest : public testing::Test {
  protected:
   HttpPostTest() {
@@ -347,7 +347,7 @@ TEST_F(HttpPostTest, NotifierAndReceiverTogether) {
                     {channel});
   notifier.publish(event_of(api::EventReason::kFailed, "one"));
   std::jthread thread([&](std::stop_token stop) { notifier.run(stop); });
-  thread.request_stop();  // what is left is still told
+  thread.request_stop();  // pending notifications are still sent
   thread.join();
   ASSERT_EQ(seen.size(), 1U);
   EXPECT_EQ(Json::parse(seen[0].body).at("notifications").size(), 1U);

@@ -53,7 +53,7 @@ class SpanExporterTest : public testing::Test {
   static kube::Response answer(int status, std::optional<seconds> retry_after = {}, std::string body = "{}") {
     return {.status = status, .body = std::move(body), .retry_after = retry_after, .content_type = {}};
   }
-  /// Seconds of the pauses until nothing waits any more.
+  /// Runs step() until nothing is pending. Returns the pauses in seconds.
   std::vector<std::int64_t> play() {
     std::vector<std::int64_t> pauses;
     for (auto due = exporter_->step(); due; due = exporter_->step()) {
@@ -74,7 +74,7 @@ class SpanExporterTest : public testing::Test {
   base::ManualClock clock{*base::parse_time("2026-11-25T12:00:00Z")};
   base::Metrics metrics;
   std::vector<std::string> posts;
-  std::vector<base::Result<kube::Response>> answers;  ///< the last one again and again; none: 200
+  std::vector<base::Result<kube::Response>> answers;  ///< consumed in order, the last one repeats; 200 if empty
   std::function<void()> meanwhile;
   std::optional<SpanExporter> exporter_;
 };
@@ -161,7 +161,7 @@ TEST_F(SpanExporterTest, AFloodIsBoundedAndCounted) {
 TEST_F(SpanExporterTest, NobodyWaitsWhileABatchIsUnderWay) {
   SpanExporter& exporter = start();
   exporter.add(span_of("one"));
-  meanwhile = [&] {  // in the middle of the call: a lock that is held would hang here
+  meanwhile = [&] {  // called during the post: a lock held here would deadlock
     if (posts.size() == 1) std::thread([&] { exporter.add(span_of("two")); }).join();
   };
   play();
@@ -206,7 +206,7 @@ TEST_F(SpanExporterTest, TheEndSendsWhatIsLeftAndHangsOnNothing) {
 struct Headers {
   const char* name;
   const char* text;
-  const char* problem;  ///< nullptr: two headers
+  const char* problem;  ///< nullptr if two headers are read
 };
 class HeadersFile : public testing::TestWithParam<Headers> {};
 
@@ -233,7 +233,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Headers{"NoAscii", "a: SECRET\xc3\xa4\n", "line 1"}),
     [](const auto& info) { return info.param.name; });
 
-/// A collector on this machine, over real HTTP.
+/// A local collector with real HTTP.
 class CollectorTest : public testing::Test {
  protected:
   CollectorTest() {
@@ -244,7 +244,7 @@ class CollectorTest : public testing::Test {
   serving::Reply respond(const serving::Request& request) {
     const std::scoped_lock lock(mutex);
     seen.push_back(request);
-    if (stalls) std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // longer than its client waits
+    if (stalls) std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // longer than the client's timeout
     return reply;
   }
 
@@ -332,7 +332,8 @@ TEST_F(CollectorTest, MaySayAnythingAtAll) {
     exporter.step();
   };
   send({.status = 200, .content_type = "text/html", .body = "<html>\xff\xfe</html>"});
-  send({.status = 200, .content_type = "application/json", .body = std::string(1 << 20, '[')});  // too long to be read
+  // exceeds the size limit of a response
+  send({.status = 200, .content_type = "application/json", .body = std::string(1 << 20, '[')});
   send({.status = 404, .content_type = "text/plain", .body = "no such page"});
   EXPECT_THAT(metrics.render(), HasSubstr("evacuator_trace_spans_total{result=\"sent\"} 1"));
   EXPECT_EQ(seen.size(), 3U);

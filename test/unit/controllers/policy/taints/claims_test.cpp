@@ -60,7 +60,7 @@ TEST(TaintClaims, LeaveWhatAPolicyThatHasNotPlannedYetMayStillWant) {
   EXPECT_FALSE(claims.change_for("n1", {loaded("level")}).empty());
 }
 
-/// The API server takes one taint of a key and effect.
+/// The API server accepts one taint per key and effect.
 TEST(TaintClaims, OfTwoPoliciesTheOneThatHasTheNodeKeepsIt) {
   TaintClaims claims;
   claims.claim("a", {{"n1", kLoaded, "a"}, {"n1", kEmptying, "a"}});

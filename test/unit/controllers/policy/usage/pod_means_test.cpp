@@ -13,10 +13,10 @@ using testing::IsEmpty;
 const base::TimePoint kNoon = base::parse_time("2026-11-23T12:00:00Z").value();
 constexpr base::Duration kRound = base::seconds(30);
 
-/// Answers of pods of one namespace, one column, every kRound.
+/// Answers with pods of one namespace and one column, every kRound.
 class Answers {
  public:
-  using Pods = std::vector<std::pair<std::string, std::int64_t>>;  ///< by name
+  using Pods = std::vector<std::pair<std::string, std::int64_t>>;  ///< name and amount
 
   std::vector<std::int64_t> take(const Pods& pods, int times = 1) {
     std::vector<MeasuredUsage::Pod> names;
@@ -85,7 +85,7 @@ TEST(PodMeans, OfAWorkloadCountMoreWhereMoreIsKnown) {
   Answers answers;
   answers.take({{"web-1", 1000}}, 2880);
   answers.take({{"web-1", 1000}, {"web-2", 9000}}, 120);
-  // A day at 1000; the four hours at 1000 that web-2 began with, and one at 9000.
+  // One day at 1000, the four hours at 1000 that web-2 started with, and one hour at 9000.
   EXPECT_NEAR(answers.take({{"web-1", 1000}, {"web-2", 9000}, {"web-3", 1000}})[2], 1276, 10);
 }
 

@@ -211,7 +211,7 @@ TEST(UsageRounds, OfANodeThatAPodLeftCountWithoutItUntilMeasuredAgain) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2500, 2500, 2400));
 }
 
-/// Otherwise a cycle before the next answer would move as many pods again.
+/// Otherwise a cycle before the next answer would move the same number of pods again.
 TEST(UsageRounds, ForeseeLessOfANodeThatAPodLeftUntilTheNextAnswer) {
   UsageRounds rounds(source());
   rounds.add(with_pod(3, 0.5, kNoon), kNoon);
@@ -261,7 +261,7 @@ TEST(UsageRounds, TellWhenSamplesWereTakenAndWhatTheyAreMeansOf) {
   EXPECT_EQ(figures.resources.front().lag, seconds(30));
 }
 
-/// A sample with the pod in it that was scraped before the pod left, and is dated after.
+/// The sample includes the pod because it was scraped before the pod left, but its timestamp is later.
 TEST(UsageRounds, ThatMayBeOlderThanTheirDateCountWithoutAPodThatJustLeft) {
   UsageRounds rounds(source());
   const auto sample = [](double cores, base::TimePoint time) {
@@ -327,7 +327,7 @@ TEST(UsageRounds, NeverFallBelowNothingWithAPodThatLeaves) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(0));
 }
 
-// --- what is wrong with the source
+// --- problems of the source
 
 TEST(UsageHealth, HasFewAndShortComplaints) {
   UsageRounds rounds(source());

@@ -18,7 +18,7 @@ using api::Json;
 
 const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 
-/// Of pod shop/web-1, which ReplicaSet "web" (UID rs-1) owns: its eviction is granted.
+/// Returns an Evacuation of pod shop/web-1, owned by ReplicaSet "web" (UID rs-1), whose eviction was granted.
 api::Evacuation leaving(const std::string& name = "e1") {
   api::Evacuation evacuation;
   evacuation.meta.ns = "shop";
@@ -60,7 +60,7 @@ class HintsTest : public testing::Test {
     evacuations.put(std::make_shared<const api::Evacuation>(std::move(evacuation)));
   }
   void add(api::Node node) { nodes.put(std::make_shared<const api::Node>(std::move(node))); }
-  /// A pod that bears the mark of `evacuation`.
+  /// Adds a pod with the mark of `evacuation`.
   void add_hinted_pod(const api::Evacuation& evacuation, const std::string& owner = "rs-1") {
     api::Pod pod;
     pod.meta.ns = "shop";
@@ -260,7 +260,7 @@ TEST_F(HintsTest, AStatefulSetsPodIsKnownByItsName) {
   EXPECT_EQ(take(other), "e1");
 }
 
-// --- the whole answer
+// --- complete response
 
 class WebhookTest : public HintsTest {
  protected:
@@ -284,7 +284,7 @@ class WebhookTest : public HintsTest {
                                                 {"controller", true}}})}}},
             {"spec", {{"containers", Json::array()}}}};
   }
-  /// The response to it.
+  /// Returns the response to `body`.
   Json ask(const Json& body) {
     const auto answer = webhook.answer(body.dump());
     if (!answer) return nullptr;

@@ -9,7 +9,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Valid, bounded, at work.
+/// Returns a valid, limited policy in mode Automatic.
 api::DeschedulerPolicySpec automatic(const std::string& strategy = "RemoveFailedPods") {
   api::DeschedulerPolicySpec spec;
   spec.mode = api::PolicyMode::kAutomatic;
