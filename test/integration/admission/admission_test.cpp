@@ -1,4 +1,4 @@
-// The admission webhook about our own objects, as the simulated API server calls it.
+// The admission webhook for Evacuator's own objects, as called by the simulated API server.
 
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ TEST_F(Admission, AWrongPolicyIsRefusedByItsField) {
   EXPECT_EQ(changed.status, 422) << changed.body;
 }
 
-/// The message of the webhook and of the condition are the same one.
+/// The webhook and the condition report the same message.
 TEST_F(Admission, SaysWhatTheConditionReadySays) {
   ASSERT_EQ(make(policy("wrong", 120)).status, 201);
   run_for(minutes(1));

@@ -1,5 +1,5 @@
 // kubectl-evacuator from its arguments to its exit code, against the simulated API server over HTTP, with the real
-// Evacuation controller behind it. While the plugin waits, virtual time goes on.
+// Evacuation controller. Virtual time advances while the plugin waits.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,8 +60,8 @@ class Plugin : public Rig {
     return cmd::plugin::Session::connect(flags, io);
   }
 
-  /// Runs it in namespace shop unless the arguments say otherwise; `after_nap` is called with the number of the wait
-  /// and says whether the user presses Ctrl-C then.
+  /// Runs the plugin in namespace shop unless the arguments specify another one. `after_nap` receives the number of the
+  /// wait and returns true to simulate Ctrl-C.
   Ran run(std::vector<std::string> args, const std::function<bool(int)>& after_nap = {}) {
     Ran ran;
     int naps = 0;
@@ -211,7 +211,7 @@ TEST_F(Plugin, PodCompletesAGroupOfWhichSomeAreAskedAndPrintsObjects) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(Json::parse(ran.out)["items"].size(), 2U);
   EXPECT_EQ(evacuations().size(), 3U);
-  EXPECT_EQ(in_shop({"pod", names[0]}).code, 0);  // all are asked now: nothing to refuse
+  EXPECT_EQ(in_shop({"pod", names[0]}).code, 0);  // every member has an Evacuation now, so nothing is refused
   const Ran all = in_shop({"pod", "-l", "app=web"});
   EXPECT_EQ(all.code, 0) << all.err;
   EXPECT_EQ(evacuations().size(), 3U);
@@ -385,7 +385,7 @@ TEST_F(Plugin, WatchShowsChangesUntilCtrlC) {
   start_operator();
   const std::string pod = pods().front();
   ASSERT_EQ(in_shop({"pod", pod}).code, 0);
-  // The watch is a thread of the server's: it may take its real time, and the user waits for the end.
+  // The watch runs in a thread of the server and may take real time. The user waits for the end.
   const Ran ran = run({"watch", "pod/" + pod, "-n", "shop"}, [&](int naps) {
     const auto all = evacuations();
     return naps > 200 || (naps > 5 && api::is_terminal(all[0].status.phase));
@@ -416,7 +416,7 @@ TEST_F(Plugin, ApproveReleasesWhatWaitsForAPerson) {
   EXPECT_THAT(in_shop({"approve", "--all"}).err, HasSubstr("Nothing waits for approval"));
 }
 
-/// As the operator makes them, and has stored that it did.
+/// Makes the Evacuation look as if the operator had created it and stored the proof.
 void belong_to(Json& evacuation, const std::string& policy) {
   evacuation["metadata"]["labels"]["evacuator.dev/policy"] = policy;
   evacuation["spec"]["source"]["policy"] = policy;
@@ -533,7 +533,7 @@ TEST_F(Plugin, WarnsWhenNoOperatorRuns) {
               HasSubstr("no operator holds the Lease evacuator-system/evacuator"));
 }
 
-/// Says the same again and again.
+/// Returns the same samples at each call.
 class FixedSource final : public usage::Source {
  public:
   explicit FixedSource(usage::Samples samples) : samples_(std::move(samples)) {}
@@ -607,7 +607,7 @@ TEST_F(Plugin, SaysThatTheKindsAreMissing) {
   std::filesystem::remove(file);
 }
 
-/// A node with virtual machines: one that migrates with its disks, and one that would be shut down.
+/// A node with two virtual machines: one migrates with its disks, the other would be shut down.
 class PluginMachines : public Plugin {
  protected:
   void machines_on_one_node(const char* other_strategy) {

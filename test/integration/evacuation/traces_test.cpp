@@ -1,4 +1,4 @@
-/// An Evacuation is one trace, and so is a planning cycle, whoever leads when.
+/// An Evacuation is one trace and a planning cycle is one trace, across leader changes.
 
 #include <gmock/gmock.h>
 
@@ -61,7 +61,7 @@ class Traces : public Rig {
   }
   std::string trace_of(const std::string& evacuation) const { return tracing::trace_id_of(get(evacuation).meta.uid); }
 
-  /// One root; every other span's parent is there; none begins after its end; no two tell different things by one id.
+  /// Expects one root, existing parents, no span that begins after its end, and no span ID with different contents.
   static void expect_whole(const std::vector<Span>& trace) {
     std::map<std::string, Span> by_id;
     std::size_t roots = 0;
@@ -123,7 +123,7 @@ TEST_F(Traces, ARetryIsAnotherCallOfTheSameTrace) {
   expect_whole(of(trace_of(name)));
 }
 
-/// What the API server traces of a call becomes a child of our span of it.
+/// The API server's spans of a call are children of the operator's span of that call.
 TEST_F(Traces, ACallTellsTheServerItsSpanAndNothingElseDoes) {
   stage();
   budget("web", "web", 3);
@@ -173,7 +173,7 @@ TEST_F(Traces, ARestartInTheMiddleGoesOnWithTheTrace) {
   EXPECT_EQ(text_of(marks[0], "evacuator.replica"), "replica-2");
 }
 
-/// The process dies right after the verdict is stored: what it had not sent is told by the next one.
+/// The process crashes right after the verdict is stored. The next leader sends the spans that are missing.
 TEST_F(Traces, TheVerdictIsNotLostWithItsProcess) {
   stage();
   start_operator("replica-1");
@@ -238,7 +238,7 @@ TEST_F(Traces, WhatIsNotSampledIsNotTracedNorShownAsAnExample) {
   EXPECT_THAT(replica->metrics.render_openmetrics(), Not(HasSubstr("trace_id")));
 }
 
-/// What a tenant writes into his Evacuation gets into no attribute but its names.
+/// No text that a tenant writes into an Evacuation appears in an attribute, except names.
 TEST_F(Traces, AttackByTextsOfATenantGetsIntoNoAttribute) {
   stage();
   start_operator();

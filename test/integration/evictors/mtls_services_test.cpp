@@ -9,8 +9,8 @@
 #include "test/integration/rig/rig.hpp"
 #include "test/unit/kube/http/test_server.hpp"
 
-/// `services:` with client certificates, from the Evacuation to a real TLS server that demands them: the operator's own
-/// HttpServices, files as the operator reads them, OpenSSL on both ends. Only the time between calls is virtual.
+/// `services:` with client certificates, from the Evacuation to a real TLS server that requires them: the operator's
+/// HttpServices, its certificate files, OpenSSL on both ends. Only the time between calls is virtual.
 namespace mtls_services_test {
 
 using api::Json;
@@ -52,7 +52,7 @@ class MtlsService : public Rig {
     folder_.write("tls.key", identity.key);
   }
 
-  /// An Evacuation that the service moves; one attempt.
+  /// Creates an Evacuation that the service moves, with one attempt.
   std::string begin() {
     auto made = controllers::HttpServices::create({config}, clock);
     EXPECT_TRUE(made) << made.error().message;
@@ -71,7 +71,7 @@ class MtlsService : public Rig {
     EXPECT_EQ(phase(name), Phase::kSucceeded) << get(name).status.message;
     EXPECT_EQ(mover.starts(), 1U);
   }
-  /// A bounded end that names the certificate, an untouched pod, and a service that heard nothing.
+  /// Expects an end within the timeout that names the certificate, an untouched pod, and no request at the service.
   void expect_refusal(const std::string& name, const std::string& words) {
     ASSERT_TRUE(run_to_end(name)) << get(name).status.message;
     EXPECT_EQ(phase(name), Phase::kFailed);

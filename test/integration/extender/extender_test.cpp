@@ -1,4 +1,4 @@
-// The extender over real connections: what kube-scheduler asks, and what somebody else might.
+// The extender over real connections: requests of kube-scheduler, and requests of an attacker.
 
 #include <gmock/gmock.h>
 
@@ -30,7 +30,7 @@ std::shared_ptr<const api::Node> node(const std::string& name) {
   return std::make_shared<const api::Node>(std::move(made));
 }
 
-/// a: 20 %, b: 60 %, c: 95 % of its cores.
+/// Usage of the cores: a 20 %, b 60 %, c 95 %.
 scheduling::MeasuredUsage usage(base::TimePoint time = kNow) {
   scheduling::MeasuredUsage measured;
   measured.source = "m";
@@ -65,7 +65,7 @@ class Extender : public ::testing::Test {
     how.engine = kube::HttpEngine::kBeast;
     transport_ = *kube::HttpTransport::create(std::move(client), how);
   }
-  /// From now on it asks as somebody with that certificate.
+  /// Uses this client certificate for all further requests.
   void show(const kube::testing::Pem& identity) {
     kube::Config client;
     client.server = "https://127.0.0.1:" + std::to_string(server_->port());
@@ -120,7 +120,7 @@ class Extender : public ::testing::Test {
     for (const Json& each : ask("/prioritize", asked)) found[each["Host"]] = each["Score"];
     return found;
   }
-  /// A pod of the workload is on its way to `node`.
+  /// Adds a pod of the workload that is expected on `node`.
   void hint(const std::string& node, api::PlacementPolicy policy) {
     api::Evacuation made;
     made.meta.ns = "shop";
@@ -250,7 +250,7 @@ TEST_F(Extender, PassesAllWhereAllAreCriticalAndSaysSo) {
 
 TEST_F(Extender, PodsThatWereJustPlacedCount) {
   measure(usage());
-  for (int i = 0; i < 8; ++i) {  // of 400m each: nobody has seen them yet, and a is full
+  for (int i = 0; i < 8; ++i) {  // eight pods of 400m fill node a before the usage shows them
     const Json asked = args("burst-" + std::to_string(i));
     const Json list = ask("/prioritize", asked);
     EXPECT_EQ(list.size(), 3U);

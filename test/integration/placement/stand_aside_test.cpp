@@ -1,4 +1,4 @@
-// The admission webhooks of an installation that stays out, on a simulated API server.
+// The admission webhooks of a passive installation, on a simulated API server.
 
 #include "controllers/webhooks/stand_aside.hpp"
 
@@ -59,7 +59,7 @@ class AdmissionStandsAside : public testing::Test {
     const Json& webhook = found->at("webhooks").at(index);
     return webhook.contains("objectSelector") ? webhook.at("objectSelector") : Json();
   }
-  /// It selects nothing whatever its labels are.
+  /// Returns true if the selector matches no labels at all.
   static bool selects_nothing(const Json& selector) {
     const Json& all = selector.value("matchExpressions", Json::array());
     const auto has = [&](const char* op) {
@@ -109,7 +109,8 @@ TEST_F(AdmissionStandsAside, AndLooksEachMinuteOnly) {
   EXPECT_TRUE(selects_nothing(selector(kMutating))) << "somebody has installed it again";
 }
 
-/// With kustomize both installations call their configuration the same: the newer one says whose pods are asked.
+/// With kustomize both installations use the same name for their configuration. The newer one determines which pods are
+/// reviewed.
 TEST_F(AdmissionStandsAside, ButNotThoseOfTheOtherInstallation) {
   install(kMutating, Json::array({webhook("a.evacuator.dev", "first")}));
   aside.refresh(ServingState::kStaysOut);

@@ -1,4 +1,4 @@
-/// One cycle of each policy, whatever its schedule says, followed to the end.
+/// One cycle of each policy, regardless of its schedule, followed to its end.
 
 #include <gmock/gmock.h>
 
@@ -62,7 +62,7 @@ TEST_F(Once, EachPolicyHasOneCycleAndItsPodsLeave) {
   run_for(base::minutes(2));
   policy("balance");
   start();
-  const auto report = after(std::chrono::hours(1));  // sixty times the interval; replacements are old again and again
+  const auto report = after(std::chrono::hours(1));  // sixty intervals; replacements become old enough repeatedly
   EXPECT_TRUE(report.is_done() && report.is_success()) << to_text(report);
   EXPECT_EQ(report.succeeded_count, 3) << to_text(report);
   EXPECT_EQ(granted(), 3U);

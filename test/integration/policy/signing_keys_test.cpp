@@ -1,4 +1,4 @@
-/// The keys with which the operator signs: in a Secret of its namespace, or nothing is made.
+/// The operator's signing keys are in a Secret of its namespace. Without them it creates nothing.
 
 #include <gmock/gmock.h>
 
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr const char* kUs = "system:serviceaccount:evacuator-system:evacuator";
 
-/// One process with the keys of the Secret and a clock of its own.
+/// One process with the keys of the Secret and its own clock.
 struct Process {
   Process(simulator::ApiServer& server, const base::Clock& clock, const std::string& identity, bool may_read_secrets)
       : transport(server, {kUs, {}, "evacuator"}),
