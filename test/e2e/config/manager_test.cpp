@@ -1,4 +1,4 @@
-// What config/manager promises: two careful replicas, and a configuration that the operator takes.
+// Checks config/manager: two replicas with safe settings, and a valid operator configuration.
 
 #include "test/e2e/config/manifests.hpp"
 

@@ -1,4 +1,4 @@
-// The suite's own tools must be able to tell right from wrong: these tests need no cluster and run with `ctest`.
+// Tests of the suite's own tools. They need no cluster and run with `ctest`.
 
 #include <gtest/gtest.h>
 
@@ -133,7 +133,7 @@ Json pod_with(const std::map<std::string, std::string>& annotations) {
 struct AnswerCase {
   const char* name;
   std::map<std::string, std::string> annotations;
-  std::map<std::string, std::string> want;  ///< empty: nothing to say
+  std::map<std::string, std::string> want;  ///< empty if no answer is expected
   bool says_ready = true;
 };
 

@@ -1,4 +1,5 @@
-// End-to-end scenario 1: the CRDs apply, kubectl shows the columns, a bad policy is rejected with the field's path.
+// End-to-end scenario 1: the CRDs apply, kubectl shows the columns, an invalid policy is rejected with the field's
+// path.
 
 #include <algorithm>
 
