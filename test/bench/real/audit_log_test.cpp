@@ -31,7 +31,7 @@ TEST(AuditLog, SaysWhatWasAskedWhenAndWithWhatAnswer) {
   EXPECT_TRUE(bench::is_of_evictions(*call));
 }
 
-TEST(AuditLog, LeavesOutTheServersOwnAndWhoeverMeasures) {
+TEST(AuditLog, OmitsRequestsOfTheServerAndOfTheBenchmark) {
   EXPECT_FALSE(call_of(line(R"("user":{"username":"system:apiserver"},"userAgent":"kube-apiserver")", kEviction)));
   EXPECT_FALSE(call_of(line(R"("user":{"username":"admin"},"userAgent":"evacuator-bench/1")", kEviction)));
   EXPECT_FALSE(call_of(line(R"("user":{"username":"admin"},"userAgent":"kubectl/v1.36")", kEviction)));

@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Both, CrdFolder, ::testing::Values("crds", "crds/legacy
                          [](const auto& info) { return std::string(info.param) == "crds" ? "Default" : "Legacy"; });
 
 /// Only the operator may use its share of the API server, and its lists do not use that share.
-TEST(PriorityAndFairness, IsForTheOperatorsLeasesAndEvictionsAlone) {
+TEST(PriorityAndFairness, AppliesToTheOperatorsLeasesAndEvictionsOnly) {
   const auto documents = manifests("optional/priority-and-fairness.yaml");
   ASSERT_EQ(documents.size(), 3U);
   EXPECT_EQ(documents[0].at("kind"), "PriorityLevelConfiguration");

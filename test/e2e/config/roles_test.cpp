@@ -124,7 +124,7 @@ TEST(SigningRole, NamesTheOneSecretOfTheConfiguration) {
   }
 }
 
-TEST(UserRoles, LetNobodyReadSecrets) {
+TEST(UserRoles, GrantNoAccessToSecrets) {
   for (const Json& role : manifests("rbac/user_roles.yaml")) EXPECT_EQ(verbs_on(role, "", "secrets"), Verbs{});
 }
 

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(Config, WebhookRole,
                            return std::string(info.param.folder).starts_with("placement") ? "Placement" : "Admission";
                          });
 
-TEST(PlacementWebhook, StandsInNobodysWay) {
+TEST(PlacementWebhook, BlocksNoRequests) {
   const controllers::OperatorConfig defaults;
   const Json configuration = manifests("placement-webhook/webhook.yaml").at(0);
   EXPECT_EQ(configuration.at("metadata").at("name"), defaults.webhook.configuration);

@@ -114,7 +114,7 @@ class SchedulerForesight : public Scenario {
   std::unique_ptr<SchedulerWorld> world_;
 };
 
-TEST_F(SchedulerForesight, NamesTheNodesThatKubeSchedulerTakes) {
+TEST_F(SchedulerForesight, PredictsTheNodesThatKubeSchedulerChooses) {
   note("EVACUATOR_E2E_SEED=" + std::to_string(seed()));
   RandomPods pods(ns(), seed());
   for (int i = 0; i < kResidents; ++i) api().create(path::pods(ns()), pods.resident(i));
@@ -122,7 +122,7 @@ TEST_F(SchedulerForesight, NamesTheNodesThatKubeSchedulerTakes) {
 }
 
 /// The built-in constraints over nodes and zones. The hermit has no zone.
-TEST_F(SchedulerForesight, KnowsHowSiblingsAreSpread) {
+TEST_F(SchedulerForesight, PredictsTheSpreadOfSiblings) {
   constexpr int kSiblings = 18;
   const SchedulerProfile& profile = scheduler_profile(has_all_profiles() ? "only-spread" : "default-scheduler");
   Json set = manifest::deployment({.ns = ns(), .name = "web", .replicas = 0});

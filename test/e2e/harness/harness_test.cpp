@@ -76,7 +76,7 @@ TEST(ProcessGroup, HearsAndEndsByItself) {
   std::filesystem::remove(log);
 }
 
-TEST(Await, TellsWhatItSawLast) {
+TEST(Await, ReportsTheLastObservation) {
   try {
     await(
         "rain",

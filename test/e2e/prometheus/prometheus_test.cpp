@@ -121,7 +121,7 @@ TEST_F(RealPrometheus, SamplesComeWithTheirTimeAndVanishWithTheExporter) {
       kSoon);
 }
 
-TEST_F(RealPrometheus, LiesAreTold) {
+TEST_F(RealPrometheus, InconsistentAnswersAreReported) {
   const std::string load =
       "# TYPE load gauge\nload{node=\"nan\"} NaN\nload{node=\"inf\"} +Inf\nload{node=\"neg\"} -1\n"
       "load{node=\"two\",x=\"1\"} 1\nload{node=\"two\",x=\"2\"} 1\nload{node=\"fine\"} 1.5e-05\n";
@@ -139,7 +139,7 @@ TEST_F(RealPrometheus, LiesAreTold) {
       kSoon);
 }
 
-TEST_F(RealPrometheus, WrongQueriesAreTold) {
+TEST_F(RealPrometheus, InvalidQueriesAreReported) {
   const e2e::RealPrometheus server(folder_, {});
   const std::string url = "http://" + server.address();
   const auto error_of = [&](const std::string& text) {

@@ -266,7 +266,7 @@ TEST_F(Defragmentation, SurvivesAKillInEachWave) {
   expect_no_misdeeds();
 }
 
-TEST_F(Defragmentation, DoesNoHarmWhenNobodyServesTheWebhook) {
+TEST_F(Defragmentation, IsHarmlessWithoutAWebhookServer) {
   if (is_too_small()) GTEST_SKIP() << kWantsTwelve;
   allow_taints();
   fragment();

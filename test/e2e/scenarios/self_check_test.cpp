@@ -74,7 +74,7 @@ TEST_F(SelfCheck, TheRecordsShowEvictionsAndDeletes) {
   await_pods(ns(), "web", 2);
 }
 
-TEST_F(SelfCheck, TheOperatorIsKnownByItsNameAndItsEvictionsAreSeen) {
+TEST_F(SelfCheck, TheOperatorAndItsEvictionsAreRecognized) {
   const PodInfo pod = deploy({.ns = ns(), .name = "web", .replicas = 1}).at(0);
   const Json body = {{"apiVersion", cluster().pdb_version()},
                      {"kind", "Eviction"},

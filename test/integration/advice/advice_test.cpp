@@ -116,7 +116,7 @@ class KeptAdvice : public integration::Rig {
   std::unique_ptr<controllers::Operator> op;
 };
 
-TEST_F(KeptAdvice, IsThereAfterThreeDaysAndAFailOverInTheMiddleLosesNoDay) {
+TEST_F(KeptAdvice, ExistsAfterThreeDaysIncludingAFailover) {
   stage(2);
   start();
   live(hours(1));
@@ -174,7 +174,7 @@ TEST_F(KeptAdvice, GoesWithItsWorkload) {
   EXPECT_FALSE(advice("deployment-web")) << "nor is it made again";
 }
 
-TEST_F(KeptAdvice, IsMadeAgainWhenSomebodyDeletesIt) {
+TEST_F(KeptAdvice, IsRecreatedAfterItsDeletion) {
   stage(2);
   start();
   live(hours(3));
@@ -189,7 +189,7 @@ TEST_F(KeptAdvice, IsMadeAgainWhenSomebodyDeletesIt) {
 }
 
 /// Forged objects with the right name, and objects without a workload.
-TEST_F(KeptAdvice, ThatATenantForgesLeadsNowhere) {
+TEST_F(KeptAdvice, ForgedObjectsHaveNoEffect) {
   stage(2);
   add(simulator::objects::name_space("bank"));
   add(simulator::objects::deployment("bank", "vault", 1, "100m", "64Mi"));
@@ -206,7 +206,7 @@ TEST_F(KeptAdvice, ThatATenantForgesLeadsNowhere) {
   EXPECT_EQ(advice("deployment-vault", "bank")->status.workload.name, "vault");
 }
 
-TEST_F(KeptAdvice, WhoseStatusIsHostileBeginsAnew) {
+TEST_F(KeptAdvice, WithAHostileStatusStartsAgain) {
   stage(2);
   start();
   live(hours(3));
@@ -220,7 +220,7 @@ TEST_F(KeptAdvice, WhoseStatusIsHostileBeginsAnew) {
   }
 }
 
-TEST_F(KeptAdvice, IsBoundedAndSharedOutAmongNamespaces) {
+TEST_F(KeptAdvice, IsBoundedAndDistributedOverNamespaces) {
   stage(1);
   add(simulator::objects::name_space("aaa"));
   for (int i = 0; i < 8; ++i) add(simulator::objects::deployment("aaa", "w" + std::to_string(i), 1, "10m", "16Mi"));

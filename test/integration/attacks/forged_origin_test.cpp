@@ -77,7 +77,7 @@ TEST_F(ForgedOrigin, WithASignatureOfHerOwnIsMadeByHand) {
   expect_hand_made(name, "of a key that the operator does not have");
 }
 
-TEST_F(ForgedOrigin, ThatOwnsItselfByThePolicyIsMadeByHand) {
+TEST_F(ForgedOrigin, WithThePolicyAsOwnerCountsAsManual) {
   begin();
   Json body = evacuation_of(pods()[0], of_balance());
   const Json policy_object = *cluster->store().get(kube::kPolicies, {"", "balance"});
@@ -212,7 +212,7 @@ TEST_F(ForgedOrigin, DoesNotOpenAForeignPolicysCircuit) {
   EXPECT_FALSE(has_event("CircuitOpened"));
 }
 
-TEST_F(ForgedOrigin, IsWhatOpensTheCircuitWhereItIsNotForged) {
+TEST_F(ForgedOrigin, OpensTheCircuitIfTheOriginIsReal) {
   begin();
   for (int i = 0; i < 5; ++i) {
     const std::string name = evacuate_as_operator(pods()[0], of_balance({{"timeouts", {{"verifySeconds", 1}}}}));
@@ -249,7 +249,7 @@ TEST_F(ForgedOrigin, DoesNotStartAForeignPolicysCooldowns) {
 }
 
 /// After the end the cache stores the result only. The parameters are checked earlier.
-TEST_F(ForgedOrigin, IsNotWhatOneOfThePolicyBecomesWhenItHasEnded) {
+TEST_F(ForgedOrigin, ASignedEvacuationStaysProvenAfterItsEnd) {
   begin();
   const Json chain = Json::array({{{"name", "eviction-api"}, {"parameters", {{"requestedBy", "me"}}}}});
   const std::string real = evacuate_as_operator(pods()[0], of_balance({{"evictors", chain}}));
@@ -336,7 +336,7 @@ TEST_F(ForgedOrigin, WhosePriorityWasRaisedOvertakesNobody) {
   EXPECT_EQ(phase(name), Phase::kSucceeded) << "it only counts for less";
 }
 
-TEST_F(ForgedOrigin, WhoseUidAndNodeWeFilledInIsNoChange) {
+TEST_F(ForgedOrigin, FilledInUidAndNodeAreNoChange) {
   begin();
   const std::string name = evacuate(pods()[0], [](Json& spec) { spec["podRef"].erase("uid"); });
   ASSERT_TRUE(run_to_end(name));

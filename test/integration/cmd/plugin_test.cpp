@@ -145,7 +145,7 @@ TEST_F(Plugin, PodTriesAgainAfterAnEndWithoutLosingTheOldStory) {
   EXPECT_EQ(evacuations().size(), 2U);
 }
 
-TEST_F(Plugin, PodGoesOnAfterAMissingOneAndTells) {
+TEST_F(Plugin, PodContinuesAfterAMissingOneAndReportsIt) {
   stage();
   const Ran ran = in_shop({"pod", "nope", pods().front(), "-o", "name"});
   EXPECT_EQ(ran.code, 1);
@@ -178,7 +178,7 @@ TEST_F(Plugin, PodGivesUpWaitingInTimeAndLeavesItRunning) {
   EXPECT_FALSE(api::is_terminal(evacuations()[0].status.phase));
 }
 
-TEST_F(Plugin, PodOfAGroupIsRefusedAndToldHowAllOfThemGo) {
+TEST_F(Plugin, PodOfAGroupIsRefusedWithTheFlagForTheGroup) {
   stage(3, {{"evacuator.dev/group", "trainer"}});
   start_operator();
   const auto names = pods();

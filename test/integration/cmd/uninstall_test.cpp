@@ -256,7 +256,7 @@ TEST_F(Uninstall, OfWhatIsNotInstalledIsDone) {
   EXPECT_THAT(out_, HasSubstr("are not installed in this cluster: there is nothing to remove"));
 }
 
-TEST_F(Uninstall, IsAboutTheWholeCluster) {
+TEST_F(Uninstall, AppliesToTheWholeCluster) {
   EXPECT_EQ(run({"-n", "shop"}), 1);
   EXPECT_THAT(err_, HasSubstr("uninstall is about the whole cluster"));
   EXPECT_THAT(out_, IsEmpty());

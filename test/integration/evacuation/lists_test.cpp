@@ -138,7 +138,7 @@ TEST_F(Lists, OneThatStallsIsGivenUp) {
 }
 
 /// A load balancer while servers are downgraded one after the other.
-TEST_F(Lists, AServerThatForgetsWhatItCouldIsFollowed) {
+TEST_F(Lists, AServerThatLosesAbilitiesIsFollowed) {
   stage();
   start_operator();
   ASSERT_TRUE(replica->ready());

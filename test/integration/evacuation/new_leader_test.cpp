@@ -79,7 +79,7 @@ TEST_F(NewLeader, ReconcilesNothingBeforeItsListHasCome) {
 }
 
 /// `kubectl scale --replicas=0` and back, an hour later (docs/upgrade.md).
-TEST_F(NewLeader, EndsWhatExpiredWhileNobodyRanAndGoesOnWithTheRest) {
+TEST_F(NewLeader, EndsEvacuationsThatExpiredDuringDowntimeAndContinuesOthers) {
   stage(4);
   budget("web", "web", 4);
   start_operator("replica-1");

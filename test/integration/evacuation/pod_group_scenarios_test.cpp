@@ -77,7 +77,7 @@ TEST_F(PodGroup, WaitsUntilAllAreAskedToLeave) {
   EXPECT_EQ(granted(), 3u);
 }
 
-TEST_F(PodGroup, OfOneThatNobodyCompletesNobodyLeaves) {
+TEST_F(PodGroup, AnIncompleteGroupDoesNotLeave) {
   const auto names = begin();
   expect_end({evacuate(names[0])}, Phase::kCancelled, "DecisionExpired");
   EXPECT_TRUE(evictions().empty());
@@ -154,7 +154,7 @@ TEST_F(PodGroup, StaysWhenOneCannotLeave) {
   EXPECT_TRUE(evictions().empty());
 }
 
-TEST_F(PodGroup, StaysWhenOneIsCancelledBeforeAnybodyLeft) {
+TEST_F(PodGroup, StaysWhenOneIsCancelledBeforeTheFirstLeft) {
   const auto names = begin();
   // The third member stays in its preparation, so the gate remains closed.
   annotate(names[2], "handoff.evacuator.dev/mode", "required");

@@ -76,7 +76,7 @@ TEST_F(EvictionRequests, AreOneMoreIfBothTakeTheirTime) {
   EXPECT_EQ(end(name), (Requests{kCreate, kStatus, kEviction, kStatus, kStatus, kStatus, kEvent}));
 }
 
-TEST_F(EvictionRequests, TellAWaitOfMoreThanASecond) {
+TEST_F(EvictionRequests, StoreAWaitOfMoreThanASecond) {
   const std::string name = begin({"10", "25"});
   ASSERT_TRUE(run_until([&] { return granted() == 1; }, seconds(5)));
   run_for(seconds(1));

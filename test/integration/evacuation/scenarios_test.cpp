@@ -644,7 +644,7 @@ TEST_F(Scenario, DuplicateEndsAtOnceAndNamesTheFirst) {
   EXPECT_EQ(phase(first), Phase::kRequesting);
 }
 
-TEST_F(Scenario, ADryRunBetweenAttemptsGivesWayToWhoMovesItsPod) {
+TEST_F(Scenario, ADryRunBetweenAttemptsYieldsToTheMoverOfItsPod) {
   const std::string pod = begin();
   budget("web", "web", 3);
   const std::string dry = evacuate(pod, [](Json& spec) {

@@ -41,7 +41,7 @@ TEST_F(Sizes, AHugeParameterNameIsRefusedByName) {
 }
 
 /// The Evacuation was stored before the limits, and the operator has not processed it yet.
-TEST_F(Sizes, AHugeOneFromBeforeEndsAsInvalid) {
+TEST_F(Sizes, AnOldHugeEvacuationEndsAsInvalid) {
   stage();
   const std::string pod = pods()[0];
   add(with_parameter(pod, std::string(10'000, 'k')));
@@ -53,7 +53,7 @@ TEST_F(Sizes, AHugeOneFromBeforeEndsAsInvalid) {
 }
 
 /// The Evacuation was in progress when the CRD with the limits was applied.
-TEST_F(Sizes, AHugeOneThatIsUnderWayGoesOnToItsEnd) {
+TEST_F(Sizes, AHugeEvacuationInProgressContinues) {
   stage();
   start_operator();
   budget("web", "web", 3);

@@ -70,7 +70,7 @@ TEST_F(Slots, OfADeletedEvacuationIsTakenUntilItsPodHasLeft) {
 }
 
 /// Happens with `kubectl delete --cascade=orphan`, or before the garbage collector runs.
-TEST_F(Slots, OfADeletedPolicyAreGivenToNobodyThatWaitsForThem) {
+TEST_F(Slots, AWaitingEvacuationOfADeletedPolicyGetsNoSlot) {
   begin(5);
   add({{"apiVersion", "evacuator.dev/v1alpha1"},
        {"kind", "DeschedulerPolicy"},

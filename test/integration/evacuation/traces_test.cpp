@@ -124,7 +124,7 @@ TEST_F(Traces, ARetryIsAnotherCallOfTheSameTrace) {
 }
 
 /// The API server's spans of a call are children of the operator's span of that call.
-TEST_F(Traces, ACallTellsTheServerItsSpanAndNothingElseDoes) {
+TEST_F(Traces, OnlyCallsSendTheirSpanToTheServer) {
   stage();
   budget("web", "web", 3);
   start_operator();
@@ -141,7 +141,7 @@ TEST_F(Traces, ACallTellsTheServerItsSpanAndNothingElseDoes) {
   EXPECT_EQ(told, sent) << "a retry is a span of its own";
 }
 
-TEST_F(Traces, ATraceThatNobodyWantsIsToldToNobody) {
+TEST_F(Traces, WithoutTracingNoCallHasATraceHeader) {
   kept.percent = 0;
   stage();
   start_operator();
@@ -202,7 +202,7 @@ TEST_F(Traces, AFailureSaysSo) {
   EXPECT_EQ(named("evacuation").at(0).problem, reason(name));
 }
 
-TEST_F(Traces, ACycleTellsItsPhasesAndStrategiesAndWhatItMade) {
+TEST_F(Traces, ACycleHasSpansOfItsPhasesAndStrategies) {
   stage();
   run_for(minutes(2));
   policy("balance", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 30}}}},

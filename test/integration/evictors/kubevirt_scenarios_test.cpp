@@ -302,7 +302,7 @@ TEST_F(KubeVirtScenario, APodThatAttachesDisksIsNotEvacuated) {
 /// Up to 1.8, KubeVirt's evacuation controller keeps to the limits. Since 1.9 its migrations queue.
 class KubeVirtQueue : public KubeVirtStage, public testing::WithParamInterface<const char*> {};
 
-TEST_P(KubeVirtQueue, S21_OfTwentyTimesNobodyOut) {
+TEST_P(KubeVirtQueue, S21_TwentyMigrationsEndWithoutTimeout) {
   limits = {api::IntOrPercent{25, false}, api::IntOrPercent{20, false}, {}, api::IntOrPercent{20, false}};
   begin(GetParam());
   const auto close = [&](bool closed) {
@@ -749,7 +749,7 @@ TEST_F(KubeVirtScenario, AnEditorDoesNotChooseTheNodeOfAVmThroughTheOperator) {
 }
 
 /// A user who may migrate VMs may have the operator do it, once the admission webhook has recorded the user.
-TEST_F(KubeVirtScenario, WhoMayMigrateChoosesTheNodeOfAVmByHand) {
+TEST_F(KubeVirtScenario, AUserWhoMayMigrateChoosesTheNodeOfAVmManually) {
   trusts_creators = true;
   begin();
   install_admission_webhook();
@@ -774,7 +774,7 @@ TEST_F(KubeVirtScenario, WhoMayMigrateChoosesTheNodeOfAVmByHand) {
 }
 
 /// If other clients than the API server can reach the webhook, a record can be signed for any user.
-TEST_F(KubeVirtScenario, RecordsCountForNothingUnlessTheyAreTrusted) {
+TEST_F(KubeVirtScenario, RecordsAreIgnoredUnlessTheyAreTrusted) {
   begin();
   install_admission_webhook();
   const Json wish = {{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}};

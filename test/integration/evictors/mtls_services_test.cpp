@@ -92,25 +92,25 @@ class MtlsService : public Rig {
   const fakes::TempFolder folder_;
 };
 
-TEST_F(MtlsService, MovesThePodOfWhoShowsItsCertificate) {
+TEST_F(MtlsService, MovesThePodWithAValidCertificate) {
   show(client_ca.issue({"evacuator"}));
   expect_success(begin());
   EXPECT_FALSE(tls_server->requests().empty());
 }
 
-TEST_F(MtlsService, IsNotTalkedToWhenAnotherAuthorityVouchesForIt) {
+TEST_F(MtlsService, IsNotCalledIfAnotherAuthoritySignedIt) {
   show(client_ca.issue({"evacuator"}));
   config.ca_file = folder_.write("ca.crt", another_ca.pem());
   expect_refusal(begin(), "not issued by the configured certificate-authority");
 }
 
-TEST_F(MtlsService, HearsNothingFromWhoHasNoCertificate) {
+TEST_F(MtlsService, ReceivesNothingWithoutACertificate) {
   config.cert_file.clear();
   config.key_file.clear();
   expect_refusal(begin(), "does not accept our client certificate");
 }
 
-TEST_F(MtlsService, HearsNothingFromWhoseCertificateIsOfAnotherAuthority) {
+TEST_F(MtlsService, ReceivesNothingWithACertificateOfAnotherAuthority) {
   show(another_ca.issue({"evacuator"}));
   expect_refusal(begin(), "does not accept our client certificate");
 }
@@ -120,7 +120,7 @@ TEST_F(MtlsService, HearsNothingFromWhoseCertificateHasExpired) {
   expect_refusal(begin(), "does not accept our client certificate");
 }
 
-TEST_F(MtlsService, HearsNothingUntilTheSecretNamesIt) {
+TEST_F(MtlsService, ReceivesNothingUntilTheSecretNamesIt) {
   show(client_ca.issue({"evacuator"}));
   folder_.write("for", "https://another.example");
   const std::string name = begin();

@@ -162,7 +162,7 @@ TEST_F(Native, S38_NotServedIsNotTried) {
   EXPECT_EQ(get(name).status.attempt, 1);
 }
 
-TEST_F(Native, S38_ListedAloneItFailsWhereNobodyAnswers) {
+TEST_F(Native, S38_WithoutFallbackItFailsWithoutAnAnswer) {
   const std::string pod = begin(Api::kStorageOnly);
   const std::string name = evacuate(pod, [](Json& spec) {
     spec["evictors"] = Json::parse(R"([{"name": "eviction-request", "parameters": {"livenessSeconds": "20"}}])");
@@ -298,7 +298,7 @@ TEST_F(Native, S42_InvalidAndThePodStays) {
   EXPECT_TRUE(requests().empty());
 }
 
-TEST_F(Native, PodsWithoutRespondersGoThePlainWay) {
+TEST_F(Native, PodsWithoutRespondersAreEvictedDirectly) {
   responders = Json::array();
   const std::string name = evacuate(begin(Api::kAlive));
   expect_end(name, Phase::kSucceeded, "Evicted");
@@ -348,7 +348,7 @@ TEST_F(Responder, StopsWhenTheEvictionIsCalledOff) {
   EXPECT_TRUE(pod_exists(pod));
 }
 
-TEST_F(Responder, StopsWhenTheEvictionIsDeletedWhileNobodyLooks) {
+TEST_F(Responder, StopsWhenTheEvictionWasDeletedDuringDowntime) {
   const std::string pod = begin_as_responder();
   budget("web", "web", 3);
   request_by_alice(pod);

@@ -202,7 +202,7 @@ TEST_F(HookScenario, AttackByTheHooksOfAPolicyInANamespaceThatIsNotListedIsRefus
   EXPECT_EQ(granted(), 0u);
 }
 
-TEST_F(HookScenario, APostHookThatFailsIsToldAsFailure) {
+TEST_F(HookScenario, AFailedPostHookIsReportedAsFailure) {
   service.script = {{400, "no", {}, ""}};
   const std::string name = begin({{"post", webhook()}});
   expect_end(name, Phase::kFailed, "HandoffFailed");
@@ -246,7 +246,7 @@ TEST_F(HookScenario, APolicyThatGoesWhileItsPreJobRunsKeepsThePod) {
   EXPECT_TRUE(evictions().empty());
 }
 
-TEST_F(HookScenario, AnUndoJobThatWentWithItsPolicyIsTold) {
+TEST_F(HookScenario, AnUndoJobRemovedWithItsPolicyIsReported) {
   const std::string name = begin({{"pre", webhook()}, {"migrate", job_hook("500")}, {"undo", job_hook("5")}});
   ASSERT_TRUE(run_until([&] { return ref(name, "migrateHook") == "Running"; }, seconds(60)));
   edit(

@@ -372,7 +372,7 @@ TEST_F(CloudNativePg, ASwitchoverThatNeverEndsIsNotTakenBackAfterItsTotal) {
   EXPECT_TRUE(evictions().empty());
 }
 
-TEST_F(CloudNativePg, WithoutAHealthyReplicaNothingIsAsked) {
+TEST_F(CloudNativePg, WithoutAHealthyReplicaNothingIsRequested) {
   cloudnative_pg();
   set_role("pg-1", "unhealthy");
   expect_end(begin_evacuation(), Phase::kFailed, "HandoffFailed", "NoHealthyReplica");
@@ -509,7 +509,7 @@ TEST_F(RealPatroni, KeepsTheOldPrimaryWhileNobodyLeads) {
   EXPECT_NE(leader_when_evicted, "");
 }
 
-TEST_F(RealPatroni, IsAskedForTheMemberThatItWouldTakeItself) {
+TEST_F(RealPatroni, IsAskedForItsPreferredMember) {
   patroni({.tags = {{"pg-1", {.position = 500}}}});
   expect_moved(begin_evacuation(), {"pg-2"});
 }
@@ -793,7 +793,7 @@ TEST_F(Pgo, IsNotLeftToTryForEverAfterACancel) {
   EXPECT_EQ(role_of("pg-0"), "master") << "our trigger does not fire after the cancel";
 }
 
-TEST_F(Pgo, WithATriggerOfSomebodyElseKeepsIt) {
+TEST_F(Pgo, KeepsAForeignTrigger) {
   crunchy({{"enabled", true}});
   const std::string name = begin_evacuation();
   ASSERT_TRUE(run_until([&] { return !trigger().empty(); }, seconds(30)));
@@ -804,7 +804,7 @@ TEST_F(Pgo, WithATriggerOfSomebodyElseKeepsIt) {
   EXPECT_EQ(trigger(), "by an admin");
 }
 
-TEST_F(Pgo, WithAPendingTriggerOfSomebodyElseIsNotWrittenOver) {
+TEST_F(Pgo, DoesNotOverwriteAPendingForeignTrigger) {
   crunchy({{"enabled", true}});
   edit(kPgo, "db",
        [](Json& stored) { stored["metadata"]["annotations"][kPgoPrefix + "trigger-switchover"] = "by an admin"; });
@@ -814,7 +814,7 @@ TEST_F(Pgo, WithAPendingTriggerOfSomebodyElseIsNotWrittenOver) {
   EXPECT_EQ(role_of("pg-0"), "master");
 }
 
-TEST_F(Pgo, WaitsForThePendingTriggerOfSomebodyElseAndGoesOn) {
+TEST_F(Pgo, WaitsForAPendingForeignTriggerAndContinues) {
   crunchy({{"enabled", true}});
   edit(kPgo, "db",
        [](Json& stored) { stored["metadata"]["annotations"][kPgoPrefix + "trigger-switchover"] = "by an admin"; });
@@ -885,7 +885,7 @@ class PgoSwitchover : public Pgo {
   }
 };
 
-TEST_F(PgoSwitchover, ATriggerThatCannotBeReadAfterTheVerdictKeepsTheFinalizerForAWhile) {
+TEST_F(PgoSwitchover, AnUnreadableTriggerKeepsTheFinalizerTemporarily) {
   crunchy({{"enabled", true}});
   patroni_fails = true;
   operator_works();
@@ -903,7 +903,7 @@ TEST_F(PgoSwitchover, ATriggerThatCannotBeReadAfterTheVerdictKeepsTheFinalizerFo
   }
 }
 
-TEST_F(PgoSwitchover, ATriggerThatIsNeverReadDoesNotKeepTheFinalizerForEver) {
+TEST_F(PgoSwitchover, AnUnreadableTriggerDoesNotKeepTheFinalizerForever) {
   crunchy({{"enabled", true}});
   patroni_fails = true;
   operator_works();
@@ -913,7 +913,7 @@ TEST_F(PgoSwitchover, ATriggerThatIsNeverReadDoesNotKeepTheFinalizerForEver) {
   hide_clusters(false);
 }
 
-TEST_F(Pgo, LeavesTheTriggerOfSomebodyElseWhenThePodGoes) {
+TEST_F(Pgo, KeepsAForeignTriggerWhenThePodLeaves) {
   crunchy({{"enabled", true}});
   const std::string name = begin_evacuation();
   ASSERT_TRUE(run_until([&] { return !trigger().empty(); }, seconds(60)));
@@ -992,7 +992,7 @@ TEST_F(Percona, WithoutAnObjectOfItsOwnTheInnerOneIsTriggered) {
   EXPECT_EQ(trigger(kPerconaPgo), "");
 }
 
-TEST_F(Percona, ThatMayNotSwitchOverIsNamedByTheObjectToChange) {
+TEST_F(Percona, WithoutSwitchoverNamesTheObjectToChange) {
   percona({{"enabled", false}});
   settle();
   expect_end(begin_evacuation(), Phase::kFailed, "HandoffFailed",

@@ -108,7 +108,7 @@ struct KeptSpans : controllers::SpanSink {
   std::vector<tracing::Span> all;
 };
 
-TEST_F(WebhookScenario, TheServiceIsToldTheSpanOfEachCall) {
+TEST_F(WebhookScenario, TheServiceReceivesTheSpanOfEachCall) {
   KeptSpans kept;
   spans = &kept;
   expect_end(begin({}), Phase::kSucceeded, "Evicted");

@@ -170,7 +170,7 @@ class ExtenderForCertificates : public Extender {
   ExtenderForCertificates() : Extender(true, scheduler_ca().pem()) {}
 };
 
-TEST_F(ExtenderForCertificates, AnswersNobodyWithoutOneOfItsAuthority) {
+TEST_F(ExtenderForCertificates, AnswersOnlyClientsWithItsCertificates) {
   measure(usage());
   EXPECT_FALSE(post("/prioritize", args().dump()).ok()) << "none";
   show(kube::testing::TestCa().issue({"kube-scheduler"}));
@@ -198,7 +198,7 @@ TEST_F(ExtenderForCertificates, TakesOverAnotherAuthority) {
   EXPECT_EQ(scores().at("a"), 10) << "as before";
 }
 
-TEST_F(Extender, LikesNodesWithLowLoad) {
+TEST_F(Extender, PrefersNodesWithLowLoad) {
   measure(usage());
   const auto found = scores();
   EXPECT_EQ(found.at("a"), 10);
@@ -242,7 +242,7 @@ TEST_F(Extender, FiltersCriticalNodesByNameAndAsObjects) {
   EXPECT_EQ(whole["Nodes"]["items"], Json::array({items[0]}));
 }
 
-TEST_F(Extender, PassesAllWhereAllAreCriticalAndSaysSo) {
+TEST_F(Extender, AllowsAllNodesIfAllAreCriticalAndReportsIt) {
   measure(usage());
   EXPECT_EQ(ask("/filter", args("web-1", {"c"}))["NodeNames"], Json({"c"}));
   EXPECT_THAT(metrics_.render(), HasSubstr("evacuator_extender_all_critical_total 1"));
@@ -280,7 +280,7 @@ TEST_F(Extender, APodWaitsForItsHintsNodeAsLongAsTheHintIsOpen) {
   EXPECT_EQ(ask("/filter", args("web-1", {"a"}))["NodeNames"], Json({"a"}));
 }
 
-TEST_F(Extender, AHintThatWasTakenIsGivenToNobodyElse) {
+TEST_F(Extender, AUsedHintIsNotUsedAgain) {
   measure(usage());
   hint("b", api::PlacementPolicy::kPreferred);
   EXPECT_EQ(scores(args("web-1")).at("b"), 10);

@@ -442,7 +442,7 @@ TEST_F(WebhookFiles, ThatHaveExpiredAreNotInForce) {
   EXPECT_EQ(files.serves(), "");
 }
 
-TEST_F(WebhookFiles, ThatNobodyRenewsAreInForceUntilTheyExpire) {
+TEST_F(WebhookFiles, AreInForceUntilTheyExpire) {
   begin();
   write(made(hours(0)));
   EXPECT_TRUE(in_force());
@@ -459,7 +459,7 @@ struct BadFiles {
 };
 class WebhookBadFiles : public WebhookFiles, public testing::WithParamInterface<BadFiles> {};
 
-TEST_P(WebhookBadFiles, AreToldAndTheOnesBeforeStay) {
+TEST_P(WebhookBadFiles, AreReportedAndThePreviousOnesStay) {
   begin();
   const serving::ServerIdentity good = made(hours(1));
   serving::ServerIdentity bad = good;
@@ -493,7 +493,7 @@ TEST_F(WebhookFiles, ForAnotherNameAreNotInForce) {
             "MutatingWebhookConfiguration evacuator-placement: the certificate is not for " + std::string(kName));
 }
 
-TEST_F(WebhookFiles, ThatAreNotThereAreTold) {
+TEST_F(WebhookFiles, MissingFilesAreReported) {
   begin();
   EXPECT_FALSE(in_force());
   EXPECT_EQ(files.certificates.problem().rfind("webhook.certFile: ", 0), 0U) << files.certificates.problem();

@@ -99,7 +99,7 @@ TEST_F(PlacementHints, APodIsCreatedAllTheSameWhenNobodyAnswers) {
   EXPECT_EQ(condition(name, "PlacementHinted"), "HintUnused");
 }
 
-TEST_F(PlacementHints, AnExpiredOneIsGivenToNobody) {
+TEST_F(PlacementHints, AnExpiredHintIsNotUsed) {
   begin();
   budget("keep", "web", 1);  // blocks every eviction for some time
   const std::string name = evacuate_towards(hinted, {{"expiresAfterSeconds", 30}});
@@ -288,7 +288,7 @@ TEST_F(PolicyHints, AreTakenInALaterAttempt) {
 
 class SecondRound : public PolicyHints, public testing::WithParamInterface<const char*> {};
 
-TEST_P(SecondRound, IsForeseenAsIfThePodHadNeverHadAHint) {
+TEST_P(SecondRound, IsPredictedWithoutTheFirstHint) {
   allows_required = true;
   begin();
   ASSERT_TRUE(run_to_end(evacuate_towards(hinted, {{"policy", GetParam()}})));

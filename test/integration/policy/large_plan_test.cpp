@@ -44,7 +44,7 @@ class LargePlan : public integration::Rig {
   }
 };
 
-TEST_F(LargePlan, TheFirstEvictionIsAskedForWhileMostOfThePlanIsNotMadeYet) {
+TEST_F(LargePlan, TheFirstEvictionStartsBeforeMostOfThePlanIsCreated) {
   plan_everything();
   ASSERT_TRUE(run_until([&] { return creates_ == kMoves; }, minutes(5)));
   EXPECT_GE(evictions_meanwhile_, 1U);

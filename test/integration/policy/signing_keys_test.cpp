@@ -137,7 +137,7 @@ TEST_F(SigningKeys, ThatCannotBeReadStopThePoliciesAndAreTold) {
   EXPECT_THAT(ready.error().message, HasSubstr("evacuator-signing"));
 }
 
-TEST_F(SigningKeys, ThatCannotBeReadLeaveWhatIsSignedUndecidedAndWhatIsMadeByHandAlone) {
+TEST_F(SigningKeys, UnreadableKeysLeaveSignedOriginsUndecidedAndManualOnesUnchanged) {
   begin();
   start();
   drive(seconds(1));

@@ -86,7 +86,7 @@ TEST_F(StaleCaches, AreNotSeenInAShortOutage) {
 class LongCycle : public StaleCaches {};
 
 /// Tens of thousands of creations take longer than the timeout for a hanging reconcile.
-TEST_F(LongCycle, IsNoHangingReconcileAsLongAsItGetsOn) {
+TEST_F(LongCycle, IsNoHangingReconcileWhileItMakesProgress) {
   begin();
   run_for(minutes(13));
   std::size_t created = 0;

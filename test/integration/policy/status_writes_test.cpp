@@ -51,7 +51,7 @@ TEST_F(StatusWrites, DoNotCollideWithTheOnesThatTheCacheDoesNotShowYet) {
   EXPECT_EQ(answers(409), 0);
 }
 
-TEST_F(StatusWrites, AreRefusedWhereSomebodyElseWroteThatTheCacheDoesNotShowYet) {
+TEST_F(StatusWrites, ConflictWithAForeignWriteThatTheCacheDoesNotShow) {
   begin();
   ASSERT_TRUE(run_until([this] { return answers(200) > 0; }, minutes(1)));
   edit(

@@ -95,7 +95,7 @@ TEST_F(Waves, LoseTheTaintsAfterAFailOverInTheLastOne) {
   EXPECT_TRUE(run_until([&] { return tainted() == 0; }, minutes(5)));
 }
 
-TEST_F(Waves, ThatNoStatusTellsOfHoldTheNextCycleUp) {
+TEST_F(Waves, MissingInTheStatusDelayTheNextCycle) {
   begin("5m", "20m");
   replica->transport.lie = [](const kube::Request& request) -> std::optional<kube::Response> {
     if (!writes_policy_status(request)) return std::nullopt;

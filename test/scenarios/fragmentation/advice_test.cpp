@@ -98,7 +98,7 @@ std::string listed(const advising::PlacementReport& report) {
 
 class Advice : public testing::TestWithParam<std::string_view> {};
 
-TEST_P(Advice, NamesTheTrueCauseAndKeepsItsPromise) {
+TEST_P(Advice, NamesTheTrueCauseAndPredictsCorrectly) {
   const SnapshotInput cluster = fragmentation::make_cluster(GetParam(), kNodes, 1);
   const auto report =
       advising::advise_placement({.cluster = cluster, .now = builders::kNoon, .most_plans = most_plans(GetParam())});

@@ -219,7 +219,7 @@ struct Passage {
 
 TEST(Judge, LetsAnOrdinaryPodGo) { EXPECT_THAT(Passage{}.broken(), IsEmpty()); }
 
-TEST(Judge, SeesWhoMayNotMove) {
+TEST(Judge, SeesMovesOfFixedPods) {
   Passage bare;
   bare.pod.bare();
   EXPECT_THAT(bare.broken(), ElementsAre("a may not move"));
@@ -255,7 +255,7 @@ TEST(Judge, SeesARequiredNodeAffinity) {
   EXPECT_THAT(far.broken(), ElementsAre("a may not be on n2"));
 }
 
-TEST(Judge, SeesWhoRepelsOverAWholeZone) {
+TEST(Judge, SeesAnAntiAffinityOverAZone) {
   Passage repelled;
   const std::string zone(api::well_known::kZoneLabel);
   repelled.cluster.add(builders::NodeBuilder("n3").label(zone, "z2"))

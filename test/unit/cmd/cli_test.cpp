@@ -126,7 +126,7 @@ int run_without_reader(const std::vector<std::string>& args) {
   return run_evacuator(args);
 }
 
-TEST(EvacuatorCliDeathTest, AReaderThatGoesAwayIsNoCrash) {
+TEST(EvacuatorCliDeathTest, AClosedPipeIsNoCrash) {
   EXPECT_EXIT(_exit(run_without_reader({"version"})), testing::ExitedWithCode(141), "");
 }
 

@@ -76,7 +76,7 @@ TEST_F(AdvisePlacement, SaysThatTheUsageIsNotOfThisCluster) {
   EXPECT_THAT(err_, Not(HasSubstr(warning)));
 }
 
-TEST(PlacementJson, HasThenOnlyWhereSomebodyPlanned) {
+TEST(PlacementJson, HasThenOnlyIfAPlanExists) {
   const api::Json json = placement_json(report());
   EXPECT_EQ(json["findings"][0]["gainedNodes"], 2);
   EXPECT_EQ(json["findings"][0]["savedMoves"], -3);

@@ -62,7 +62,7 @@ TEST_F(AdviseRequests, GoFromALogToATableAndPatches) {
   EXPECT_TRUE(std::filesystem::exists(patches + "/shop/deployment-web.yaml"));
 }
 
-TEST_F(AdviseRequests, AClockThatIsWrongPushesNoDayAway) {
+TEST_F(AdviseRequests, AWrongClockDisplacesNoDay) {
   EXPECT_EQ(
       run({"--top", write("top.log", top_log(4) + "# 2126-01-01T00:00:00Z\nshop web-7d4b9c6f5-x2x9z app 1m 1Mi\n"),
            "--profile", "Core"}),
@@ -88,7 +88,7 @@ TEST_F(AdviseRequests, SayThatANamespaceHasNothing) {
   EXPECT_THAT(out_, HasSubstr("there are no pods and no workloads in namespace nobody"));
 }
 
-TEST_F(AdviseRequests, DaysThatCannotBeTrueGiveNoAdvice) {
+TEST_F(AdviseRequests, ImpossibleDaysGiveNoAdvice) {
   std::string csv = "day,namespace,kind,workload,container,samples,covered,cpu_peak,cpu_mean,memory_peak\n";
   for (int day = 2; day < 6; ++day)
     csv += fmt::format("2026-11-{:02},shop,Deployment,web,app,288,24h,1500000,0.2,inf\n", day);
@@ -97,7 +97,7 @@ TEST_F(AdviseRequests, DaysThatCannotBeTrueGiveNoAdvice) {
   EXPECT_THAT(out_, Not(HasSubstr("inf")));
 }
 
-TEST_F(AdviseRequests, GoByWhatTheOperatorKept) {
+TEST_F(AdviseRequests, UseTheOperatorsAdvice) {
   advising::RollingHistory history;
   const base::TimePoint start = *base::parse_time("2026-11-02T00:00:00Z");
   for (int minute = 0; minute < 4 * 24 * 60; minute += 10)

@@ -110,7 +110,7 @@ TEST(ChartDefaults, AreNotNeededWhereTheProfilesAreGiven) {
   EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("changed schedule: the policies run every 1h0m0s")));
 }
 
-TEST(ChartDefaults, AreAllThereIsOfValuesWithoutAPolicy) {
+TEST(ChartDefaults, ApplyToValuesWithoutAPolicy) {
   EXPECT_EQ(strategies_of(convert("deschedulingInterval: 5m\nkind: Deployment\n")).size(), 7);
   EXPECT_EQ(strategies_of(convert("image: {tag: v0.29.0}\n", of_chart(29))), kOldDefaults);
 }
@@ -218,7 +218,7 @@ cmdOptions: {evict-local-storage-pods: '', max-pods-to-evict-per-node: 10, node-
 deschedulerPolicy: {maxNoOfPodsToEvictPerNode: 3}
 )";
 
-TEST(ChartFlags, DecidedWhatThePolicyLeftOpen) {
+TEST(ChartFlags, ApplyToFieldsThatThePolicyOmits) {
   const auto conversion = convert(kOldFlags, of_chart(22));
   expect_valid(conversion);
   const api::Json spec = spec_of(conversion);

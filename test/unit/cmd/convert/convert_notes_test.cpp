@@ -136,7 +136,7 @@ TEST(Convert, SaysWhereTheSourceIsMissing) {
               ElementsAre(HasSubstr("LowNodeUtilization asks a source that no metricsProviders entry configures")));
 }
 
-TEST(Convert, LeavesOutSourcesThatNobodyAsks) {
+TEST(Convert, OmitsUnusedSources) {
   const auto conversion = convert(std::string(ENABLED("balance", "RemoveDuplicates", "{}")) +
                                   "\nmetricsProviders: [{source: KubernetesMetrics}]");
   expect_valid(conversion);
@@ -271,7 +271,7 @@ strategies:
   EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("targetThresholds: upstream passes it over in silence")));
 }
 
-TEST(Convert, NotesOldParamsThatTheirStrategyDoesNotLookAt) {
+TEST(Convert, NotesOldParamsThatTheirStrategyIgnores) {
   const auto conversion = convert(R"(
 strategies:
   RemoveDuplicates: {enabled: true, weight: 1, params: {labelSelector: {}, nodeAffinityType: [x], podLifeTime: {}, nope: 1}}

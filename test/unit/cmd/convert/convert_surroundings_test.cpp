@@ -103,7 +103,7 @@ TEST(ValuesElsewhere, AreNotedBesideAPolicy) {
                                                           "read; `helm get values --all RELEASE")));
 }
 
-TEST(ValuesElsewhere, OfAnotherChartAreNoneOfOurs) {
+TEST(ValuesElsewhere, OfAnotherChartAreIgnored) {
   EXPECT_THAT(errors_of(convert("apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\n"
                                 "spec: {valuesFrom: [{kind: Secret, name: s}]}")),
               ElementsAre(HasSubstr("there is no policy of the descheduler here")));
@@ -166,7 +166,7 @@ TEST(Starters, OldFlagsDecide) {
               Contains(HasSubstr("upstream has no such flag since 0.23")));
 }
 
-TEST(Starters, OfAnotherPolicyAreNotLookedAt) {
+TEST(Starters, OfAnotherPolicyAreIgnored) {
   EXPECT_FALSE(spec_of(convert(policy_map() + cron_job("schedule: '*/10 * * * *'", "another"))).contains("schedule"));
   const auto twice = convert(policy_map() + cron_job("schedule: '*/10 * * * *'") + cron_job("schedule: '*/5 * * * *'"));
   EXPECT_FALSE(spec_of(twice).contains("schedule"));

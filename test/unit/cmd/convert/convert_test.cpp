@@ -170,7 +170,7 @@ profiles:
   EXPECT_THAT(notes_of(conversion), ElementsAre("changed maxNoOfPodsToEvictTotal: 4000000000 is as good as no limit"));
 }
 
-TEST(Convert, KeepsPodsBackThatHaveNotStartedWhenAnAgeOfNothingIsAskedFor) {
+TEST(Convert, ExcludesUnstartedPodsForAnAgeOfZero) {
   const auto conversion = convert(R"(
 gracePeriodSeconds: 0
 profiles:

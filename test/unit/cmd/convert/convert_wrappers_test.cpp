@@ -117,7 +117,7 @@ std::string kube_descheduler(const std::string& spec) {
          spec;
 }
 
-TEST(KubeDescheduler, BecomesWhatItsOperatorMakesOfIt) {
+TEST(KubeDescheduler, BecomesThePolicyThatItsOperatorGenerates) {
   const auto conversion = convert(kube_descheduler(R"(
   mode: Automatic
   evictionLimits: {total: 9, node: 3}

@@ -46,7 +46,7 @@ void PrintTo(const RestCase& c, std::ostream* out) { *out << c.name; }
 
 class Rest : public testing::TestWithParam<RestCase> {};
 
-TEST_P(Rest, FindsWhomNobodyAsks) {
+TEST_P(Rest, FindsMembersWithoutAnEvacuation) {
   const auto rests = rests_of_pod_groups(GetParam().chosen, GetParam().world);
   EXPECT_EQ(rests.empty() ? std::vector<std::string>{} : names_of(rests.at(0).missing), GetParam().want);
 }

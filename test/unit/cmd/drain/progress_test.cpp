@@ -46,7 +46,7 @@ struct StandingCase {
 void PrintTo(const StandingCase& c, std::ostream* out) { *out << c.name; }
 class StandingTest : public testing::TestWithParam<StandingCase> {};
 
-TEST_P(StandingTest, IsToldInOneWord) { EXPECT_EQ(standing_of(GetParam().evacuation), GetParam().want); }
+TEST_P(StandingTest, IsOneWord) { EXPECT_EQ(standing_of(GetParam().evacuation), GetParam().want); }
 
 INSTANTIATE_TEST_SUITE_P(
     Evacuation, StandingTest,
@@ -91,7 +91,7 @@ TEST(NewestPerPod, PrefersTheUnfinishedThenTheYounger) {
   EXPECT_EQ(newest_per_pod({again, failed})[0].meta.name, "web");
 }
 
-TEST(SortForPeople, PutsWhatMovesAndFailsFirstAndTheQueueInItsOrder) {
+TEST(SortForPeople, PutsRunningAndFailedFirstAndKeepsTheOrderOfTheQueue) {
   api::Evacuation early = evacuation("z-early", EvacuationPhase::kPending);
   early.spec.priority = 1000;
   std::vector<api::Evacuation> all = {
@@ -103,7 +103,7 @@ TEST(SortForPeople, PutsWhatMovesAndFailsFirstAndTheQueueInItsOrder) {
   EXPECT_THAT(names, ElementsAre("moving", "failed", "z-early", "a-late", "gone"));
 }
 
-TEST(Detail, SaysWhyItStandsThere) {
+TEST(Detail, ReportsWhatItWaitsFor) {
   EXPECT_EQ(detail_of(suspended("a")), "waits for approval");
   EXPECT_EQ(detail_of(blocked("a")), "PDB api (needs 3, has 3)");
   api::Evacuation unseen = evacuation("a", EvacuationPhase::kPending);

@@ -46,7 +46,7 @@ TEST(Claim, FindsTheUnfinishedOneWhateverItsName) {
   EXPECT_EQ(claim.unfinished->meta.name, "by-hand");
 }
 
-TEST(Claim, MeetsOneWithoutUidByItsPodsName) {
+TEST(Claim, MatchesOneWithoutUidByItsPodsName) {
   api::Evacuation fresh = of_pod("by-hand", api::EvacuationPhase::kPending);
   fresh.spec.pod_ref.uid = {};
   EXPECT_TRUE(claim_of(kPod, {fresh}).unfinished);

@@ -172,7 +172,7 @@ TEST_F(ExplainCommand, SimulateChoosesAmongThePoliciesOfAFile) {
   EXPECT_THAT(err_, HasSubstr("holds no policy \"other\", but none-today, patient"));
 }
 
-TEST_F(ExplainCommand, SimulateTellsOfStrangeInput) {
+TEST_F(ExplainCommand, SimulateReportsUnusualInput) {
   SimulateOptions options;
   options.snapshot = write("strange.yaml", std::string(kDumpText) + R"(
 - apiVersion: v1

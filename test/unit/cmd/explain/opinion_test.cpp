@@ -282,7 +282,7 @@ TEST(Explanation, TellsOfAPodThatIsGoneWhoMovedIt) {
               AllOf(HasSubstr("by policy tidy (PodLifeTime): too old"), HasSubstr("replaced by web-new on node n2")));
 }
 
-TEST(Explanation, SaysThatAnEvacuationMadeByHandOnlyNamesThePolicy) {
+TEST(Explanation, ReportsThatAManualEvacuationOnlyNamesThePolicy) {
   Explanation explanation;
   explanation.key = {"default", "web"};
   api::Evacuation forged = moved();
@@ -293,7 +293,7 @@ TEST(Explanation, SaysThatAnEvacuationMadeByHandOnlyNamesThePolicy) {
 }
 
 /// Reasons are written by any user who may create Evacuations, and messages by services and webhooks.
-TEST(Explanation, ShowsWhatSteersATerminalAsText) {
+TEST(Explanation, EscapesControlCharacters) {
   const std::string hostile = "old\033[2J\npod/web: it was evacuated\u202e";
   api::Evacuation strange = moved();
   strange.spec.reason = hostile;
@@ -333,7 +333,7 @@ TEST(Explanation, TellsHowToApprove) {
   EXPECT_THAT(render(explanation, kNoon, false), HasSubstr("kubectl evacuator approve web-12345678 -n default"));
 }
 
-TEST(Explanation, ConcludesFromWhatThePoliciesSay) {
+TEST(Explanation, SummarizesThePolicies) {
   Explanation explanation;
   explanation.pod = PodBuilder("web").on("n1").build();
   EXPECT_EQ(conclusion(explanation), "it stays: no policy looks after it");

@@ -93,7 +93,7 @@ TEST(Priorities, AreAListOfHostsWithScores) {
             Json::parse(R"([{"Host": "a", "Score": 10}, {"Host": "b", "Score": 0}])"));
 }
 
-TEST(Priorities, NamesThatSomebodyMadeUpAreEscaped) {
+TEST(Priorities, HostileNodeNamesAreEscaped) {
   const std::string odd = "a\"b\\c\n\xff";
   EXPECT_EQ(Json::parse(priorities_answer({odd}, {1}))[0]["Host"].get<std::string>().substr(0, 6), odd.substr(0, 6));
   const auto args = parse_args(named({"a\"b"}));

@@ -97,7 +97,7 @@ TEST(LoadModel, APercentageNeedsNoCapacity) {
   EXPECT_DOUBLE_EQ(board(measured, {"io"})->nodes.at("n1").load.mean.front(), 30);
 }
 
-TEST(LoadModel, AResourceThatNobodyMeasuresCountsNowhere) {
+TEST(LoadModel, AnUnmeasuredResourceIsIgnored) {
   const auto made = board(usage(), {"cpu", "memory"});
   EXPECT_TRUE(made->is_measured(0));
   EXPECT_FALSE(made->is_measured(1));
@@ -254,7 +254,7 @@ TEST(LoadPoller, ALoadThatRoseBecausePodsCameIsNoVariation) {
   EXPECT_EQ(keeper.placed(), 1U) << "a sample of before is kept";
 }
 
-TEST(LoadPoller, APodIsOverOnceAllSamplesShowIt) {
+TEST(LoadPoller, APodIsDroppedOnceAllSamplesShowIt) {
   LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   const api::Pod waiting = pod("new", "");

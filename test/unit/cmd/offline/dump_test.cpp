@@ -196,7 +196,7 @@ TEST_F(DumpShapes, ThatHoldNothingAreEmpty) {
       << "nothing is there, and that was said";
 }
 
-TEST_F(DumpShapes, AreToldWithThePlan) {
+TEST_F(DumpShapes, AreReportedWithThePlan) {
   write("nodes.json", kNode);
   write("pods.json", kPod);
   write("notes.txt", "x");

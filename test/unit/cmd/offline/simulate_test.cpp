@@ -207,7 +207,7 @@ TEST_F(Refusals, NoDuplicatesThatAnotherNodeMayHold) {
   EXPECT_EQ(plan("RemoveDuplicates")["refusals"], Json::array());
 }
 
-TEST_F(Refusals, NamesMatchingNodesThatAreNotLookedAt) {
+TEST_F(Refusals, NamesMatchingNodesOutOfScope) {
   objects_[0] = labeled(node("n1"), "pool", "a");
   objects_.push_back(pod("a", "n1", "100m"));
   objects_.back()["spec"]["nodeSelector"] = {{"disk", "ssd"}};

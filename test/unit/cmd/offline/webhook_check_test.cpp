@@ -71,7 +71,7 @@ TEST(WebhookCheck, TheExampleServiceKeepsTheContract) {
   }
 }
 
-TEST(WebhookCheck, FailingIsNoBreachOfTheContract) {
+TEST(WebhookCheck, AFailedMoveIsNoContractViolation) {
   WebhookBehaviour behaviour;
   behaviour.fails = "NoRoom";
   EXPECT_THAT(Kit(behaviour).broken(), testing::IsEmpty());

@@ -64,7 +64,7 @@ struct Ending {
 };
 class OnceEndings : public testing::TestWithParam<Ending> {};
 
-TEST_P(OnceEndings, AreToldAsTheyAre) {
+TEST_P(OnceEndings, AreReportedCorrectly) {
   OnceReport report = done();
   GetParam().change(report);
   const auto status = cmd::once_status(report, GetParam().step, seconds(90));

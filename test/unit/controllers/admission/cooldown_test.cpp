@@ -30,7 +30,7 @@ struct CooledCase {
 };
 class CooledAt : public testing::TestWithParam<CooledCase> {};
 
-TEST_P(CooledAt, Tells) {
+TEST_P(CooledAt, ReturnsTheEndOfTheCooldown) {
   const auto& [name, subject, ago, limits, wants] = GetParam();
   std::vector<base::TimePoint> times;
   for (const base::Duration each : ago) times.push_back(kNoon - each);

@@ -21,7 +21,7 @@ struct EntryCase {
 
 class AdmissionEntries : public testing::TestWithParam<EntryCase> {};
 
-TEST_P(AdmissionEntries, CountForWhatTheyHold) {
+TEST_P(AdmissionEntries, CountByWhatTheyHold) {
   const EntryCase& c = GetParam();
   Entry entry;
   entry.turn = c.turn;
@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
                     EntryCase{"Abandoned", Entry::Idle{}, Entry::Abandoned{"7"}, Held::kNothing}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(AdmissionEntry, IsIdleWithoutItsPlaceUnlessItAsksWithAPodGroup) {
+TEST(AdmissionEntry, IsIdleWithoutAPlaceUnlessItRequestsWithAPodGroup) {
   Entry alone;
   alone.turn = Entry::Waiting{3, {kOrder}};
   EXPECT_EQ(alone.wanted_attempt(), 3);

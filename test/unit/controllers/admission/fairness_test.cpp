@@ -110,7 +110,7 @@ TEST_F(Fairness, APriorityMadeManualIsCapped) {
   EXPECT_EQ(controllers::effective_priority(evacuation_of("shop", 1, "", -5), 1000), -5);
 }
 
-TEST_F(Fairness, WhoGaveASlotBackQueuesBehindThoseThatItMadeWait) {
+TEST_F(Fairness, AnEvacuationThatReleasedItsSlotQueuesBehindWaitingOnes) {
   queue.set_cluster_limits({{.total = number(1), .per_node = {}, .per_namespace = {}, .per_workload = {}}});
   EXPECT_TRUE(ask(evacuation_of("shop", 0, "a")));
   api::Evacuation gave_back = evacuation_of("shop", 1, "b");
@@ -142,7 +142,7 @@ TEST_F(Fairness, OnlyAFullLimitMakesASlotWaitedFor) {
 }
 
 /// T38 releases every slot except that of the workload.
-TEST_F(Fairness, WhoWaitsForAWorkloadDoesNotWaitForItsDeparture) {
+TEST_F(Fairness, WaitingForAWorkloadIsNotWaitingForADeparture) {
   queue.set_cluster_limits(
       {{.total = number(5), .per_node = {}, .per_namespace = number(2), .per_workload = number(1)}});
   const auto of_web = [](int n) {
@@ -195,7 +195,7 @@ class SlotAttacks : public Fairness {
   }
 };
 
-TEST_F(SlotAttacks, ManualOnesThatVerifyForAWeekHoldNoTargetNodeOfOthers) {
+TEST_F(SlotAttacks, LongVerifyingManualEvacuationsBlockNoTargetNode) {
   api::Evacuation said = evacuation_of("attacker", 0, "node-0");
   said.meta.annotations = api::StringMap{{"evacuator.dev/predicted-target", "target-0"}};
   EXPECT_EQ(controllers::target_node(said), "") << "anybody may write an annotation";
@@ -214,7 +214,7 @@ TEST_F(SlotAttacks, ManualOnesThatVerifyForAWeekHoldNoTargetNodeOfOthers) {
   EXPECT_TRUE(ask(of_shop(0, "target-0"))) << "nor that one for longer than a slot without progress";
 }
 
-TEST_F(SlotAttacks, ASuspendedOneOrADryRunHoldsUpNobodyElseOfThePod) {
+TEST_F(SlotAttacks, ASuspendedEvacuationOrDryRunDoesNotBlockOthersOfThePod) {
   api::Evacuation held = evacuation_of("shop", 0, "node-0");
   api::Evacuation drained = evacuation_of("shop", 1, "node-0");
   drained.spec.pod_ref = held.spec.pod_ref;
@@ -243,7 +243,7 @@ TEST_F(SlotAttacks, AManualSlotThatWaitsForAReplacementEndsWithoutProgress) {
   EXPECT_EQ(queue.usage().in_flight, 0);
 }
 
-TEST_F(SlotAttacks, AWorkloadWaitsForItsOwnReplacementsAllTheSame) {
+TEST_F(SlotAttacks, AWorkloadStillWaitsForItsOwnReplacements) {
   api::Evacuation first = verifying(0, "target-0");
   first.status.workload_group = "web";
   queue.observe(nullptr, &first);
@@ -256,7 +256,7 @@ TEST_F(SlotAttacks, AWorkloadWaitsForItsOwnReplacementsAllTheSame) {
   EXPECT_TRUE(ask(second));
 }
 
-TEST_F(SlotAttacks, WithoutALimitOfPatienceManualOnesCountAsLongAsTheyWait) {
+TEST_F(SlotAttacks, WithoutANoProgressLimitManualEvacuationsCountWhileTheyWait) {
   queue.set_manual_patience({});
   for (int i = 0; i < 2; ++i) {
     const api::Evacuation pinned = verifying(i, "target-0");
@@ -352,7 +352,7 @@ TEST_F(SlotAgain, ARunningAttemptWaitsAndGetsASlotOnce) {
   EXPECT_EQ(queue.usage().in_flight, 0) << "nothing is left of what was reserved";
 }
 
-TEST_F(SlotAgain, ARunningAttemptThatAsksNoMoreGivesItsSlotBack) {
+TEST_F(SlotAgain, ARunningAttemptWithoutARequestReleasesItsSlot) {
   const api::Evacuation running = at_work();
   queue.observe(nullptr, &running);
   EXPECT_TRUE(ask(running));
@@ -364,7 +364,7 @@ TEST_F(SlotAgain, ARunningAttemptThatAsksNoMoreGivesItsSlotBack) {
 }
 
 /// After a rollback the next evictor starts in the same decision.
-TEST_F(SlotAgain, AnAttemptThatIsTakenBackAsksForTheNextOne) {
+TEST_F(SlotAgain, AnAbortedAttemptRequestsASlotForTheNext) {
   api::Evacuation running = at_work();
   running.status.phase = EvacuationPhase::kAborting;
   queue.observe(nullptr, &running);
@@ -433,7 +433,7 @@ AdmissionOrder order(std::int64_t priority, const std::string& ns, int n) {
   return {-priority, false, kNoon + base::seconds(n), {ns, fmt::format("evac-{:05}", n)}};
 }
 
-TEST(WaitingLines, GoByPriorityThenInTurnsThenByAge) {
+TEST(WaitingLines, OrderByPriorityThenRoundRobinThenAge) {
   std::map<std::string, std::uint64_t> turns;
   const WaitingLine::Turn turn = [&](const std::string& ns) { return turns[ns]; };
   WaitingLine line;

@@ -66,7 +66,7 @@ TEST(PdbWaitList, WakesAPodGroupOnceAllOfItMayGo) {
   EXPECT_FALSE(lines.is_woken(key("worker-0"))) << "it waits for its group, not for a call's delay";
 }
 
-TEST(PdbWaitList, HoldsEachInOneLineAtMost) {
+TEST(PdbWaitList, KeepsEachEvacuationInOneLineOnly) {
   PdbWaitList lines;
   lines.wait(key("a"), kPdb, place(0, 10));
   lines.wait(key("a"), kOther, place(0, 10));

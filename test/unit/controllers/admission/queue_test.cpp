@@ -128,7 +128,7 @@ TEST_F(Admissions, GrantsUpToTheTotal) {
   EXPECT_EQ(scopes.at("zone").fullest, 0.0);
 }
 
-TEST_F(Admissions, ADeletedOneWhosePodLeavesHoldsItsSlotUntilItIsForgotten) {
+TEST_F(Admissions, ADeletedEvacuationKeepsItsSlotUntilItsPodHasLeft) {
   for (const bool asked : {true, false}) {
     SCOPED_TRACE(asked);
     set_limits(limits(number(1)));
@@ -148,7 +148,7 @@ TEST_F(Admissions, ADeletedOneWhosePodLeavesHoldsItsSlotUntilItIsForgotten) {
   }
 }
 
-TEST_F(Admissions, ABlockedOneDoesNotBlockThoseBehindIt) {
+TEST_F(Admissions, ABlockedEvacuationDoesNotBlockLaterOnes) {
   EXPECT_TRUE(granted({.n = 0}));
   EXPECT_TRUE(granted({.n = 1}));
   EXPECT_EQ(waits_for({.n = 2}), "node");
@@ -202,7 +202,7 @@ TEST_F(Admissions, WakesTheNextByPriorityAgeAndName) {
   EXPECT_EQ(woken.back(), "evac-00007");
 }
 
-TEST_F(Admissions, ThoseThatTheirBudgetsLetGoComeFirst) {
+TEST_F(Admissions, EvacuationsWithOpenBudgetsComeFirst) {
   EXPECT_TRUE(granted({.n = 0}));
   EXPECT_TRUE(granted({.n = 1}));
   const auto ask = [&](int n, bool held, std::int32_t priority = 0) {
@@ -241,7 +241,7 @@ TEST_F(Admissions, HoldsEverythingUntilTheReplacementIsReadyWhenAsked) {
   EXPECT_EQ(queue.usage().in_flight, 1);
 }
 
-TEST_F(Admissions, CountsNoSlotForWhatWasNeverAdmitted) {
+TEST_F(Admissions, CountsNoSlotWithoutAdmission) {
   api::Evacuation gone = object({.n = 0, .workload = "rs"}, Phase::kVerifying, 1);
   gone.status.conditions = {{"SlotAcquired", api::ConditionStatus::kFalse, "Released", "", 0, {}}};
   queue.observe(nullptr, &gone);
@@ -262,7 +262,7 @@ TEST_F(Admissions, ResolvesPercentages) {
   EXPECT_TRUE(granted({.n = 6, .node = "g", .workload = "small", .size = 2})) << "never rounds down to nobody";
 }
 
-TEST_F(Admissions, CountsWhatIsOnItsWayToOneNode) {
+TEST_F(Admissions, CountsMovesToOneNode) {
   set_limits({.total = {}, .per_node = {}, .per_namespace = {}, .per_workload = {}, .per_target_node = number(2)});
   EXPECT_TRUE(granted({.n = 0, .node = "a", .target = "t"}));
   EXPECT_TRUE(granted({.n = 1, .node = "b", .target = "t"}));
@@ -291,7 +291,7 @@ TEST_F(Admissions, CountsTheNodeWhereTheReplacementReallyIs) {
   EXPECT_EQ(controllers::target_node(migrating), "shown");
 }
 
-TEST_F(Admissions, CountsWhatLeavesOneZone) {
+TEST_F(Admissions, CountsMovesFromOneZone) {
   set_limits({.total = {},
               .per_node = {},
               .per_namespace = {},
@@ -371,7 +371,7 @@ TEST_F(Admissions, ClusterLimitsWinOverAPolicys) {
   EXPECT_EQ(waits_for({.n = 2, .policy = "wild"}), "node");
 }
 
-TEST_F(Admissions, LowerLimitsTakeNothingBack) {
+TEST_F(Admissions, LowerLimitsRevokeNoSlot) {
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(granted({.n = i, .node = fmt::format("node-{}", i)}));
   set_limits(limits(number(2)));
   EXPECT_EQ(waits_for({.n = 9, .node = "z"}), "total");
@@ -389,7 +389,7 @@ TEST_F(Admissions, LetsOnlyOneOfTwoActOnAPod) {
   EXPECT_EQ(queue.duplicate_of(second), "");
 }
 
-TEST_F(Admissions, TheOneThatActsIsFirstEvenIfItIsYounger) {
+TEST_F(Admissions, AnActingEvacuationIsFirstEvenIfItIsYounger) {
   EXPECT_TRUE(granted({.n = 8, .pod_uid = "same"}));
   show({.n = 3, .pod_uid = "same"}, Phase::kPending, 0);
   EXPECT_EQ(queue.duplicate_of(object({.n = 3, .pod_uid = "same"})), "evac-00008");
@@ -419,7 +419,7 @@ TEST_F(Admissions, GivesAnUnusedReservationToTheNext) {
   queue.withdraw({"shop", "nobody"});
 }
 
-TEST_F(Admissions, ForgetsADeletedOne) {
+TEST_F(Admissions, ForgetsADeletedEvacuation) {
   EXPECT_TRUE(granted({.n = 0}));
   const auto gone = object({.n = 0});
   queue.observe(&gone, nullptr);
@@ -428,7 +428,7 @@ TEST_F(Admissions, ForgetsADeletedOne) {
 
 // --- deleted during its admission
 
-TEST_F(Admissions, GivesBackWhatARequestTookAfterTheDeletionWasSeen) {
+TEST_F(Admissions, ReleasesASlotRequestedAfterTheDeletion) {
   show({.n = 0, .pod_uid = "same"}, Phase::kPending, 0);
   const auto gone = object({.n = 0, .pod_uid = "same"});
   queue.observe(&gone, nullptr);
@@ -439,14 +439,14 @@ TEST_F(Admissions, GivesBackWhatARequestTookAfterTheDeletionWasSeen) {
   EXPECT_EQ(queue.duplicate_of(object({.n = 1, .pod_uid = "same"})), "") << "the pod is free";
 }
 
-TEST_F(Admissions, KeepsWhatTheStoreShowsWhenAnOldReconcileForgetsIt) {
+TEST_F(Admissions, KeepsAStoredSlotWhenAnOldReconcileForgetsIt) {
   show({.n = 0}, Phase::kRequesting);
   queue.forget({"shop", "evac-00000"});
   queue.forget({"shop", "nobody"});
   EXPECT_EQ(queue.usage().in_flight, 1);
 }
 
-TEST_F(Admissions, AReconcileOfADeletedOneTakesNothingInTheNameOfItsSuccessor) {
+TEST_F(Admissions, AReconcileOfADeletedEvacuationTakesNoSlotOfItsSuccessor) {
   api::Evacuation successor = object({.n = 0, .node = "node-b"}, Phase::kPending, 0);
   successor.meta.uid = "another";
   queue.observe(nullptr, &successor);
@@ -456,7 +456,7 @@ TEST_F(Admissions, AReconcileOfADeletedOneTakesNothingInTheNameOfItsSuccessor) {
   EXPECT_EQ(queue.usage().in_flight, 0);
 }
 
-TEST_F(Admissions, AForeignNamespacesClaimOnAPodsUidHoldsUpNobody) {
+TEST_F(Admissions, APodUidNamedInAnotherNamespaceBlocksNoEvacuation) {
   api::Evacuation attack = object({.n = 0, .pod_uid = "same"});
   attack.meta.ns = "attacker";
   queue.observe(nullptr, &attack);
@@ -496,7 +496,7 @@ TEST_F(Admissions, APodGroupParkedAtAZoneThatVanishesIsNotLost) {
 
 // --- suspended policy
 
-TEST_F(Admissions, ABrakeHoldsWhatWaitsAndLetsGoWhatRuns) {
+TEST_F(Admissions, ABrakeHoldsWaitingEvacuationsAndNotRunningOnes) {
   queue.set_policy_limits("p", {{limits(number(1))}});
   EXPECT_TRUE(granted({.n = 0, .node = "a", .policy = "p"}));
   EXPECT_EQ(waits_for({.n = 1, .node = "b", .policy = "p"}), "policy p total");
@@ -533,7 +533,7 @@ TEST_F(Admissions, StartsOverForARecreatedObject) {
   EXPECT_EQ(queue.usage().in_flight, 0);
 }
 
-TEST_F(Admissions, LeavesInPeaceWhatWasEvacuatedLately) {
+TEST_F(Admissions, HoldsRecentlyEvacuatedPods) {
   queue.set_cluster_limits({limits(number(5)), {}, {.pod = {}, .virtual_machine = {}, .workload = base::minutes(10)}});
   const Candidate first{.n = 0, .workload = "rs", .policy = "p"};
   const Candidate second{.n = 1, .workload = "rs", .policy = "p"};
@@ -552,7 +552,7 @@ TEST_F(Admissions, LeavesInPeaceWhatWasEvacuatedLately) {
   EXPECT_TRUE(granted(second));
 }
 
-TEST_F(Admissions, ACooldownAlsoHoldsWhatStoodInLineAlready) {
+TEST_F(Admissions, ACooldownAlsoHoldsQueuedEvacuations) {
   queue.set_cluster_limits(
       {limits(number(5), {}, number(1)), {}, {.pod = {}, .virtual_machine = {}, .workload = base::minutes(10)}});
   const Candidate first{.n = 0, .workload = "rs", .policy = "p"};
@@ -592,7 +592,7 @@ TEST_F(RatedAdmissions, AdmitsABurstAndThenOneEachInterval) {
   EXPECT_EQ(alarms, (std::map<std::string, base::TimePoint>{{"evac-00003", kNoon + base::seconds(2)}}));
 }
 
-TEST_F(RatedAdmissions, TheTokenGoesToTheFirstInLineWhoeverIsWokenForIt) {
+TEST_F(RatedAdmissions, TheTokenGoesToTheFirstInLineWhicheverIsWoken) {
   set_rate({1, {}, 1});
   EXPECT_TRUE(granted({.n = 0}));
   EXPECT_EQ(waits_for({.n = 1}), "rate");

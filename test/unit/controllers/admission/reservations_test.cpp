@@ -161,7 +161,7 @@ TEST_F(KeptPlace, IsHeldBetweenThePodsEndAndTheBindingOfItsReplacement) {
   EXPECT_EQ(keep(b, emptied), "") << "it went elsewhere";
 }
 
-TEST_F(KeptPlace, OfAPodThatHasEndedIsHeldAsWell) {
+TEST_F(KeptPlace, IsAlsoReservedForAnEndedPod) {
   const auto a = vm("a", "n1");
   const auto b = vm("b", "n2");
   EXPECT_EQ(keep(a, {"n1", "n2"}), "");
@@ -170,7 +170,7 @@ TEST_F(KeptPlace, OfAPodThatHasEndedIsHeldAsWell) {
   EXPECT_THAT(keep(b, {"n1", "n2"}), HasSubstr("no node has capacity"));
 }
 
-TEST_F(KeptPlace, SeesWhatOthersTookASecondAgo) {
+TEST_F(KeptPlace, SeesPodsThatArrivedMeanwhile) {
   const auto a = web("a", "n1");
   EXPECT_EQ(keep(a, {"n1", "n2"}), "");
   web("greedy", "n3");
@@ -188,7 +188,7 @@ TEST_F(KeptPlace, OfASurgePodIsOnNoEmptiedNodeEither) {
   EXPECT_THAT(none.message, HasSubstr("2 NodeTakesNoPods"));
 }
 
-TEST_F(KeptPlace, SaysNothingOfAPodThatTheCachesDoNotShow) {
+TEST_F(KeptPlace, IgnoresAPodThatTheCachesDoNotShow) {
   const auto a = web("a", "n1");
   remove("a");
   EXPECT_EQ(keep(a, {"n1", "n2", "n3"}), "");
@@ -212,7 +212,7 @@ TEST_F(Capacity, IsNeverOnThePodsOwnNode) {
   EXPECT_THAT(last.message, HasSubstr("none of 0 other nodes has it"));
 }
 
-TEST_F(Capacity, IsWhereThePlannerExpectsItElseWhereMostIsLeft) {
+TEST_F(Capacity, PrefersThePlannersNodeElseTheEmptiest) {
   const auto a = vm("a", "n1", 1000);
   vm("b", "n2", 2000);
   EXPECT_EQ(reserve(a, "n2"), "n2");
@@ -233,7 +233,7 @@ TEST_F(Capacity, KeepsTheSchedulersRules) {
   EXPECT_THAT(last.message, HasSubstr("none of 3 other nodes has it: 1 "));
 }
 
-TEST_F(Capacity, RespectsWhatTheCopyWouldStandBeside) {
+TEST_F(Capacity, RespectsAntiAffinityOfTheSurgePod) {
   const auto a = add(PodBuilder("a").on("n1").label("app", "db").anti_affinity("app", "db", "kubernetes.io/hostname"));
   add(PodBuilder("b").on("n2").label("app", "db"));
   EXPECT_EQ(reserve(a), "n3");
@@ -254,7 +254,7 @@ TEST_F(Capacity, IsGivenBackWhenTheAttemptEnds) {
   EXPECT_EQ(reserve(b), "n3");
 }
 
-TEST_F(Capacity, OldEventsTakeNothingBack) {
+TEST_F(Capacity, OldEventsReleaseNothing) {
   const auto a = vm("a", "n1");
   EXPECT_EQ(reserve(a), "n2");
   show(*a, Phase::kPending);
@@ -277,7 +277,7 @@ TEST_F(Capacity, TheActualSurgePodReplacesTheReservation) {
 }
 
 /// The clocks of the operator and of the API server may differ by any amount.
-TEST_F(Capacity, TheRealCopyIsKnownByItsUidNotByItsAge) {
+TEST_F(Capacity, TheSurgePodIsRecognizedByUidNotByAge) {
   const auto a = vm("a", "n1", 2000);
   const auto b = vm("b", "n2", 2000);
   vm("ballast-1", "n1", 2500);
@@ -292,7 +292,7 @@ TEST_F(Capacity, TheRealCopyIsKnownByItsUidNotByItsAge) {
 }
 
 /// For a reservation made by another leader, the set of pods that existed at that time is unknown.
-TEST_F(Capacity, OfAnotherLeadersReservationOnlyAPodOnTheReservedNodeIsTheSurgePod) {
+TEST_F(Capacity, ForAnotherLeadersReservationOnlyAPodOnItsNodeIsTheSurgePod) {
   const auto a = vm("a", "n1", 2000);
   const auto b = vm("b", "n2", 2000);
   vm("ballast-1", "n1", 2500);
@@ -351,7 +351,7 @@ TEST_F(Capacity, LooksAtTheClusterOnceASecond) {
   EXPECT_EQ(snapshots, 2);
 }
 
-TEST_F(Capacity, WhoGetsNoneGivesItsSlotBack) {
+TEST_F(Capacity, WithoutCapacityTheSlotIsReleased) {
   AdmissionQueue queue(
       {{.total = api::IntOrPercent{1, false}, .per_node = {}, .per_namespace = {}, .per_workload = {}}}, clock, {});
   const auto a = vm("a", "n1");
@@ -482,7 +482,7 @@ TEST_F(PodGroupCapacity, IsTriedAgainForAllWhenSomeIsGivenBack) {
   EXPECT_EQ(reservations().held(), 2U);
 }
 
-TEST_F(PodGroupCapacity, IsOnNodesThatMayTakeOneMoreEach) {
+TEST_F(PodGroupCapacity, IsOnNodesWithCapacityForOneMore) {
   members.clear();
   pods.clear();
   members["a1"] = vm("a1", "n1", 100);
@@ -550,7 +550,7 @@ namespace reservations_test {
 class Reservations : public capacity_test::Capacity {};
 
 /// A relist reports the deletion of one Evacuation and the creation of another with the same name as one update.
-TEST_F(Reservations, ARemadeEvacuationBeginsWithNone) {
+TEST_F(Reservations, ARecreatedEvacuationHasNoReservation) {
   using Phase = api::EvacuationPhase;
   for (const Phase phase : {Phase::kPending, Phase::kPreparing}) {
     const auto a = vm("a", "n1");

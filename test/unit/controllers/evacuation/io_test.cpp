@@ -138,7 +138,7 @@ struct AnswerCase {
 class StatusAnswer : public testing::TestWithParam<AnswerCase> {};
 
 /// The answer has "as answered" as spec.reason. The reader uses it if the spec may have changed.
-TEST_P(StatusAnswer, TellsItsSpecWhereThatMayBeAnother) {
+TEST_P(StatusAnswer, HasTheSpecIfItMayHaveChanged) {
   Json object = evacuation_in("Pending");
   object["metadata"]["uid"] = "u-1";
   object["metadata"]["generation"] = 2;

@@ -27,7 +27,7 @@ TEST(MissingRights, MayPassInTheFirstSecondsOfAServer) {
   EXPECT_TRUE(rights.refused(kElsewhere, kStart + seconds(20))) << "roles are bound by namespace";
 }
 
-TEST(MissingRights, OneAnswerOfAnotherSortBeginsAnew) {
+TEST(MissingRights, ADifferentAnswerResetsThem) {
   MissingRights rights;
   EXPECT_TRUE(rights.refused(kOne, kStart));
   rights.answered(kTwo);
@@ -35,7 +35,7 @@ TEST(MissingRights, OneAnswerOfAnotherSortBeginsAnew) {
 }
 
 /// Patroni's objects: every reconcile reads SCOPE, and every read of SCOPE-failover is refused.
-TEST(MissingRights, OfAReadAreThoseOfItsObject) {
+TEST(MissingRights, OfAReadDependOnItsObject) {
   const auto get = [](const std::string& name) {
     kube::Request request = post("/api/v1/namespaces/shop/endpoints/" + name);
     request.method = "GET";
@@ -48,7 +48,7 @@ TEST(MissingRights, OfAReadAreThoseOfItsObject) {
   }
 }
 
-TEST(MissingRights, AnOldRefusalSaysNothing) {
+TEST(MissingRights, AnOldRefusalIsIgnored) {
   MissingRights rights;
   EXPECT_TRUE(rights.refused(kOne, kStart));
   EXPECT_TRUE(rights.refused(kOne, kStart + base::minutes(6)));

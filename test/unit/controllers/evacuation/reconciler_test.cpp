@@ -381,7 +381,7 @@ TEST_F(Shell, WhatItWroteItselfIsNewerThanACacheThatLags) {
   EXPECT_EQ(server.evacuation["status"]["attempt"], 1) << "the same attempt goes on";
 }
 
-TEST_F(Shell, AGrantThatIsNotStoredYetSurvivesSomebodyElsesWrite) {
+TEST_F(Shell, AnUnstoredGrantSurvivesAConcurrentWrite) {
   make_it_ours();
   ASSERT_TRUE(reconciler.reconcile(key));
   server.evacuation["status"]["conditions"].push_back(
@@ -554,7 +554,7 @@ TEST_F(Shell, TouchesNoServerWhenThereIsNothingToDo) {
   EXPECT_EQ(done->after, seconds(60));
 }
 
-TEST_F(Shell, KnowsNothingOfWhatIsNotCached) {
+TEST_F(Shell, IgnoresEvacuationsThatAreNotCached) {
   const auto done = reconciler.reconcile({"shop", "nobody"});
   ASSERT_TRUE(done);
   EXPECT_EQ(*done, kube::Requeue::await_change());
@@ -697,7 +697,7 @@ TEST_F(Shell, GivesACallOnlyTheTimeThatItsIntentHasLeft) {
   EXPECT_EQ(given, seconds(14));
 }
 
-TEST_F(Shell, CountsWhatIsOnItsWayFromTheLastSending) {
+TEST_F(Shell, TheCallTimeoutCountsFromTheLastSend) {
   api::Evacuation open = blocked(key.name, 0, 0);
   open.status.intent = api::EvacuationIntent{"PostEviction", "e5b3.1", kNoon - seconds(60), false, "", ""};
   open.status.next_action_at.reset();
@@ -752,7 +752,7 @@ struct Lie {
   int code = 200;
 };
 class LyingServer : public Shell, public testing::WithParamInterface<Lie> {};
-TEST_P(LyingServer, LeadsToARetryNotToACall) {
+TEST_P(LyingServer, LeadsToARetryWithoutACall) {
   server.evacuation["metadata"]["resourceVersion"] = "8";  // the cache lags, so everything is read
   server.script(GetParam().where, ScriptedServer::json(GetParam().code, GetParam().body));
   const auto done = reconciler.reconcile(key);
@@ -825,7 +825,7 @@ TEST_F(RefusedWrite, IsToldOnceAndNotTriedAgainForTenMinutes) {
   EXPECT_EQ(events.size(), 1u);
 }
 
-TEST_F(RefusedWrite, FreesItsSlotWhileItIsWhatItWas) {
+TEST_F(RefusedWrite, ReleasesTheSlotUntilTheObjectChanges) {
   put_begun();
   ASSERT_EQ(admission.usage().in_flight, 1);
   ASSERT_TRUE(reconciler.reconcile(key));
@@ -836,7 +836,7 @@ TEST_F(RefusedWrite, FreesItsSlotWhileItIsWhatItWas) {
       << "no call whose intent cannot be written down";
 }
 
-TEST_F(RefusedWrite, GoesOnAtOnceWhenSomebodyFixesIt) {
+TEST_F(RefusedWrite, ContinuesAtOnceWhenItIsFixed) {
   put_begun();
   ASSERT_TRUE(reconciler.reconcile(key));
   server.scripted.clear();
@@ -928,7 +928,7 @@ TEST_F(ForgedOrigin, AnUnknownKeyIsNotJudgedWhileTheKeysCannotBeRead) {
 
 class ForeignOwner : public Shell {};
 
-TEST_F(ForeignOwner, APodOfAnotherNamespaceIsNobodysReplacement) {
+TEST_F(ForeignOwner, APodOfAnotherNamespaceIsNoReplacement) {
   pods.remove({"shop", "web-1"});
   server.pod["metadata"]["uid"] = "its-successor";
   api::Evacuation verifying = make_evacuation();

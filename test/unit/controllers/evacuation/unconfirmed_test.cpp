@@ -35,7 +35,7 @@ std::string taken(UnconfirmedWrites& writes, const api::Evacuation& stored) {
 
 const api::Evacuation kFirst = at("1", EvacuationPhase::kPending);
 
-TEST(UnconfirmedWrites, OfTwoOnTheSameVersionTheOneThatIsShownIsTaken) {
+TEST(UnconfirmedWrites, OfTwoOnTheSameVersionTheVisibleOneIsTaken) {
   for (const auto& [phase, want] : {std::pair(EvacuationPhase::kPreparing, "a"), {EvacuationPhase::kCancelled, "b"}}) {
     UnconfirmedWrites writes;
     writes.note(write(kFirst, EvacuationPhase::kPreparing, "a"));
@@ -46,14 +46,14 @@ TEST(UnconfirmedWrites, OfTwoOnTheSameVersionTheOneThatIsShownIsTaken) {
   }
 }
 
-TEST(UnconfirmedWrites, ThoseThatTheShownOneWasBasedOnComeBeforeIt) {
+TEST(UnconfirmedWrites, PredecessorsOfTheVisibleWriteComeFirst) {
   UnconfirmedWrites writes;
   writes.note(write(kFirst, EvacuationPhase::kPreparing, "a"));
   writes.note(write(at("2", EvacuationPhase::kPreparing), EvacuationPhase::kRequesting, "b"));
   EXPECT_EQ(taken(writes, at("3", EvacuationPhase::kRequesting)), "ab");
 }
 
-TEST(UnconfirmedWrites, OneOnTopOfWhatIsShownMayStillArrive) {
+TEST(UnconfirmedWrites, AWriteOnTopOfTheVisibleVersionMayStillArrive) {
   UnconfirmedWrites writes;
   writes.note(write(kFirst, EvacuationPhase::kPreparing, "a"));
   writes.note(write(at("2", EvacuationPhase::kPreparing), EvacuationPhase::kRequesting, "b"));

@@ -51,7 +51,7 @@ class AccessReviewsTest : public testing::Test {
   AccessReviews reviews{client, clock, base::Log()};
 };
 
-TEST_F(AccessReviewsTest, AskTheApiServerWhoItIsAndWhatTheyMay) {
+TEST_F(AccessReviewsTest, AskTheApiServerForIdentityAndRights) {
   EXPECT_EQ(ask("of-prometheus"), Access::kAllowed);
   EXPECT_EQ(spec, (Json{{"user", "prometheus"},
                         {"uid", "u-1"},
@@ -82,7 +82,7 @@ TEST_F(AccessReviewsTest, RememberNoFailure) {
   EXPECT_EQ(ask("of-prometheus"), Access::kAllowed);
 }
 
-TEST_F(AccessReviewsTest, BelieveNoAnswerThatIsNone) {
+TEST_F(AccessReviewsTest, RejectMalformedAnswers) {
   for (const char* lie :
        {"{}", "[]", R"({"status":7})", R"({"status":{"authenticated":"yes","user":{}}})",
         R"({"status":{"authenticated":true}})", R"({"status":{"authenticated":true,"user":[]}})", "<html/>"}) {

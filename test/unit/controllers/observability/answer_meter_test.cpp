@@ -32,7 +32,7 @@ TEST_F(AnswerMeterTest, CountsByCode) {
                           HasSubstr(R"(evacuator_server_answers_total{code="none",server="metrics"} 1)")));
 }
 
-TEST_F(AnswerMeterTest, LogsWhatIsRefusedWithWhoAskedAndNothingElse) {
+TEST_F(AnswerMeterTest, LogsRefusedRequestsWithTheClientOnly) {
   EXPECT_EQ(log_of({200, 204, 302, 503}), "");
   EXPECT_THAT(log_of({401}), AllOf(HasSubstr("warning"), HasSubstr("server=metrics"), HasSubstr("code=401"),
                                    HasSubstr("count=1"), HasSubstr("10.0.0.7:40001")));

@@ -207,7 +207,7 @@ api::PlannedMove move(std::string uid, std::string why = "61s old") {
   return {"shop", "web-" + uid, std::move(uid), "node-a", "node-b", "PodLifeTime", std::move(why)};
 }
 
-TEST(CycleRecords, TellOnlyWhatTheLastCycleDidNotHave) {
+TEST(CycleRecords, ReportOnlyChangesSinceTheLastCycle) {
   CycleMemory memory;
   CycleOutcome first;
   first.moves = {move("u1")};
@@ -221,7 +221,7 @@ TEST(CycleRecords, TellOnlyWhatTheLastCycleDidNotHave) {
   EXPECT_THAT(news_of_cycle(policy(), second, memory), IsEmpty());
 }
 
-TEST(CycleRecords, TellOfAnotherReasonAndOfAReturn) {
+TEST(CycleRecords, ReportAChangedReasonAndAReturn) {
   CycleMemory memory;
   CycleOutcome outcome;
   outcome.refusals = {refusal("u2")};
@@ -280,7 +280,7 @@ TEST(AuditTrail, KnowsTheEditionOfThePolicy) {
   EXPECT_EQ(recorder.records.front().time, kNoon);
 }
 
-TEST(AuditTrail, HoldsAdmissionsOnlyWhenToldTo) {
+TEST(AuditTrail, BlocksAdmissionsOnlyIfConfigured) {
   MoodyRecorder recorder;
   const auto none = [](const std::string&) { return 0; };
   AuditTrail lenient(recorder, none, false);

@@ -116,7 +116,7 @@ TEST_F(MeteredTransportTest, KnowsWhichWatchesAreOpen) {
   EXPECT_THAT(metrics.render(), HasSubstr(R"(evacuator_watch_opened_timestamp_seconds{kind="pods"} 1000000)"));
 }
 
-TEST(ProcessMetrics, TellsOfThisProcess) {
+TEST(ProcessMetrics, ReportsThisProcess) {
   base::Metrics metrics;
   controllers::ProcessMetrics process(metrics);
   process.refresh();
@@ -126,7 +126,7 @@ TEST(ProcessMetrics, TellsOfThisProcess) {
     EXPECT_THAT(text, HasSubstr(std::string("\n") + family));
 }
 
-TEST(ProcessMetrics, ReadsWhatAProgramWithAStrangeNameIsTold) {
+TEST(ProcessMetrics, ReadsStatOfAProgramWithAnUnusualName) {
   const fakes::TempFolder folder;
   std::filesystem::create_directories(folder.file("self/fd"));
   std::ofstream(folder.file("self/stat"))
@@ -142,7 +142,7 @@ TEST(ProcessMetrics, ReadsWhatAProgramWithAStrangeNameIsTold) {
   EXPECT_THAT(text, HasSubstr("\nprocess_start_time_seconds 1000050\n"));
 }
 
-TEST(ProcessMetrics, WithoutProcThereIsNothingToTell) {
+TEST(ProcessMetrics, ReportsNothingWithoutProc) {
   base::Metrics metrics;
   controllers::ProcessMetrics(metrics, "/nowhere").refresh();
   EXPECT_THAT(metrics.render(), Not(HasSubstr("process_cpu_seconds_total")));

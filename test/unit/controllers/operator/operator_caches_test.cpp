@@ -17,7 +17,7 @@ const OperatorCaches::Named& named(const std::vector<OperatorCaches::Named>& all
 }
 
 /// Lists of csinodes (optional for plans) and of nodes are forbidden from the start.
-TEST(OperatorCaches, OfAKindThatIsRefusedForGoodHaveNoAgeThatAlarmsAnybody) {
+TEST(OperatorCaches, ForbiddenOptionalKindsReportNoAge) {
   base::ManualClock clock{base::TimePoint(base::seconds(1'000'000))};
   FakeTransport transport;
   transport.answer = [](const kube::Request& request) -> base::Result<kube::Response> {

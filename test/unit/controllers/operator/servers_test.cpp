@@ -83,7 +83,7 @@ class MetricsServerTest : public testing::Test {
   std::optional<MetricsServer> server;
 };
 
-TEST_F(MetricsServerTest, ServesHttpsToWhoeverMayGetIt) {
+TEST_F(MetricsServerTest, ServesHttpsToAuthorizedClients) {
   const auto port = start({.address = "0.0.0.0:0"}).port();
   EXPECT_THAT(fakes::tls_get(port, "/metrics", "Authorization: Bearer of-prometheus\r\n").body,
               AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("evacuator_leader 1")));
@@ -98,7 +98,7 @@ struct Stranger {
 };
 class MetricsOfStrangers : public MetricsServerTest, public testing::WithParamInterface<Stranger> {};
 
-TEST_P(MetricsOfStrangers, AreRefusedWithTheRuleAndTold) {
+TEST_P(MetricsOfStrangers, AreRefusedWithTheRuleAndReported) {
   access = GetParam().access;
   std::promise<int> told;
   const auto port =

@@ -126,7 +126,7 @@ TEST_F(CircuitLife, CountsAVerdictThatIsSeenLateOnce) {
   EXPECT_EQ(circuit().failures, 3);
 }
 
-TEST_F(CircuitLife, LeavesTheYoungestForTheNextLook) {
+TEST_F(CircuitLife, LeavesTheNewestVerdictForTheNextCheck) {
   all = {finished("a", 0, End::kTimeout)};
   tick(1);
   EXPECT_EQ(circuit().failures, 0);

@@ -30,7 +30,7 @@ api::DeschedulerPolicy planned(base::TimePoint start) {
   return made;
 }
 
-TEST(AuditHealth, IsToldWhileItFailsAndOnceItIsOver) {
+TEST(AuditHealth, IsReportedDuringAFailureAndAfterIt) {
   api::DeschedulerPolicyStatus status;
   set_audit_condition(status, "", 1, kNoon);
   EXPECT_TRUE(status.conditions.empty()) << "nothing to tell";
@@ -118,7 +118,7 @@ TEST(CycleTiming, ByCronWaitsForItsTimeEvenAtFirst) {
   EXPECT_FALSE(cycle_timing(made, kNoon + minutes(31)).due) << "a change of the spec is no time of cron";
 }
 
-TEST(CycleTiming, ByCronMakesUpOnceForWhatWasMissed) {
+TEST(CycleTiming, ByCronRunsOnceForMissedTimes) {
   auto made = policy();
   made.spec.schedule.cron = "30 * * * *";
   made.status = next_status(made, {}, nullptr, kNoon);
@@ -274,7 +274,7 @@ TEST(Waves, AreSeenOneMinuteAfterTheEndOfALongCycle) {
   EXPECT_EQ(wave_progress(in_waves(), {}, kNoon + minutes(4)).state, WaveState::kOver);
 }
 
-TEST(Waves, OfWhichAPodDoesNotLeaveAreLookedAtAgainByThemselves) {
+TEST(Waves, WithAStuckPodAreCheckedAgain) {
   auto stuck = std::make_shared<api::Evacuation>();
   stuck->meta.creation_timestamp = kNoon;
   stuck->spec.timeouts.decision_ttl = minutes(80);
@@ -297,7 +297,7 @@ TEST(Waves, GoOnForAnHourAfterTheLastMove) {
   EXPECT_FALSE(may_continue(minutes(64), deleted));
 }
 
-TEST(Waves, ThatDoNotGetFewerWaitForTheSchedule) {
+TEST(Waves, WithoutProgressWaitForTheSchedule) {
   CycleOutcome planned;
   planned.summary.waves = 2;
   planned.taints = {{"n1", std::string(api::well_known::kEmptyingTaint), "p"},
@@ -414,7 +414,7 @@ TEST(NextStatus, IsDegradedByACyclesProblems) {
   EXPECT_FALSE(api::is_true(status.conditions, "Converged"));
 }
 
-TEST(NextStatus, TellsOfStrangeInputWithoutBeingDegraded) {
+TEST(NextStatus, ReportsUnusualInputWithoutBeingDegraded) {
   CycleOutcome cycle = outcome(0);
   auto seen = policy();
   EXPECT_EQ(api::find_condition(next_status(seen, {}, &cycle, kNoon).conditions, "Warnings"), nullptr);
@@ -437,7 +437,7 @@ TEST(NextStatus, DoesNotChangeWhenNothingHappened) {
   EXPECT_EQ(next_status(seen, {}, nullptr, kNoon + seconds(10)), seen.status);
 }
 
-TEST(NextStatus, TellsTheFirstRefusalsOfTheLastCycle) {
+TEST(NextStatus, ListsTheFirstRefusalsOfTheLastCycle) {
   CycleOutcome cycle = outcome(0);
   cycle.refusals.resize(api::kMaxPublishedRefusals + 1,
                         {"shop", "web-1", "u-1", "n1", "PodLifeTime", "NodeLimit", "7"});

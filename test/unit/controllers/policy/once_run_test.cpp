@@ -59,7 +59,7 @@ TEST_F(OnceRunTest, ACacheMayBeFasterThanTheAnswer) {
   EXPECT_EQ(report().unfinished_count, 0) << "made by hand, as far as is known, and seen";
 }
 
-TEST_F(OnceRunTest, WhatExpiredIsNotWhatSomebodyCancelled) {
+TEST_F(OnceRunTest, AnExpiredEvacuationIsNotCountedAsCancelled) {
   for (const char* reason : {"UserCancelled", "DecisionExpired"}) {
     api::Evacuation each = evacuation(reason, EvacuationPhase::kCancelled);
     each.status.reason = reason;
@@ -70,7 +70,7 @@ TEST_F(OnceRunTest, WhatExpiredIsNotWhatSomebodyCancelled) {
   EXPECT_EQ(report().failed_count, 1);
 }
 
-TEST_F(OnceRunTest, WhatSomebodyDeletesIsCancelled) {
+TEST_F(OnceRunTest, ADeletedEvacuationCountsAsCancelled) {
   const api::Evacuation one = evacuation("one", EvacuationPhase::kRequesting);
   run.on_created(one.meta.key());
   see(one);

@@ -220,7 +220,7 @@ TEST_F(RestartMemory, IsTakenOverByTheNextLeader) {
   EXPECT_EQ(server_.evacuated, std::vector<std::string>{"web"}) << "six within the hour, three of them before";
 }
 
-TEST_F(RestartMemory, OfANewPolicyIsEmpty) {
+TEST_F(RestartMemory, IsEmptyForANewPolicy) {
   auto leader = new_leader();
   set_restarts(800);
   leader->reconcile(policy());
@@ -252,7 +252,7 @@ TEST_F(RestartMemory, IsBounded) {
   EXPECT_EQ(server_.status["restarts"].size(), api::kMaxRestartRecords);
 }
 
-TEST_F(RestartMemory, OfAPolicyThatBalancesThereIsAMetricOfTheImbalance) {
+TEST_F(RestartMemory, ABalancingPolicyHasAMetricOfTheImbalance) {
   builders::ClusterBuilder builder;
   builder.add(NodeBuilder("n1").sized(4000, 4000, 10)).add(NodeBuilder("n2").sized(4000, 4000, 10));
   for (const char* name : {"a", "b", "c"}) builder.add(PodBuilder(name).on("n1").cpu(1000));
@@ -302,7 +302,7 @@ TEST_F(RestartMemory, NodeClassesHaveRowsOnlyWhereNothingIsMoved) {
   EXPECT_TRUE(moves["nodes"].empty()) << moves;
 }
 
-TEST_F(RestartMemory, OfADeletedPolicyNoSeriesIsLeft) {
+TEST_F(RestartMemory, ADeletedPolicyLeavesNoSeries) {
   auto leader = new_leader();
   set_restarts(2);
   leader->reconcile(policy());
@@ -381,7 +381,7 @@ struct FailedReport {
 class ReportAfterAFailure : public RestartMemory, public testing::WithParamInterface<FailedReport> {};
 
 /// The interval may be a week. Without a retry the old report would remain for that time.
-TEST_P(ReportAfterAFailure, IsWrittenAtTheNextTry) {
+TEST_P(ReportAfterAFailure, IsWrittenAtTheNextAttempt) {
   auto leader = new_leader();
   set_restarts(2);
   for (int i = 0; i < 3; ++i) {
@@ -490,7 +490,7 @@ class Creations : public testing::Test {
   scheduling::SnapshotInput cluster_;
 };
 
-TEST_F(Creations, AreUnderWayTogetherUpToTheLimit) {
+TEST_F(Creations, AreConcurrentUpToTheLimit) {
   MeetingServer server(4);
   Leader leader(server, clock_, cluster_);
   leader.set_creators(4);
@@ -524,7 +524,7 @@ TEST_F(Creations, WaitForAServerThatHasTooMuchToDoAndLeaveNothingOut) {
   EXPECT_EQ(pauses.back(), base::seconds(8)) << "longer when it says the same again and again";
 }
 
-TEST_F(Creations, WaitTogetherForAServerThatHasTooMuchToDo) {
+TEST_F(Creations, WaitTogetherForABusyServer) {
   MeetingServer server(4);
   server.throttled = 12;
   Leader leader(server, clock_, cluster_);
@@ -582,7 +582,7 @@ class Namespaces : public RestartMemory {
   }
 };
 
-TEST_F(Namespaces, ThatTakeNoMoreObjectsHoldNobodyElseUp) {
+TEST_F(Namespaces, AFullNamespaceDoesNotBlockOthers) {
   new_leader()->reconcile(policy());
   EXPECT_THAT(server_.evacuated, testing::UnorderedElementsAre("b0", "b1", "b2"));
   EXPECT_EQ(server_.refused, 1) << "one try a cycle";

@@ -177,7 +177,7 @@ struct TellCase {
 
 class RoundsTell : public testing::TestWithParam<TellCase> {};
 
-TEST_P(RoundsTell, WhereTheyAre) {
+TEST_P(RoundsTell, ReportTheirProgress) {
   const TellCase& c = GetParam();
   api::DeschedulerPolicyStatus status;
   status.rounds = c.rounds;

@@ -58,7 +58,7 @@ TEST(SpecProblems, SayOnceWhatIsWrongWithAnEvictorsName) {
   }
 }
 
-TEST(SpecProblems, OfAllChecksAreToldTogether) {
+TEST(SpecProblems, OfAllChecksAreReportedTogether) {
   api::DeschedulerPolicySpec spec;
   spec.limits.per_cycle.total = -1;
   spec.strategies = {{"", "{}"}, {"RemoveFailedPods", R"({"speed":1,"haste":2})"}};
@@ -88,7 +88,7 @@ TEST(SpecProblems, NameTriggersWithoutTheirSource) {
 }
 
 /// Such addresses are rejected, and the message must not contain the password.
-TEST(SpecProblems, NameGatesWhoseAddressIsNone) {
+TEST(SpecProblems, NameGatesWithAnInvalidAddress) {
   const struct {
     const char* url;
     const char* problem;

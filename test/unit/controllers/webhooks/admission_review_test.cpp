@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadReview{"a uid that is none", changed({{"request", {{"uid", 7}}}})},
                     BadReview{"a long uid", changed({{"request", {{"uid", std::string(129, 'u')}}}})}));
 
-TEST(AdmissionReviews, HaveNoObjectWhereSomethingElseStands) {
+TEST(AdmissionReviews, HaveNoObjectIfItIsOfAnotherType) {
   const auto read = parse_admission_review(changed({{"request", {{"object", "x"}, {"userInfo", 3}}}}));
   ASSERT_TRUE(read);
   EXPECT_TRUE(read->object.is_null());

@@ -111,7 +111,7 @@ TEST(NativeResponder, AdoptsAnEvacuationThatIsUnderWay) {
   EXPECT_EQ(got.report->expected_completion, kTurnBegan + minutes(10));
 }
 
-TEST(NativeResponder, BeatsEveryThreeMinutesAndTellsNewsSooner) {
+TEST(NativeResponder, SendsHeartbeatsEveryThreeMinutesAndChangesSooner) {
   auto of = eviction();
   of.responders[0].heartbeat_time = kTurnBegan;
   of.responders[0].message = "Evacuation web-1-7c1a8c1e: InProgress, evictor eviction-api";
@@ -125,7 +125,7 @@ TEST(NativeResponder, BeatsEveryThreeMinutesAndTellsNewsSooner) {
   EXPECT_TRUE(at(seconds(20), EvacuationPhase::kAborting).report);
 }
 
-TEST(NativeResponder, NeverWritesATimeThatThePastOrAnotherClockForbids) {
+TEST(NativeResponder, NeverWritesATimeBeforeItsStart) {
   auto of = eviction();
   of.responders[0].start_time = kTurnBegan + seconds(10);  // the server's clock is ahead
   auto late = evacuation(EvacuationPhase::kInProgress);
@@ -137,7 +137,7 @@ TEST(NativeResponder, NeverWritesATimeThatThePastOrAnotherClockForbids) {
 }
 
 /// The API stores whole seconds. A completion time with a fraction would look changed at every comparison.
-TEST(NativeResponder, WritesWholeSecondsAndTakesItsOwnWordForNoNews) {
+TEST(NativeResponder, WritesWholeSecondsAndIgnoresItsOwnReports) {
   auto of = eviction();
   auto running = evacuation(EvacuationPhase::kInProgress);
   running.status.expected_completion_at = kTurnBegan + minutes(10) + std::chrono::milliseconds(300);
@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
                     DeclineCase{"DaemonSets", std::nullopt, "DaemonSet", "DaemonSets"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(NativeResponder, SendsNoHeartbeatWhileNobodyWorks) {
+TEST(NativeResponder, SendsNoHeartbeatWithoutProgress) {
   auto suspended = evacuation(EvacuationPhase::kPending);
   suspended.spec.suspend = true;
   EXPECT_TRUE(does_nothing(decide_response(turn(eviction(), {suspended}), kTurnBegan + minutes(5))));

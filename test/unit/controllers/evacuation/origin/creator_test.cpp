@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
         ForgedCase{"sent before",
                    [](api::Evacuation& e) { e.meta.creation_timestamp -= kOriginWindow + seconds(1); }}));
 
-TEST(Creator, OfAPolicyIsOfNoEvacuation) {
+TEST(Creator, OfAPolicyDoesNotCountForAnEvacuation) {
   NewObject object = object_of(wanted());
   object.kind = "DeschedulerPolicy";
   EXPECT_EQ(proven_creator(with_record(wanted(), creator_record(kAlice, object, key(), kNoon)), keys()), std::nullopt);
@@ -131,7 +131,7 @@ TEST(Creator, OfAPolicyIsOfNoEvacuation) {
 
 /// A user deletes an object that an administrator created, and creates a copy of it while the API server bypasses the
 /// webhook.
-TEST(Creator, OfOneObjectIsNotThatOfTheNext) {
+TEST(Creator, OfADeletedObjectIsNotThatOfItsSuccessor) {
   base::ManualClock clock{kNoon};
   OriginMemory memory(clock);
   EXPECT_EQ(proven_creator(made(), keys(), &memory), kAlice);
@@ -141,7 +141,7 @@ TEST(Creator, OfOneObjectIsNotThatOfTheNext) {
   EXPECT_EQ(proven_creator(next, keys(), &memory), std::nullopt);
 }
 
-TEST(Subject, IsWhatASubjectAccessReviewTakes) {
+TEST(Subject, HasTheFieldsOfASubjectAccessReview) {
   const Json info = {{"username", "alice"},
                      {"uid", "u-1"},
                      {"groups", Json::array({"dev"})},

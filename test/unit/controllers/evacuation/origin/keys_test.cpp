@@ -192,7 +192,7 @@ TEST_F(Keys, KeepWhatOthersPutIntoTheSecret) {
   EXPECT_NE(server_.key("previous"), "");
 }
 
-TEST_F(Keys, ThatMayNotBeReadAreToldPlainly) {
+TEST_F(Keys, ForbiddenReadIsReported) {
   server_.forbidden = true;
   SecretKeys keys = replica();
   keys.refresh(true);

@@ -41,7 +41,7 @@ api::Evacuation made() {
 
 const std::string& value(const api::Evacuation& of) { return of.meta.annotations.value(kOrigin); }
 
-TEST(Origin, OfWhatTheOperatorMadeIsProved) {
+TEST(Origin, OfAnOperatorsEvacuationIsProved) {
   EXPECT_EQ(prove_origin(made(), keys()), OriginProof::kSigned);
   EXPECT_EQ(value(made()).substr(0, 3), "v1.");
   EXPECT_NE(value(made()).find("." + key().id() + ".1795262400."), std::string::npos) << value(made());
@@ -82,7 +82,7 @@ struct ChangedCase {
   OriginProof want = OriginProof::kOtherObject;
 };
 class Changed : public testing::TestWithParam<ChangedCase> {};
-TEST_P(Changed, IsMadeByHand) {
+TEST_P(Changed, CountsAsManual) {
   api::Evacuation evacuation = made();
   GetParam().change(evacuation);
   EXPECT_EQ(prove_origin(evacuation, keys()), GetParam().want) << value(evacuation);
@@ -333,7 +333,7 @@ TEST(SpecHash, FitsTheSpecBeforeItsNodeWasFilledIn) {
   EXPECT_FALSE(has_spec_hash(spec, full));
 }
 
-TEST(SpecHash, OfAFormThatIsNotKnownIsNoChange) { EXPECT_TRUE(has_spec_hash(wanted().spec, "v9:00")); }
+TEST(SpecHash, OfAnUnknownFormIsNoChange) { EXPECT_TRUE(has_spec_hash(wanted().spec, "v9:00")); }
 
 // --- clock skew
 
@@ -353,7 +353,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Skew,
                                          SkewCase{"AServerBehind", seconds(-46), seconds(-45)}),
                          [](const auto& info) { return std::string(info.param.name); });
 
-TEST(Skew, IsToldFromThirtySecondsOn) {
+TEST(Skew, IsReportedFromThirtySecondsOn) {
   EXPECT_EQ(clock_skew_warning(seconds(29)), "");
   EXPECT_NE(clock_skew_warning(seconds(31)).find("31s ahead of"), std::string::npos);
   EXPECT_NE(clock_skew_warning(seconds(-90)).find("90s behind"), std::string::npos);

@@ -20,7 +20,7 @@ Life posted(api::Evacuation evacuation = make_evacuation(), api::Pod pod = make_
 
 // --- successful eviction
 
-TEST(Decide, GoesFromPendingToSucceeded) {
+TEST(Decide, RunsFromPendingToSucceeded) {
   Life life;
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kRequesting);
@@ -178,7 +178,7 @@ TEST(DecidePending, SaysWhichLimitItWaitsFor) {
   EXPECT_TRUE(life.status().blocked_by.empty());
 }
 
-TEST(DecidePending, WaitsForAPersonWithoutLimitWhenSuspended) {
+TEST(DecidePending, WaitsForApprovalWithoutLimitWhenSuspended) {
   Life life;
   life.spec().suspend = true;
   life.tick();
@@ -241,7 +241,7 @@ TEST(DecideRequesting, NamesTheBudgetWithItsNumbers) {
   EXPECT_TRUE(life.status().intent->resolved);
 }
 
-TEST(DecideRequesting, TellsTheBlockInReasonAndMessage) {
+TEST(DecideRequesting, ReportsTheBlockInReasonAndMessage) {
   Life life = posted();
   EXPECT_EQ(life.status().reason, "Prepared");
   life.answer(429, pdb_body());
@@ -434,7 +434,7 @@ TEST(DecideRequesting, GivesUpABlockedAttemptAndTriesAgain) {
   EXPECT_EQ(life.status().reason, "BlockedTimeout");
 }
 
-TEST(DecideBackoff, EndsWhenAnotherMovesThePod) {
+TEST(DecideBackoff, EndsWhenAnotherEvacuationMovesThePod) {
   Life life = blocked_for_too_long();
   ASSERT_EQ(life.phase(), Phase::kBackoff);
   life.seen.duplicate_of = "second";
@@ -445,7 +445,7 @@ TEST(DecideBackoff, EndsWhenAnotherMovesThePod) {
   EXPECT_EQ(life.status().reason, "DuplicateRequest");
 }
 
-TEST(DecideRequesting, FailsAtTheFirstBlockWhenToldSo) {
+TEST(DecideRequesting, FailsAtTheFirstBlockIfConfigured) {
   auto evacuation = make_evacuation();
   evacuation.spec.timeouts.blocked = seconds(0);
   evacuation.spec.retry.max_attempts = 1;
@@ -455,7 +455,7 @@ TEST(DecideRequesting, FailsAtTheFirstBlockWhenToldSo) {
   EXPECT_EQ(life.status().reason, "BlockedTimeout");
 }
 
-TEST(DecideRequesting, WaitsForAnOpenOutcomeWithoutGoingInCircles) {
+TEST(DecideRequesting, WaitsForAnOpenOutcomeWithoutALoop) {
   auto evacuation = make_evacuation();
   evacuation.spec.timeouts.blocked = seconds(0);
   Life life = posted(evacuation);
@@ -529,7 +529,7 @@ TEST(DecideRequesting, RepeatsTheVerySameCallAfterACrash) {
   EXPECT_EQ(now, intent) << "the durable intent stands";
 }
 
-TEST(DecideRequesting, CountsAnOutsidersDeleteAsSuch) {
+TEST(DecideRequesting, CountsAForeignDeletionAsExternal) {
   Life life = posted();
   life.answer(429, pdb_body());
   life.pod_vanishes();
@@ -582,7 +582,7 @@ TEST(DecideRequesting, SuccessWinsOverACancelThatCameTooLate) {
 
 // --- Evicting and Verifying
 
-TEST(DecideEvicting, TakesAGrantWithoutDeleteAsNone) {
+TEST(DecideEvicting, IgnoresAGrantWithoutDeletion) {
   Life life = posted();
   for (int i = 1; i <= 3; ++i) {
     life.answer(201);
@@ -889,7 +889,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // --- events
 
-TEST(DecideEvents, APlainEvictionTellsOnlyOfItsEnd) {
+TEST(DecideEvents, APlainEvictionReportsOnlyItsEnd) {
   Life life = posted();
   life.answer(201);
   life.pod_terminates();
@@ -901,7 +901,7 @@ TEST(DecideEvents, APlainEvictionTellsOnlyOfItsEnd) {
   EXPECT_EQ(life.events, std::vector<std::string>{"Evicted"});
 }
 
-TEST(DecideEvents, APlainEvictionTellsWhatBlocksIt) {
+TEST(DecideEvents, APlainEvictionReportsItsBlocker) {
   Life life = posted();
   life.answer(429, pdb_body());
   EXPECT_EQ(life.events, std::vector<std::string>{"EvictionBlocked"});
@@ -909,7 +909,7 @@ TEST(DecideEvents, APlainEvictionTellsWhatBlocksIt) {
 
 // --- dry run
 
-TEST(DecideDryRun, AsksOnlyWhatIfAndEnds) {
+TEST(DecideDryRun, SendsADryRunAndEnds) {
   auto evacuation = make_evacuation();
   evacuation.spec.dry_run = true;
   Life life = posted(evacuation);
@@ -920,7 +920,7 @@ TEST(DecideDryRun, AsksOnlyWhatIfAndEnds) {
   EXPECT_FALSE(life.status().request_sent_at);
 }
 
-TEST(DecideDryRun, IsNotTheOneThatMovedAPodWhichLeftMeanwhile) {
+TEST(DecideDryRun, DoesNotCountAsTheMoverOfAPodThatLeft) {
   for (const bool lost : {false, true}) {
     auto evacuation = make_evacuation();
     evacuation.spec.dry_run = true;
@@ -942,7 +942,7 @@ TEST(DecideDryRun, IsNotTheOneThatMovedAPodWhichLeftMeanwhile) {
 
 // --- evictors
 
-TEST(DecideEvictor, TakesTheFirstInTheListThatCan) {
+TEST(DecideEvictor, UsesTheFirstAvailableEvictor) {
   auto evacuation = make_evacuation();
   evacuation.spec.evictors = {{"annotation", {}}, {"eviction-api", {}}};
   Life life = posted(evacuation);
@@ -950,7 +950,7 @@ TEST(DecideEvictor, TakesTheFirstInTheListThatCan) {
   EXPECT_EQ(life.status().evictor_index, 1);
 }
 
-TEST(DecideEvictor, SaysWhyNoneCan) {
+TEST(DecideEvictor, ReportsWhyNoEvictorIsAvailable) {
   auto evacuation = make_evacuation();
   evacuation.spec.evictors = {{"annotation", {}}};
   Life life(evacuation);
@@ -960,7 +960,7 @@ TEST(DecideEvictor, SaysWhyNoneCan) {
   EXPECT_NE(life.status().message.find("handoff.evacuator.dev/mode"), std::string::npos);
 }
 
-TEST(DecideEvictor, NeverEvictsARequiredHandoffBareHanded) {
+TEST(DecideEvictor, NeverEvictsARequiredHandoffWithoutAHandoff) {
   auto evacuation = make_evacuation();
   evacuation.spec.evictors = {{"eviction-api", {}}};
   Life life(evacuation, make_pod({handoff("mode", "required")}));

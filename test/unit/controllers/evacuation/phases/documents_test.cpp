@@ -132,7 +132,7 @@ TEST_F(Documents, ANewAttemptHasAQueueTimeOfItsOwn) {
   EXPECT_TRUE(status().refs.empty());
 }
 
-TEST_F(Documents, TheEtaIsTheRemoteSidesWordElseItsProgressElseThePast) {
+TEST_F(Documents, TheEtaComesFromTheRemoteSideElseProgressElseHistory) {
   tick();
   EXPECT_EQ(status().expected_completion_at, std::nullopt);
   seen.past_durations = {seconds(100), seconds(200), seconds(900)};
@@ -168,7 +168,7 @@ TEST_F(Documents, ForeignTextIsStoredAsTheServerWillGiveItBack) {
   EXPECT_EQ(tick().status, stored) << "else each look would find a difference, and write it again";
 }
 
-TEST_F(Documents, TellsEachNewRemoteFailureOnce) {
+TEST_F(Documents, ReportsEachNewRemoteFailureOnce) {
   script.remote.failures = 1;
   script.remote.last_failure = "no bandwidth";
   EXPECT_EQ(tick().events.size(), 1u);
@@ -191,7 +191,7 @@ TEST_F(Documents, ADeadRemoteSideHandsOverToTheNextEvictorAtOnce) {
   EXPECT_EQ(status().next_action_at, now);
 }
 
-TEST_F(Documents, TheEvictorsWordEndsTheWaitForAReplacement) {
+TEST_F(Documents, TheEvictorEndsTheWaitForAReplacement) {
   seen.pod = nullptr;
   status().request_sent_at = kNoon;
   script.arrival.state = evictors::Verification::State::kPending;
@@ -218,7 +218,7 @@ TEST_F(Documents, WhatWasDeletedDuringTheMoveEndsAsTargetGone) {
   EXPECT_EQ(status().message, "VirtualMachine db was deleted with its VM");
 }
 
-TEST_F(Documents, WhatIsStillToDoIsDoneBeforeTheEnd) {
+TEST_F(Documents, PendingWorkIsDoneBeforeTheEnd) {
   seen.pod = nullptr;
   status().request_sent_at = kNoon;
   script.arrival.state = evictors::Verification::State::kNotExpected;

@@ -64,7 +64,7 @@ TEST(Handoff, GoesThroughPreMigrateAndPost) {
   EXPECT_EQ(life.status().reason, "Evicted");
 }
 
-TEST(Handoff, NeverEvictsARequiredPodThatNobodyAcknowledges) {
+TEST(Handoff, NeverEvictsARequiredPodWithoutAcknowledgement) {
   Life life = handed();
   life.spec().retry.max_attempts = 1;
   life.tick();
@@ -86,7 +86,7 @@ TEST(Handoff, NeverEvictsARequiredPodThatNobodyAcknowledges) {
   EXPECT_FALSE(life.seen.pod->meta.annotations.contains("handoff.evacuator.dev/abort"));
 }
 
-TEST(Handoff, EvictsAnOptionalPodThatNobodyAcknowledges) {
+TEST(Handoff, EvictsAnOptionalPodWithoutAcknowledgement) {
   Life life = handed({}, "optional");
   life.tick();
   EXPECT_EQ(life.action(), "RequestMigrate");
@@ -114,7 +114,7 @@ TEST(Handoff, GoesBackWhenReadyIsRevokedWhileBlocked) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-TEST(Handoff, MakesNoCallSoonerWhenReadyFlickers) {
+TEST(Handoff, MakesNoEarlierCallWhenReadyFlickers) {
   Life life = acknowledged();
   life.operator_says("ready-to-evict", kToken);
   life.tick();
@@ -178,7 +178,7 @@ TEST(Handoff, FailsForGoodAfterAFinalFailure) {
   EXPECT_EQ(life.status().message, "DiskFull: no space");
 }
 
-TEST(Handoff, CancelWaitsForTheOperatorsWord) {
+TEST(Handoff, CancelWaitsForTheOperatorsAnswer) {
   Life life = acknowledged();
   life.cancel();
   life.tick();
@@ -227,7 +227,7 @@ Life cancelled_unheard() {
   return life;
 }
 
-TEST(Handoff, ACleanUpThatIsPutOffForADayHoldsTheFinalizerNoLongerThanAnAbort) {
+TEST(Handoff, ACleanUpDelayedByADayKeepsTheFinalizerNoLongerThanAnAbort) {
   Life life = cancelled_unheard();
   ASSERT_EQ(life.phase(), Phase::kCancelled);
   ASSERT_EQ(life.action(), "CleanUp");
@@ -253,7 +253,7 @@ TEST(Handoff, ALeaderThatComesLateStillCleansUp) {
   EXPECT_TRUE(life.seen.evacuation.meta.finalizers.empty()) << "it is not held for ever either";
 }
 
-TEST(Handoff, AnAbortThatIsRefusedIsToldWithItsAnswer) {
+TEST(Handoff, ARefusedAbortIsReportedWithItsAnswer) {
   Life life = acknowledged();
   life.cancel();
   life.tick();
@@ -285,7 +285,7 @@ TEST(Handoff, ARefusedAbortIsRepeatedLessAndLessOften) {
   EXPECT_EQ(life.condition_reason("RollbackComplete"), "AbortTimeout");
 }
 
-TEST(Handoff, AHeartbeatThatDoesNotChangeIsNone) {
+TEST(Handoff, AnUnchangedHeartbeatDoesNotCount) {
   Life life = acknowledged({handoff("timeout", "10h")});
   const auto first = life.now;
   life.operator_says("heartbeat", kToken + "@2026-11-21T13:00:00Z");

@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
         NextCase{"TheLastOfTheChainHasNone", {}, {}, {"eviction-api", "webhook"}, "webhook", "mover", ""}),
     [](const auto& info) { return info.param.name; });
 
-TEST(NextEvictorMessage, ComesWithABreathAfterARefusedCall) {
+TEST(NextEvictorMessage, WaitsBrieflyAfterARefusedCall) {
   Life life = overdue({"", {}, {}, {"stateful-handoff", "eviction-api"}, "stateful-handoff", "none", ""});
   life.status().last_response = api::LastResponse{};
   life.status().last_response->code = 429;
@@ -187,7 +187,7 @@ TEST(NextEvictorMessage, ComesWithABreathAfterARefusedCall) {
   EXPECT_EQ(life.status().next_action_at, life.now + base::milliseconds(200));
 }
 
-TEST(NextEvictorMessage, NamesWhoHasTheLastWord) {
+TEST(NextEvictorMessage, NamesTheEvictorThatDecides) {
   Life life = overdue({"", kLauncher, {kDomain}, {"kubevirt", "eviction-api"}, "kubevirt", "eviction", ""});
   const auto decision = controllers::evacuation::decide(life.seen, life.registry(), life.now);
   EXPECT_NE(decision.status.message.find("eviction-api: only its owner lets this pod go, who is asked by kubevirt"),

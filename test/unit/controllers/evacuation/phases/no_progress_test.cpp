@@ -51,7 +51,7 @@ Life asked(const char* mode = "required") {
   return life;
 }
 
-TEST(WithoutProgress, ABlockedOneGivesItsSlotBackAndQueuesAgain) {
+TEST(WithoutProgress, ABlockedEvacuationReleasesItsSlotAndQueuesAgain) {
   Life life = blocked(minutes(11), true);
   EXPECT_EQ(life.phase(), Phase::kBackoff);
   EXPECT_EQ(life.status().reason, "NoProgress");
@@ -68,7 +68,7 @@ TEST(WithoutProgress, ABlockedOneGivesItsSlotBackAndQueuesAgain) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-TEST(WithoutProgress, ABlockedOneKeepsASlotThatNobodyWaitsFor) {
+TEST(WithoutProgress, ABlockedEvacuationKeepsItsSlotWhileNoneWaits) {
   Life life = blocked(minutes(30), false);
   EXPECT_EQ(life.phase(), Phase::kRequesting);
   EXPECT_EQ(life.status().attempt, 1);
@@ -80,7 +80,7 @@ TEST(WithoutProgress, TheLastAttemptEnds) {
   EXPECT_EQ(life.status().reason, "NoProgress");
 }
 
-TEST(WithoutProgress, TheNextAttemptWaitsAMomentEvenWithoutBackoff) {
+TEST(WithoutProgress, TheNextAttemptWaitsBrieflyEvenWithoutBackoff) {
   api::Evacuation hasty = patient();
   hasty.spec.retry = {3, seconds(0), seconds(0)};
   Life life(hasty);
@@ -93,7 +93,7 @@ TEST(WithoutProgress, TheNextAttemptWaitsAMomentEvenWithoutBackoff) {
   EXPECT_EQ(life.last.requeue, kube::Requeue::in(seconds(1)));
 }
 
-TEST(WithoutProgress, AnUnacknowledgedHandoffIsTakenBackFirst) {
+TEST(WithoutProgress, AnUnacknowledgedHandoffIsAbortedFirst) {
   Life life = asked();
   life.advance(minutes(10));
   life.tick();
@@ -111,7 +111,7 @@ TEST(WithoutProgress, AnUnacknowledgedHandoffIsTakenBackFirst) {
   EXPECT_FALSE(life.seen.pod->meta.annotations.contains("handoff.evacuator.dev/request"));
 }
 
-TEST(WithoutProgress, ARollBackThatNobodyConfirmsDoesNotHoldTheSlotForAWeek) {
+TEST(WithoutProgress, AnUnconfirmedRollbackDoesNotKeepTheSlotForAWeek) {
   Life life = asked();
   life.spec().timeouts.abort = seconds(604800);
   life.cancel();
@@ -128,7 +128,7 @@ TEST(WithoutProgress, ARollBackThatNobodyConfirmsDoesNotHoldTheSlotForAWeek) {
   EXPECT_EQ(life.action(), "CleanUp") << "nothing that was asked stays on the pod";
 }
 
-TEST(WithoutProgress, AHandoffThatStopsBeatingIsTakenBack) {
+TEST(WithoutProgress, AHandoffWithoutHeartbeatIsAborted) {
   Life life = asked();
   life.operator_says("ack", kToken + "@1");
   life.tick();
@@ -144,7 +144,7 @@ TEST(WithoutProgress, AHandoffThatStopsBeatingIsTakenBack) {
   EXPECT_EQ(life.status().abort->reason, "NoProgress");
 }
 
-TEST(WithoutProgress, AReadyOneIsNotSilent) {
+TEST(WithoutProgress, AReadyHandoffCountsAsProgress) {
   Life life = asked();
   life.operator_says("ack", kToken + "@1");
   life.tick();
@@ -210,7 +210,7 @@ INSTANTIATE_TEST_SUITE_P(WithoutProgress, GracePeriod,
                                          Grace{"OfTenMinutes", 600, minutes(10)}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(WithoutProgress, ATerminatingPodKeepsASlotThatNobodyWaitsFor) {
+TEST(WithoutProgress, ATerminatingPodKeepsItsSlotWhileNoneWaits) {
   Life life = terminating(604'800);
   set_waited_for(life, false);
   life.advance(std::chrono::hours(5));
@@ -290,7 +290,7 @@ TEST(WithoutProgress, AReadyHandoffKeepsItsSlotThoughOthersBeginToWait) {
 }
 
 /// The admission queue counts the stored state.
-TEST(WithoutSlot, ASlotIsAskedForOnlyWhenTheStoreShowsThatItHasNone) {
+TEST(WithoutSlot, ASlotIsRequestedOnlyIfTheStoredStatusHasNone) {
   namespace phases = controllers::evacuation;
   Life life = asked();
   evictors::Action eviction;
@@ -376,7 +376,7 @@ TEST(WithoutSlot, TheTotalTimeoutEndsTheWaitForASlot) {
   EXPECT_EQ(life.status().abort->reason, "ProgressTimeout");
 }
 
-TEST(WithoutProgress, APolicyMayGiveAHandoffMoreThanAnHour) {
+TEST(WithoutProgress, APolicyMayAllowAHandoffMoreThanAnHour) {
   Life life = beating();
   for (api::Condition& each : life.status().conditions) {
     if (each.type == kSignedByUs.type) each = kSignedByUs;
@@ -427,7 +427,7 @@ TEST(MadeByHand, APolicysPriorityIsThePolicys) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-TEST(MadeByHand, ASuspendedOneExpiresWhenNobodyReleasesIt) {
+TEST(MadeByHand, ASuspendedEvacuationExpires) {
   Life life;
   life.spec().suspend = true;
   life.tick();
@@ -440,7 +440,7 @@ TEST(MadeByHand, ASuspendedOneExpiresWhenNobodyReleasesIt) {
             "nobody released it within 168h0m0s (limits.manual.suspended of the operator's configuration)");
 }
 
-TEST(MadeByHand, APolicysSuspendedOneWaitsForItsPerson) {
+TEST(MadeByHand, APolicysSuspendedEvacuationWaitsForApproval) {
   Life life;
   life.spec().suspend = true;
   life.seen.policy_suspends = true;
@@ -451,7 +451,7 @@ TEST(MadeByHand, APolicysSuspendedOneWaitsForItsPerson) {
   EXPECT_FALSE(life.status().deadline);
 }
 
-TEST(Suspended, APolicysOwnThatAnEditorSuspendedExpires) {
+TEST(Suspended, APolicysEvacuationSuspendedByAnEditorExpires) {
   Life life;
   life.status().conditions = {kSigned};
   life.slot = Slot::State::kWaiting;
@@ -463,7 +463,7 @@ TEST(Suspended, APolicysOwnThatAnEditorSuspendedExpires) {
   EXPECT_EQ(life.status().reason, "DecisionExpired");
 }
 
-TEST(MadeByHand, AFinishedOneGoesAfterTheLongestTimeToLive) {
+TEST(MadeByHand, AFinishedEvacuationIsRemovedAfterTheMaximumTtl) {
   for (const bool is_signed : {false, true}) {
     Life life;
     life.spec().ttl_after_finished = seconds(31'536'000);

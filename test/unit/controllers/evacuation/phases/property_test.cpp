@@ -204,7 +204,7 @@ TEST(EvacuationInvariants, HoldInEveryRandomWorld) {
 }
 
 /// decide() is a pure function: equal observations give equal decisions.
-TEST(EvacuationInvariants, TheSameQuestionGetsTheSameAnswer) {
+TEST(EvacuationInvariants, EqualObservationsGiveEqualDecisions) {
   Life life;
   life.tick();
   const auto once = controllers::evacuation::decide(life.seen, life.registry(), life.now);
@@ -216,7 +216,7 @@ TEST(EvacuationInvariants, TheSameQuestionGetsTheSameAnswer) {
 
 /// Whatever a stored status contains (edited manually, incomplete, of another version), the operator does not crash and
 /// the Evacuation ends.
-TEST(EvacuationInvariants, AStrangeStatusIsBorne) {
+TEST(EvacuationInvariants, AnArbitraryStatusIsTolerated) {
   for (int phase = 0; phase <= static_cast<int>(Phase::kCancelled); ++phase) {
     for (int variant = 0; variant < 8; ++variant) {
       Life life;

@@ -60,7 +60,7 @@ TEST_P(TerminalPod, EndsAtOnce) {
 }
 
 /// The attempt began under a version in which the adapter had another name.
-TEST(TerminalPodAcrossAnUpgrade, GoesOnAsItBegan) {
+TEST(TerminalPodAcrossAnUpgrade, ContinuesWithTheOldAdapterName) {
   Life life = ended({"", "old-jobs", -seconds(60), {}, {}, true});
   life.tick();
   life.answer(201);

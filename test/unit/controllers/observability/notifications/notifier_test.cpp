@@ -80,7 +80,7 @@ class NotifierTest : public testing::Test {
   std::optional<Notifier> notifier_;
 };
 
-TEST_F(NotifierTest, TellsWhatNeedsAPersonAndPassesEverythingOn) {
+TEST_F(NotifierTest, NotifiesOfEventsForPeopleAndForwardsAllEvents) {
   Notifier& notifier = start({{.name = "ops"}});
   for (const auto reason : {api::EventReason::kAccepted, api::EventReason::kFailed, api::EventReason::kEvictionBlocked,
                             api::EventReason::kWriteRefused, api::EventReason::kSlotReturned,
@@ -98,7 +98,7 @@ TEST_F(NotifierTest, TellsWhatNeedsAPersonAndPassesEverythingOn) {
                  "uid": "uid-Failed"}, "reason": "Failed", "message": "why"})"));
 }
 
-TEST_F(NotifierTest, TheSameIsToldAgainOnlyLater) {
+TEST_F(NotifierTest, ADuplicateIsSentAgainOnlyLater) {
   Notifier& notifier = start({{.name = "ops", .repeat_after = minutes(10)}});
   for (int i = 0; i < 5; ++i) {
     notifier.publish(event_of(api::EventReason::kWriteRefused, "one", "attempt " + std::to_string(i)));
@@ -122,7 +122,7 @@ TEST_F(NotifierTest, EachChannelHasItsEvents) {
   EXPECT_EQ(posts[0].first + posts[1].first + posts[2].first, "allallcircuits");
 }
 
-TEST_F(NotifierTest, TriesAgainLaterAndLater) {
+TEST_F(NotifierTest, RetriesWithIncreasingDelays) {
   Notifier& notifier = start({{.name = "ops"}});
   answers = {answer(503), answer(429, seconds(60)), base::unavailable("no connection"), answer(200)};
   notifier.publish(event_of(api::EventReason::kFailed, "one"));
@@ -140,7 +140,7 @@ TEST_F(NotifierTest, TriesAgainLaterAndLater) {
   EXPECT_EQ(counted("sent"), "1");
 }
 
-TEST_F(NotifierTest, GivesUpInTheEndAndAtOnceWhereNobodyWantsIt) {
+TEST_F(NotifierTest, GivesUpFinallyAndAtOnceWhenRejected) {
   Notifier& notifier = start({{.name = "ops"}});
   answers = {answer(500)};
   notifier.publish(event_of(api::EventReason::kFailed, "one"));
@@ -192,7 +192,7 @@ TEST_F(NotifierTest, AnAlertThatIsNeverTakenHoldsUpNoOther) {
   EXPECT_LT(posts.size(), 800U);
 }
 
-TEST_F(NotifierTest, AFloodIsBoundedAndToldOf) {
+TEST_F(NotifierTest, AFloodIsBoundedAndReported) {
   Notifier& notifier = start({{.name = "ops"}});
   for (std::size_t i = 0; i < 3000; ++i) notifier.publish(event_of(api::EventReason::kFailed, "e" + std::to_string(i)));
   for (auto due = notifier.step(); due; due = notifier.step()) {
@@ -245,7 +245,7 @@ TEST_F(NotifierTest, AFloodOfRefusedEvacuationsHidesNoAlertOfAPolicy) {
   EXPECT_THAT(names, testing::IsSupersetOf({"balance", "of-a-policy", "bank1"})) << "in the first message";
 }
 
-TEST_F(NotifierTest, OmitsRefusedManualOnesIfItIsTold) {
+TEST_F(NotifierTest, OmitsRefusedManualEvacuationsIfConfigured) {
   Notifier& notifier = start({{.name = "ops", .omit_refused_manual = true}});
   notifier.publish(manual("shop", 1));
   notifier.publish(manual("shop", 2, false));
@@ -259,7 +259,7 @@ TEST_F(NotifierTest, OmitsRefusedManualOnesIfItIsTold) {
   EXPECT_EQ(told(0)[1].at("object").at("name"), "of-a-policy");
 }
 
-TEST_F(NotifierTest, NobodyWaitsWhileAMessageIsUnderWay) {
+TEST_F(NotifierTest, PublishDoesNotBlockDuringAPost) {
   Notifier& notifier = start({{.name = "ops"}});
   notifier.publish(event_of(api::EventReason::kFailed, "one"));
   meanwhile = [&] {  // called during the post: a lock held here would deadlock

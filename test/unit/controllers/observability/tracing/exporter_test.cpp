@@ -79,7 +79,7 @@ class SpanExporterTest : public testing::Test {
   std::optional<SpanExporter> exporter_;
 };
 
-TEST_F(SpanExporterTest, GathersAMomentAndSendsAllAtOnce) {
+TEST_F(SpanExporterTest, CollectsSpansBrieflyAndSendsThemTogether) {
   SpanExporter& exporter = start();
   exporter.add(span_of("one"));
   EXPECT_TRUE(posts.empty()) << "add() sends nothing by itself";
@@ -99,7 +99,7 @@ TEST_F(SpanExporterTest, AFullBatchDoesNotWait) {
   EXPECT_EQ(due, clock.now() + SpanExporter::kGathering) << "the one that is left waits for others";
 }
 
-TEST_F(SpanExporterTest, TriesAgainLaterAndLaterAndAsLateAsItIsTold) {
+TEST_F(SpanExporterTest, RetriesWithIncreasingDelaysAndHonorsRetryAfter) {
   start().add(span_of("one"));
   answers = {answer(503), answer(429, seconds(40)), base::unavailable("no connection"), answer(502), answer(200)};
   EXPECT_THAT(play(), ElementsAre(2, 1, 40, 4, 8));
@@ -108,7 +108,7 @@ TEST_F(SpanExporterTest, TriesAgainLaterAndLaterAndAsLateAsItIsTold) {
   EXPECT_EQ(counted("sent"), "1");
 }
 
-TEST_F(SpanExporterTest, NoCollectorMayAskForMuchPatience) {
+TEST_F(SpanExporterTest, RetryAfterIsBounded) {
   start().add(span_of("one"));
   answers = {answer(429, seconds(1'000'000)), answer(200)};
   EXPECT_THAT(play(), ElementsAre(2, 300));
@@ -158,7 +158,7 @@ TEST_F(SpanExporterTest, AFloodIsBoundedAndCounted) {
   EXPECT_EQ(counted("dropped"), "100");
 }
 
-TEST_F(SpanExporterTest, NobodyWaitsWhileABatchIsUnderWay) {
+TEST_F(SpanExporterTest, AddDoesNotBlockDuringAPost) {
   SpanExporter& exporter = start();
   exporter.add(span_of("one"));
   meanwhile = [&] {  // called during the post: a lock held here would deadlock
@@ -186,7 +186,7 @@ TEST_F(SpanExporterTest, ATraceIsSentWholeOrNotAtAll) {
   EXPECT_LT(wanted, 200U);
 }
 
-TEST_F(SpanExporterTest, TheEndSendsWhatIsLeftAndHangsOnNothing) {
+TEST_F(SpanExporterTest, ShutdownSendsPendingSpansWithoutBlocking) {
   SpanExporter& exporter = start();
   const auto end = [&] {
     std::jthread thread([&](std::stop_token stop) { exporter.run(stop); });

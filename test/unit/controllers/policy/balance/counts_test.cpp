@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
         GuardCase{"DuplicatesAsUpstream", "RemoveDuplicates", kUpstream, "NoProgress"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(CountsGuard, TellsThatEnoughIsEven) {
+TEST(CountsGuard, ReportsASufficientBalance) {
   Policy policy("RemoveDuplicates", kNone);
   policy.add("web", {"n2", "n2", "n2"});
   const CycleOutcome outcome = policy.cycle();

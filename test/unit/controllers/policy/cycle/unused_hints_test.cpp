@@ -44,7 +44,7 @@ struct Case {
 
 class UnusedHints : public testing::TestWithParam<Case> {};
 
-TEST_P(UnusedHints, AreToldFromOthers) {
+TEST_P(UnusedHints, AreDistinguishedFromOthers) {
   std::vector<std::shared_ptr<const api::Evacuation>> all;
   for (const Hint each : GetParam().hints)
     all.push_back(std::make_shared<api::Evacuation>(evacuation(each, static_cast<int>(all.size()))));

@@ -91,7 +91,7 @@ TEST_F(Gates, AreClosedUntilTheyAreAnswered) {
   EXPECT_THAT(changed, ElementsAre("p"));
 }
 
-TEST_F(Gates, AreAskedAtTheirIntervalAndTellChangesOnly) {
+TEST_F(Gates, AreQueriedAtTheirIntervalAndReportChangesOnly) {
   keeper.set("p", {webhook()}, {});
   work();
   pass(seconds(29));

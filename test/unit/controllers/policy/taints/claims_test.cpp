@@ -48,7 +48,7 @@ TEST(TaintClaims, RemoveWhatADeletedPolicyLeftBehindUnderAnyKeyOfOurs) {
             (TaintChange{{}, {loaded("gone"), emptying}}));
 }
 
-TEST(TaintClaims, LeaveWhatAPolicyThatHasNotPlannedYetMayStillWant) {
+TEST(TaintClaims, KeepTaintsOfAPolicyThatHasNotPlannedYet) {
   TaintClaims claims;
   claims.know("level");
   EXPECT_TRUE(claims.change_for("n1", {loaded("level")}).empty());
@@ -61,7 +61,7 @@ TEST(TaintClaims, LeaveWhatAPolicyThatHasNotPlannedYetMayStillWant) {
 }
 
 /// The API server accepts one taint per key and effect.
-TEST(TaintClaims, OfTwoPoliciesTheOneThatHasTheNodeKeepsIt) {
+TEST(TaintClaims, TheFirstOfTwoPoliciesKeepsTheNode) {
   TaintClaims claims;
   claims.claim("a", {{"n1", kLoaded, "a"}, {"n1", kEmptying, "a"}});
   claims.claim("b", {{"n1", kLoaded, "b"}});

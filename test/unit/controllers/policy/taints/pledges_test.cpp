@@ -59,7 +59,7 @@ TEST_F(TaintPledgesTest, DoNotComeBackWithAnotherEvacuationOfThatName) {
   EXPECT_THAT(nodes(), IsEmpty());
 }
 
-TEST_F(TaintPledgesTest, CountOnAnEvacuationThatNobodySeesForAMinute) {
+TEST_F(TaintPledgesTest, IncludeAnEvacuationThatIsInvisibleForAMinute) {
   pledge({"n1"}, {"a"});
   now += TaintPledges::kUnseen;
   EXPECT_THAT(nodes(), ElementsAre("n1")) << "the cache lags";

@@ -83,7 +83,7 @@ TEST_F(Collector, AsksAtItsIntervalAndHasTheFiguresAtOnce) {
   EXPECT_EQ(world.asked, 2);
 }
 
-TEST_F(Collector, MakesFiguresAgainOnlyWhenTheySaySomethingElse) {
+TEST_F(Collector, RebuildsFiguresOnlyAfterAChange) {
   world.answer = cpu(2);
   collector.set("balance", {{"server", source("server")}});
   collect_all();
@@ -193,7 +193,7 @@ class Forecasts : public Collector {
   base::Duration pause = kStep;  ///< interval between answers
 };
 
-TEST_F(Forecasts, LagBehindAStepWhereNobodySaysWhy) {
+TEST_F(Forecasts, LagBehindAnUnexplainedStep) {
   for (int i = 0; i < 2; ++i) answer({}, -1);  // the second answer closes the step of the first
   EXPECT_GT(difference(), -900);
 }
@@ -252,7 +252,7 @@ TEST_F(Forecasts, RiseWithANewPodOnceItIsMeasured) {
   EXPECT_NEAR(static_cast<double>(difference()), 500, 10);
 }
 
-TEST_F(Forecasts, KnowAlreadyWhatWasThereBefore) {
+TEST_F(Forecasts, DoNotCountExistingPodsAgain) {
   api::Pod old = pod("p", "node-a");
   old.meta.creation_timestamp -= std::chrono::hours(24);
   collector.on_pod(nullptr, &old);
@@ -281,7 +281,7 @@ TEST_F(Collector, TakesTenThousandNodesInOneAnswer) {
   EXPECT_THAT(figures->nodes.back().now, ElementsAre(1000));
 }
 
-TEST_F(Collector, StopsAskingForWhatNobodyWants) {
+TEST_F(Collector, StopsQueryingSourcesWithoutAPolicy) {
   collector.set("balance", {{"server", source("server")}});
   collector.set("pack", {{"server", source("server")}});
   collect_all();
@@ -307,7 +307,7 @@ TEST_F(Collector, KeepsWhatItKnowsOfAPolicyThatChangesElsewhere) {
   EXPECT_EQ(world.made, 2);
 }
 
-TEST_F(Collector, TellsAFailureUntilThereIsAnAnswer) {
+TEST_F(Collector, ReportsAFailureUntilTheNextAnswer) {
   collector.set("balance", {{"server", source("server")}});
   collect_all();
   EXPECT_EQ(collector.figures("balance").measured.at(0)->problem, "no answer: timeout");
@@ -339,7 +339,7 @@ TEST(WantedUsage, OfUpstreamsMetricsIsTheFirstSourceOfItsType) {
   EXPECT_FALSE(wanted[3].source.forecast);
 }
 
-TEST(WantedUsage, ThatNobodyMeasuresIsAnErrorOfThePolicy) {
+TEST(WantedUsage, AResourceThatNoSourceMeasuresIsAPolicyError) {
   const std::vector<scheduling::UsageNeed> needs = {{.source = "x"}, {.metrics_server = true}, {.query = "load"}};
   std::vector<std::string> texts;
   for (const api::FieldError& error : controllers::unmet_usage({}, needs)) texts.push_back(error.to_string());
@@ -350,7 +350,7 @@ TEST(WantedUsage, ThatNobodyMeasuresIsAnErrorOfThePolicy) {
                   "spec.strategies: metricsUtilization needs a source of type Prometheus in spec.usageSources"));
 }
 
-TEST_F(Collector, TellsWhatIsWrongBesideTheFigures) {
+TEST_F(Collector, ReportsProblemsTogetherWithTheFigures) {
   world.answer = cpu(2);
   world.answer->problems = {"query cpu: no data"};
   collector.set("balance", {{"server", source("server")}});

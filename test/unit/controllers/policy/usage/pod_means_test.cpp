@@ -58,7 +58,7 @@ TEST(PodMeans, ForgetSlowlyWhatIsLongerAgoThanADay) {
   EXPECT_NEAR(after_a_day, 2000 - 1000 / 2.718, 5) << "three days at 1000 count as one";
 }
 
-TEST(PodMeans, ASilentHourIsNoHourOfWhatComesAfterIt) {
+TEST(PodMeans, AnHourWithoutAnswersIsNotAttributedToTheNextAnswer) {
   Answers answers;
   answers.take({{"db-0", 100}}, 120);
   answers.pass(std::chrono::minutes(59));

@@ -278,7 +278,7 @@ TEST(UsageRounds, ThatMayBeOlderThanTheirDateCountWithoutAPodThatJustLeft) {
       << "half a minute is over";
 }
 
-TEST(UsageRounds, ThatAreMeansAndMayBeOlderCountTheMostThatTheyMayBeAbout) {
+TEST(UsageRounds, MeansThatMayBeOlderCountForTheMaximumAge) {
   UsageRounds rounds(source());
   const auto sample = [](double cores, base::TimePoint time) {
     usage::Samples samples = with_pod(cores, 0.4, time);
@@ -342,7 +342,7 @@ TEST(UsageHealth, HasFewAndShortComplaints) {
   EXPECT_LE(rounds.health().problem.size(), 400U);
 }
 
-TEST(UsageHealth, TellsWhatPodsCountByInstead) {
+TEST(UsageHealth, ReportsTheSubstituteOfPodFigures) {
   UsageRounds rounds(source());
   usage::Samples samples = cpu(1, kNoon);
   samples.pod_columns = {{"cpu", usage::Unit::kAmount}, {"memory", usage::Unit::kAmount}};

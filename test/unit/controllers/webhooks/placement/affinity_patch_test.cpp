@@ -158,7 +158,7 @@ TEST(HintPatch, LeavesAPodAloneThatIsBoundAlready) {
   EXPECT_TRUE(hint_patch(pod, hint(kPreferred), "m").empty());
 }
 
-TEST(HintPatch, LeavesAPodAloneThatOurAnnotationWouldMakeInvalid) {
+TEST(HintPatch, LeavesAPodUnchangedThatTheAnnotationWouldMakeInvalid) {
   const std::string mark = mark_of(kPreferred);
   const std::size_t ours = std::string("evacuator.dev/placement").size() + mark.size();
   for (const bool fits : {true, false}) {

@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
                     OpenCase{"Unreadable", [](auto& e) { e.spec_problem = "spec.x: unknown"; }, false}),
     [](const auto& info) { return info.param.name; });
 
-TEST_F(HintsTest, OneThatWasChangedSinceItWasAcceptedIsGivenToNobody) {
+TEST_F(HintsTest, AHintChangedAfterItsAcceptanceIsNotUsed) {
   add(ready_node("node-c"));
   api::Evacuation changed = leaving("e1");
   changed.spec.placement->node_name = {"node-c"};

@@ -158,7 +158,7 @@ TEST_F(AdmissionWebhook, RecordsWhoMakesAnEvacuation) {
   EXPECT_THAT(record_of(recorded(policy())), HasSubstr("\"user\":\"alice\""));
 }
 
-TEST_F(AdmissionWebhook, OverwritesWhatSomebodySends) {
+TEST_F(AdmissionWebhook, OverwritesARecordInTheRequest) {
   const Json forged =
       with(evacuation(), {{"metadata", {{"annotations", {{"evacuator.dev/creator", "root"}, {"a", "b"}}}}}});
   const Json made = recorded(forged);
@@ -180,7 +180,7 @@ TEST_F(AdmissionWebhook, KeepsTheRecord) {
   EXPECT_TRUE(warnings.empty());
 }
 
-TEST_F(AdmissionWebhook, RefusesWhatNobodyCanSign) {
+TEST_F(AdmissionWebhook, RefusesWhatCannotBeSigned) {
   NoKeys none;
   const Json said = Json::parse(*webhook(none).record_creator(review(evacuation()).dump()))["response"];
   EXPECT_EQ(said["allowed"], false);
