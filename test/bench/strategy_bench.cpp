@@ -44,7 +44,7 @@ constexpr BenchedStrategy kBenched[] = {
     {"RemovePodsViolatingNodeTaints", "{}"},
     {"RemovePodsViolatingTopologySpreadConstraint", "{}"},
 };
-/// The same cycle by requests and by equal measured usage. The aim is at most 1.3 times the time.
+/// One cycle by requests, and one by equal measured usage. The aim is at most 1.3 times the time.
 constexpr BenchedStrategy kByRequests = {
     "LowNodeUtilization", R"({"thresholds":{"cpu":30,"memory":30},"targetThresholds":{"cpu":60,"memory":60}})"};
 constexpr BenchedStrategy kByUsage = {

@@ -211,7 +211,7 @@ Json RandomPods::next(const std::string& profile, bool in_company, bool spread) 
                                                  {"labelSelector", own_kind}});
     return pod;
   }
-  // At most one of the two, because 1.20 also counts pods on nodes that the selector excludes.
+  // At most one of the two and only one constraint, because 1.20 also counts pods on nodes that the selector excludes.
   if (chance(15)) {
     spec["nodeSelector"] = {{"disk", "ssd"}};
   } else if (chance(15)) {

@@ -45,7 +45,7 @@ class Environment {
   std::string_view crds() { return minor() >= 25 ? "crds" : "crds/legacy"; }
   /// Returns the kustomization of the complete installation in the repository.
   std::string_view everything() { return minor() >= 25 ? "config/default" : "config/legacy"; }
-  /// policy/v1 is served from 1.21 on, and policy/v1beta1 until 1.24. The version of evictions changes with 1.22.
+  /// policy/v1 is served from 1.21 on, and policy/v1beta1 until 1.24. Evictions accept policy/v1 from 1.22 on.
   std::string_view pdb_version() { return minor() >= 22 ? "policy/v1" : "policy/v1beta1"; }
   virtual bool has_rbac() const = 0;
 

@@ -139,7 +139,7 @@ inline const std::set<std::string> kFinished{"Succeeded", "Failed", "Cancelled"}
 /// Returns name, phase, reason and message of an Evacuation, for messages.
 std::string summary(const Json& evacuation);
 std::string phase_of(const Json& evacuation);
-/// Returns the condition of this type, null if there is none.
+/// Returns the condition of this type, null if it does not exist.
 Json condition(const Json& object, const std::string& type);
 std::map<std::string, Place> places_of(const std::vector<PodInfo>& pods);
 

@@ -17,8 +17,8 @@ struct HandoffScript {
   bool says_ready = true;  ///< whether it becomes ready after the last step; otherwise it sends heartbeats indefinitely
 };
 
-/// Returns the next answer of the handoff protocol as a merge patch of the pod, one step at a time, or nullopt if there
-/// is none. Pure function. The values contain `time`.
+/// Returns the next answer of the handoff protocol as a merge patch of the pod, one step at a time, or nullopt if no
+/// answer is due. Pure function. The values contain `time`.
 std::optional<Json> next_answer(const Json& pod, const HandoffScript& script, const std::string& time);
 
 /// A workload operator that answers for the pods of one namespace, by their label app. Apps without a script get no

@@ -47,7 +47,7 @@ class Node : public Scenario {
     return std::make_unique<Process>(options);
   }
 
-  /// Returns true if no eviction call is in flight. Kubernetes may count one that is cut off against the budget for two
+  /// Returns true if no eviction call is in flight. Kubernetes may charge a call that was cut off to the budget for two
   /// minutes (status.disruptedPods) although the pod stays. life/crash_test.cpp covers that; here it would only take
   /// time.
   bool is_quiet() const {

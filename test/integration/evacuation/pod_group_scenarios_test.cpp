@@ -41,7 +41,7 @@ class PodGroup : public Rig {
       EXPECT_EQ(reason(name), why) << name << ": " << get(name).status.message;
     }
   }
-  /// Changes the stored status without an event. The caches see it at the next synchronization.
+  /// Changes the stored status as another writer. The caches see it in the next round.
   void edit_stored(const std::string& name, const std::function<void(Json&)>& change) {
     (void)cluster->store().mutate(kube::kEvacuations, {"shop", name}, simulator::Part::kAll,
                                   [&](Json& object) -> base::Status {

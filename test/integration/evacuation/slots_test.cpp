@@ -30,7 +30,7 @@ class Slots : public Rig {
     run_for(seconds(30));
     start_operator();
   }
-  /// Creates an Evacuation with maximum timeouts and the maximum priority.
+  /// Creates an Evacuation with maximum timeouts and a priority above all others.
   std::string attack(const std::string& pod) {
     return evacuate(pod, [](Json& spec) {
       spec["priority"] = 1000;

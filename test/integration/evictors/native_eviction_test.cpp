@@ -52,7 +52,7 @@ class Native : public Rig {
     return count;
   }
 
-  /// Creates alice's request for the eviction of the pod, or withdraws it.
+  /// Creates another requester's EvictionRequest for the pod. `draft` uses the field names of the API's drafts.
   void request_by_alice(const std::string& pod, bool draft = false) {
     const Json body = {{"apiVersion", "lifecycle.k8s.io/v1alpha1"},
                        {"kind", "EvictionRequest"},

@@ -59,7 +59,7 @@ class AdmissionStandsAside : public testing::Test {
     const Json& webhook = found->at("webhooks").at(index);
     return webhook.contains("objectSelector") ? webhook.at("objectSelector") : Json();
   }
-  /// Returns true if the selector matches no labels at all.
+  /// Returns true if the selector matches no object, whatever its labels are.
   static bool selects_nothing(const Json& selector) {
     const Json& all = selector.value("matchExpressions", Json::array());
     const auto has = [&](const char* op) {

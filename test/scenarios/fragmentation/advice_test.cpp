@@ -79,7 +79,7 @@ fragmentation::Verdict simulated(const SnapshotInput& cluster) {
   return fragmentation::judge(cluster, plan.moves);
 }
 
-/// Returns the main cause of fragmentation by its shape in clusters.cpp, nullopt if there is none but the requests.
+/// Returns the main cause of fragmentation by its shape in clusters.cpp, nullopt if only the requests cause it.
 std::optional<Cause> true_cause(std::string_view kind) {
   if (kind == "crowded" || kind == "nearly_full" || kind == "memory") return std::nullopt;
   if (kind == "zonal") return Cause::kZoneSpread;

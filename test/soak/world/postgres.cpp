@@ -149,7 +149,7 @@ std::string PostgresOperators::asked_for(const State& state) const {
   return other == able.end() ? "" : *other;
 }
 
-/// Advances a switchover. Returns true if it ended. CloudNativePG does not revert one that has begun.
+/// Advances a switchover. Returns true if it ended. CloudNativePG does not revert a switchover in progress.
 bool PostgresOperators::obey(State& state, base::TimePoint now) {
   const bool irreversible = state.switches_at && state.database.kind == PostgresKind::kCloudNativePg;
   const std::string target = irreversible ? state.candidate : asked_for(state);

@@ -97,7 +97,7 @@ class World {
   // --- helpers
   void tell(const std::string& line) const;
   void add(api::Json object);
-  /// Returns the key of a random object, nullopt if there is none.
+  /// Returns the key of a random object, nullopt if no such object exists.
   std::optional<api::ObjectKey> any(const kube::ResourceType& type, const std::string& ns = {});
   void edit(const kube::ResourceType& type, const api::ObjectKey& key, const std::function<void(api::Json&)>& change);
   void as_user(const kube::Request& request);
