@@ -62,7 +62,7 @@ TEST(PlacementWebhook, BlocksNoRequests) {
 }
 
 /// Only creations wait for an answer.
-TEST(AdmissionWebhook, HoldsUpNothingButCreations) {
+TEST(AdmissionWebhook, BlocksOnlyCreations) {
   const controllers::OperatorConfig defaults;
   const auto documents = manifests("admission-webhook/webhook.yaml");
   ASSERT_EQ(documents.size(), 2U);

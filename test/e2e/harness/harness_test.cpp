@@ -32,7 +32,7 @@ TEST(Run, GivesOutputErrorsAndExitCode) {
   EXPECT_FALSE(done.ok());
 }
 
-TEST(Run, KillsWhatTakesTooLong) {
+TEST(Run, KillsAfterTheTimeout) {
   const Finished done = run({"sleep", "60"}, {}, seconds(0));
   EXPECT_TRUE(done.timed_out);
   EXPECT_EQ(done.exit_code, 128 + SIGKILL);
@@ -62,7 +62,7 @@ TEST(ProcessGroup, EndsWithItsOwner) {
   std::filesystem::remove(log);
 }
 
-TEST(ProcessGroup, HearsAndEndsByItself) {
+TEST(ProcessGroup, ReadsItsInputAndExits) {
   const auto log = temporary("input.log");
   Process child({.argv = {"sh", "-c", "read line; echo got $line; exit 5"},
                  .environment = {},

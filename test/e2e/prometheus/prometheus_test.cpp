@@ -159,7 +159,7 @@ TEST_F(RealPrometheus, InvalidQueriesAreReported) {
 }
 
 /// A week and a day in steps of five minutes. The values of n1 are 1 …, those of n2 are twice as high.
-TEST_F(RealPrometheus, HistoryComesInParts) {
+TEST_F(RealPrometheus, HistoryIsReadInParts) {
   const base::TimePoint end = std::chrono::floor<std::chrono::hours>(base::SystemClock().now()) - std::chrono::hours(4);
   const base::TimePoint start = end - std::chrono::hours(24 * 8);
   std::string past = "# TYPE load gauge\n";

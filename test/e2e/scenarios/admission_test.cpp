@@ -64,7 +64,7 @@ TEST_F(Admission, RefusesWarnsAndRecords) {
   expect_evicted({pod});
 }
 
-TEST_F(Admission, WithoutAnAnswerNothingNewIsMadeAndAllElseGoesOn) {
+TEST_F(Admission, WithoutAnAnswerOnlyCreationsFail) {
   begin();
   const auto pods = deploy({.ns = ns(), .name = "web", .replicas = 2});
   const std::string name = evacuate(pods[0], {{"suspend", true}});

@@ -93,7 +93,7 @@ TEST_F(Crds, TheServerRejectsABadPolicyWithTheFieldsPath) {
   EXPECT_FALSE(api().find(path::policies(ns()))) << "a rejected policy was stored";
 }
 
-TEST_F(Crds, TheOperatorRejectsWhatTheSchemaCannotKnowAndTakesTheCorrection) {
+TEST_F(Crds, TheOperatorRejectsSemanticErrorsAndAcceptsTheCorrection) {
   start_operator();
   const auto await_ready = [&](const std::string& status) {
     return await("Ready to be " + status, [&](std::string& seen) -> std::optional<Json> {

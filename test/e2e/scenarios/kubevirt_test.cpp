@@ -225,7 +225,7 @@ TEST_F(VirtualMachines, LeaveByLiveMigrationThroughTwoCrashes) {
   EXPECT_EQ(migrations().size(), 1U);
 }
 
-TEST_F(VirtualMachines, StayWhenTheirMigrationsFailForEverAlsoThroughACrash) {
+TEST_F(VirtualMachines, StayWhenTheirMigrationsAlwaysFailAlsoThroughACrash) {
   const PodInfo pod =
       start_machine("db", "scheduled=0s, preparing=0s, ready=0s, run=1s, fail=always, reason=disk full");
   Operator& op = start_operator();

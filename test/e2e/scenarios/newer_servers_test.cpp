@@ -31,7 +31,7 @@ class NewerServers : public Scenario {
   }
 };
 
-TEST_F(NewerServers, RefuseToChangeWhatMayNotChange) {
+TEST_F(NewerServers, RejectChangesOfImmutableFields) {
   if (const std::string why = lacks(25); !why.empty()) GTEST_SKIP() << why;
   const std::string name = "by-hand";
   api().create(path::evacuations(ns()),

@@ -84,7 +84,7 @@ TEST_F(Placement, AnExpiredHintTouchesNoPod) {
   EXPECT_EQ(reason_of(done), "HintUnused");
 }
 
-TEST_F(Placement, AHintForAPodThatNeverComesIsNamed) {
+TEST_F(Placement, AnUnusedHintIsReported) {
   begin();
   const auto bare = await_pods(ns(), "load", 2);
   const PodInfo& leaving = bare.front().node == hinted_ ? bare.back() : bare.front();

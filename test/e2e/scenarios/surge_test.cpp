@@ -102,7 +102,7 @@ TEST_F(Surge, TheReplacementIsReadyBeforeTheOnlyPodLeavesThroughTwoCrashes) {
   expect_no_misdeeds();
 }
 
-TEST_F(Surge, IsTakenBackWhenCancelledWhileTheOperatorIsDead) {
+TEST_F(Surge, IsRevertedWhenCancelledDuringDowntime) {
   const PodInfo pod = begin();
   cordon(pod.node);
   await_age(pod);

@@ -71,7 +71,7 @@ TEST_F(Admission, SaysWhatTheConditionReadySays) {
   EXPECT_NE(said.find(ready), std::string::npos) << said << "\n" << ready;
 }
 
-TEST_F(Admission, WhatIsThereAlreadyCanBeLabelledAndRemoved) {
+TEST_F(Admission, ExistingObjectsCanBeLabelledAndRemoved) {
   Json wrong = policy("wrong", 120);
   wrong["metadata"]["finalizers"] = Json::array({"example.com/hold"});
   ASSERT_EQ(make(wrong).status, 201);
@@ -106,7 +106,7 @@ TEST_F(Admission, RecordsWhoMakesAnEvacuationAndKeepsTheRecord) {
   EXPECT_EQ(record_of(name), record);
 }
 
-TEST_F(Admission, WhatTheOperatorMakesStaysItsOwn) {
+TEST_F(Admission, OperatorsEvacuationsKeepTheirOrigin) {
   install_admission_webhook();
   const std::string name = evacuate_as_operator(pods().front());
   ASSERT_TRUE(run_to_end(name));

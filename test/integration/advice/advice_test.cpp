@@ -143,7 +143,7 @@ TEST_F(KeptAdvice, ExistsAfterThreeDaysIncludingAFailover) {
   EXPECT_EQ(found->status.memory_text, "64Mi → 115Mi");
 }
 
-TEST_F(KeptAdvice, IsWrittenOnceAnIntervalAndNotWithoutNews) {
+TEST_F(KeptAdvice, IsWrittenOncePerIntervalAndOnlyWithChanges) {
   stage(2);
   start();
   live(hours(10));
@@ -243,7 +243,7 @@ TEST_F(KeptAdvice, IsOfSelectedNamespacesOnly) {
   EXPECT_FALSE(advice("deployment-web", "dev"));
 }
 
-TEST_F(KeptAdvice, ThatMayNotBeWrittenIsNotTriedAllTheTime) {
+TEST_F(KeptAdvice, ForbiddenWritesAreNotRetriedConstantly) {
   stage(2);
   int asked = 0;
   on_call = [&](const kube::Request& request) { asked += request.path.find("resourceadvices") != std::string::npos; };

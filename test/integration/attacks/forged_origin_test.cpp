@@ -313,7 +313,7 @@ TEST_F(ForgedOrigin, ChangedWhileItsOwnerWorksFailsAndIsRolledBack) {
   EXPECT_EQ(annotation(pod, "handoff.evacuator.dev/request"), "") << "our marks are taken off";
 }
 
-TEST_F(ForgedOrigin, ChangedInWhatMayChangeGoesOn) {
+TEST_F(ForgedOrigin, ContinuesAfterPermittedChanges) {
   begin();
   const std::string name = evacuate_as_operator(pods()[0], of_balance({{"suspend", true}}));
   settle();

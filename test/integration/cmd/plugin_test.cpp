@@ -121,7 +121,7 @@ TEST_F(Plugin, PodAsksUnderTheUsualNameAndWaits) {
   EXPECT_FALSE(pod_exists(pod));
 }
 
-TEST_F(Plugin, PodSaysWhatIsThereAlready) {
+TEST_F(Plugin, PodReportsExistingEvacuations) {
   stage();
   const std::string pod = pods().front();
   EXPECT_EQ(in_shop({"pod", pod}).code, 0);
@@ -167,7 +167,7 @@ TEST_F(Plugin, PodTakesSelectorsEvictorsAndDryRuns) {
   EXPECT_EQ(evacuations()[0].spec.grace_period_seconds, 7);
 }
 
-TEST_F(Plugin, PodGivesUpWaitingInTimeAndLeavesItRunning) {
+TEST_F(Plugin, PodStopsWaitingAtItsTimeoutAndKeepsTheEvacuation) {
   stage();
   budget("web", "web", 3);
   start_operator();
@@ -217,7 +217,7 @@ TEST_F(Plugin, PodCompletesAGroupOfWhichSomeAreAskedAndPrintsObjects) {
   EXPECT_EQ(evacuations().size(), 3U);
 }
 
-TEST_F(Plugin, PodRefusesAGroupThatCannotBeWholeAndGoesOnWithTheRest) {
+TEST_F(Plugin, PodRefusesAnIncompleteGroupAndContinuesWithTheRest) {
   stage(2);
   const auto names = pods();
   annotate(names[0], "evacuator.dev/group", "trainer");
@@ -249,7 +249,7 @@ TEST_F(Plugin, NodeRefusesHalfAGroupAndBringsTheRestAlong) {
   for (const auto& each : evacuations()) EXPECT_EQ(each.meta.labels.value(cmd::plugin::kDrainLabel), "node-a");
 }
 
-TEST_F(Plugin, NodeGoesOnWithAGroupThatIsOnItsWay) {
+TEST_F(Plugin, NodeContinuesWithALeavingGroup) {
   stage(3, {{"evacuator.dev/group", "trainer"}});
   start_operator();
   const Ran first = run({"node", "node-a", "--whole-group"}, [](int naps) { return naps == 1; });
@@ -303,7 +303,7 @@ TEST_F(Plugin, NodeShowsItsOrderInADryRun) {
   EXPECT_TRUE(evacuations().empty());
 }
 
-TEST_F(Plugin, NodeLeavesEverythingRunningOnCtrlCAndGoesOnWhenCalledAgain) {
+TEST_F(Plugin, NodeKeepsEvacuationsOnCtrlCAndContinuesOnTheNextCall) {
   stage(9);
   start_operator();
   const Ran first = run({"node", "node-a"}, [](int naps) { return naps == 1; });
@@ -335,7 +335,7 @@ TEST_F(Plugin, NodeCancelStopsItAndUncordonsWhenAskedTo) {
   EXPECT_FALSE(node("node-a")["metadata"].value("annotations", Json::object()).contains(cmd::plugin::kCordonedBy));
 }
 
-TEST_F(Plugin, NodeOpensAgainOnFailureOnlyWhatItClosed) {
+TEST_F(Plugin, NodeUncordonsOnFailureOnlyWhatItCordoned) {
   stage(9);
   budget("web", "web", 9);
   start_operator();
@@ -403,7 +403,7 @@ TEST_F(Plugin, WatchRedrawsATableOnATerminal) {
   EXPECT_THAT(ran.out, AllOf(HasSubstr("\033[5A\033[J"), HasSubstr("… and 1 more")));
 }
 
-TEST_F(Plugin, ApproveReleasesWhatWaitsForAPerson) {
+TEST_F(Plugin, ApproveReleasesEvacuationsThatWaitForApproval) {
   stage();
   start_operator();
   const std::string name = evacuate(pods().front(), [](Json& spec) { spec["suspend"] = true; });

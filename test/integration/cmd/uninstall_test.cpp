@@ -119,7 +119,7 @@ class Uninstall : public Rig {
 
 const std::vector<std::pair<std::string, std::string>> kHandsOff = {{"handoff.evacuator.dev/mode", "required"}};
 
-TEST_F(Uninstall, WithItsOperatorTakesBackWhatIsUnfinishedAndLeavesNothing) {
+TEST_F(Uninstall, WithItsOperatorRevertsUnfinishedEvacuationsAndLeavesNothing) {
   stage(3, kHandsOff);
   start();
   make_policy();
@@ -162,7 +162,7 @@ TEST_F(Uninstall, IsNeededSinceADefinitionWaitsForTheFinalizersOfItsObjects) {
   EXPECT_EQ(left(kube::kEvacuations), 0U) << "also when the definition is being deleted";
 }
 
-TEST_F(Uninstall, DryRunSaysWhatItWouldDoAndChangesNothing) {
+TEST_F(Uninstall, DryRunPrintsTheStepsAndChangesNothing) {
   stage(3, kHandsOff);
   start();
   make_policy();
@@ -188,7 +188,7 @@ TEST_F(Uninstall, AsksFirst) {
   EXPECT_EQ(left(kube::kPolicies), 0U);
 }
 
-TEST_F(Uninstall, NamesWhatDoesNotEndInTime) {
+TEST_F(Uninstall, NamesUnfinishedObjectsAfterTheTimeout) {
   stage(3, kHandsOff);
   start();
   const std::string pod = hand_off();
@@ -201,7 +201,7 @@ TEST_F(Uninstall, NamesWhatDoesNotEndInTime) {
 }
 
 /// The operator's Lease is expired when uninstall begins, or does not exist (--leader-elect=false).
-TEST_F(Uninstall, DoesNotReleaseWhatALiveOperatorIsTakingBack) {
+TEST_F(Uninstall, DoesNotReleaseObjectsThatALiveOperatorReverts) {
   stage(3, kHandsOff);
   start();
   for (const bool renews : {true, false}) {
@@ -249,7 +249,7 @@ TEST_F(Uninstall, AdmitsNothingOfThePoliciesThatItDeletes) {
   EXPECT_EQ(granted(), 0U);
 }
 
-TEST_F(Uninstall, OfWhatIsNotInstalledIsDone) {
+TEST_F(Uninstall, SucceedsIfNothingIsInstalled) {
   ASSERT_TRUE(delete_definition("evacuations.evacuator.dev"));
   ASSERT_TRUE(delete_definition("deschedulerpolicies.evacuator.dev"));
   EXPECT_EQ(run({"--yes"}), 0) << err_;

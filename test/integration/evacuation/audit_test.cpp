@@ -211,7 +211,7 @@ TEST_F(Audited, ARefusalIsRecordedOnceWhileItLasts) {
   EXPECT_LT(records({.action = "PodRefused"}).size(), cycles * 2);
 }
 
-TEST_F(Audited, TheChainGoesOnOverARestartInTheMiddle) {
+TEST_F(Audited, TheChainContinuesAcrossARestart) {
   stage(2, {{"handoff.evacuator.dev/mode", "required"},
             {"simulator.evacuator.dev/handoff", "ack=1s, progress=4s, heartbeat=10s, ready=60s, aborted=1s"}});
   start("first");
@@ -415,7 +415,7 @@ TEST_F(Audited, NothingIsNominatedWhereTheServerForbidsUsToMovePods) {
   ASSERT_TRUE(drive_until([&] { return granted() > 0; })) << "tried again after a while";
 }
 
-TEST_F(Audited, EvacuationsGoOnWhileTheLogFailsByDefault) {
+TEST_F(Audited, EvacuationsContinueWhileTheLogFailsByDefault) {
   stage(3);
   start("first");
   disk_full_ = true;

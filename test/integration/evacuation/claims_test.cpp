@@ -113,14 +113,14 @@ TEST_F(RiskyClaim, TheVolumeWouldHaveGoneWithThePod) {
   EXPECT_FALSE(volume_exists()) << "this is what the others of this file are about";
 }
 
-TEST_F(RiskyClaim, OneThatIsLostKeepsItsPod) {
+TEST_F(RiskyClaim, ALostPvcKeepsItsPod) {
   const std::string pod = begin();
   lose_volume(kClaim);
   expect_refused(evacuate(pod), "its PersistentVolumeClaim data-db-0 is Lost");
   EXPECT_TRUE(pod_exists(pod));
 }
 
-TEST_F(RiskyClaim, OneThatIsMissingKeepsItsPod) {
+TEST_F(RiskyClaim, AMissingPvcKeepsItsPod) {
   const std::string pod = begin();
   ASSERT_TRUE(cluster->store().remove(kube::kPersistentVolumeClaims, {"shop", kClaim}, {}, 0));
   settle();

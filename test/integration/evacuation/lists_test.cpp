@@ -78,7 +78,7 @@ TEST_F(Lists, ARefusalIsRememberedForAllKinds) {
   EXPECT_EQ(watches_of_a_start(), one_for_each_cache + 1) << "and one was refused";
 }
 
-TEST_F(Lists, OneThatIsCutAnywhereIsTakenUpAgain) {
+TEST_F(Lists, AListCutAtAnyEventIsRepeated) {
   stage();
   for (std::int64_t after = 0; after < 6; ++after) {  // three pods and the bookmark after them
     SCOPED_TRACE(after);
@@ -92,7 +92,7 @@ TEST_F(Lists, OneThatIsCutAnywhereIsTakenUpAgain) {
   expect_an_evacuation_to_succeed();
 }
 
-TEST_F(Lists, OneThatIsCutAnywhereInItsBytesIsTakenUpAgain) {
+TEST_F(Lists, AListCutAtAnyByteIsRepeated) {
   server->abilities().streamed_lists = false;
   stage();
   for (int part = 0; part < 10; ++part) {
@@ -110,7 +110,7 @@ TEST_F(Lists, OneThatIsCutAnywhereInItsBytesIsTakenUpAgain) {
   expect_an_evacuation_to_succeed();
 }
 
-TEST_F(Lists, OneWithoutItsBookmarkIsGivenUpAndNothingIsDoneMeanwhile) {
+TEST_F(Lists, AListWithoutItsBookmarkIsAbandonedWithoutAction) {
   stage();
   const std::string name = evacuate(pods().front());
   strike(FaultEffect::kHoldBookmark);
@@ -127,7 +127,7 @@ TEST_F(Lists, OneWithoutItsBookmarkIsGivenUpAndNothingIsDoneMeanwhile) {
   EXPECT_EQ(phase(name), api::EvacuationPhase::kSucceeded);
 }
 
-TEST_F(Lists, OneThatStallsIsGivenUp) {
+TEST_F(Lists, AStalledListIsAbandoned) {
   stage();
   strike(FaultEffect::kStallWatch, 2);
   start_operator();

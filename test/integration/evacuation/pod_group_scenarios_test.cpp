@@ -108,7 +108,7 @@ TEST_F(PodGroup, APodThatIsTakenOutOfItsGroupLeavesAlone) {
   EXPECT_EQ(granted(), 1u);
 }
 
-TEST_F(PodGroup, StaysWhenABudgetNeverLetsAllOfThemGo) {
+TEST_F(PodGroup, StaysWhenABudgetNeverAllowsAll) {
   const auto names = begin();
   budget("web", "web", 2);  // allows one of the three
   const auto made = evacuate_all(names);
@@ -168,7 +168,7 @@ TEST_F(PodGroup, StaysWhenOneIsCancelledBeforeTheFirstLeft) {
   EXPECT_TRUE(evictions().empty());
 }
 
-TEST_F(PodGroup, AVoteThatWasTakenBackCountsNoMoreAlthoughTheCacheLags) {
+TEST_F(PodGroup, AWithdrawnVoteDoesNotCountAlthoughTheCacheLags) {
   const auto names = begin(2);
   annotate(names[1], "handoff.evacuator.dev/mode", "required");
   annotate(names[1], "handoff.evacuator.dev/phases", "pre,migrate");
@@ -197,7 +197,7 @@ TEST_F(PodGroup, AVoteThatWasTakenBackCountsNoMoreAlthoughTheCacheLags) {
 }
 
 /// The window that ADR 7 describes: between the last read of the votes and the write of the first Leaving.
-TEST_F(PodGroup, AVoteTakenBackAfterTheLastLookIsACancelAfterTheGate) {
+TEST_F(PodGroup, AVoteWithdrawnAfterTheLastReadIsACancelAfterTheGate) {
   const auto names = begin(2);
   const auto made = evacuate_all(names);
   std::size_t stays = 2;

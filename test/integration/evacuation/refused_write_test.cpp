@@ -71,14 +71,14 @@ TEST_F(StuckEvacuation, LetsOthersHaveItsSlotAndLeavesTheServerInPeace) {
   EXPECT_TRUE(pod_exists(get(stuck).spec.pod_ref.name)) << "no call without its intent written down";
 }
 
-TEST_F(StuckEvacuation, GoesOnAtOnceWhenItsSpecIsFixed) {
+TEST_F(StuckEvacuation, ContinuesAtOnceWhenItsSpecIsFixed) {
   const std::string stuck = stick();
   patch_evacuation(stuck, {{"spec", {{"priority", 5}}}});
   EXPECT_TRUE(run_to_end(stuck, minutes(5)));
   EXPECT_EQ(phase(stuck), Phase::kSucceeded);
 }
 
-TEST_F(StuckEvacuation, GoesOnByItselfWhenTheSchemaIsFixed) {
+TEST_F(StuckEvacuation, ContinuesWhenTheSchemaIsFixed) {
   const std::string stuck = stick();
   allow_priorities_to(100);
   EXPECT_TRUE(run_to_end(stuck, minutes(12)));

@@ -468,7 +468,7 @@ TEST_F(Scenario, BackgroundEvictionIsFollowed) {
   EXPECT_EQ(evictions().size(), 1u);
 }
 
-TEST_F(Scenario, BackgroundEvictionThatGivesUpIsAskedAgain) {
+TEST_F(Scenario, AFailedBackgroundEvictionIsRequestedAgain) {
   const std::string pod = begin({{"descheduler.alpha.kubernetes.io/request-evict-only", ""},
                                  {std::string(simulator::behaviour::kBackground), "fail=10s"}});
   const std::string name = evacuate(pod, [](Json& spec) { spec["retry"] = {{"maxAttempts", 2}}; });

@@ -154,7 +154,7 @@ TEST_F(Traces, WithoutTracingNoCallHasATraceHeader) {
   EXPECT_GT(calls, 0);
 }
 
-TEST_F(Traces, ARestartInTheMiddleGoesOnWithTheTrace) {
+TEST_F(Traces, ARestartContinuesTheTrace) {
   stage();
   budget("web", "web", 3);
   start_operator("replica-1");
@@ -228,7 +228,7 @@ TEST_F(Traces, ACycleHasSpansOfItsPhasesAndStrategies) {
   for (const Span& life : named("evacuation")) EXPECT_TRUE(is_linked(life));
 }
 
-TEST_F(Traces, WhatIsNotSampledIsNotTracedNorShownAsAnExample) {
+TEST_F(Traces, UnsampledEvacuationsHaveNoTraceAndNoExemplar) {
   kept.percent = 0;
   stage();
   start_operator();

@@ -126,7 +126,7 @@ TEST_F(Stateful, S36_StrimziDropsTheMark) {
   EXPECT_EQ(annotation(pod, kToken), "");
 }
 
-TEST_F(Stateful, AForeignRollIsFollowedButNotTakenBack) {
+TEST_F(Stateful, AForeignRollIsFollowedButNotReverted) {
   const std::string pod = kafka({{std::string(simulator::behaviour::kRoll), "never"}});
   annotate(pod, kRollMark, "true");
   const std::string name = evacuate(pod);

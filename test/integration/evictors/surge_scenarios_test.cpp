@@ -461,7 +461,7 @@ TEST_F(SurgeScenario, AClaimForOneNode_IsRefusedWithTheReason) {
   expect_undone();
 }
 
-TEST_F(SurgeScenario, OrphanedMark_IsTakenBackByTheNextSurge) {
+TEST_F(SurgeScenario, OrphanedMark_IsRemovedByTheNextSurge) {
   begin();
   lose_capacity({"node-a", "node-b", "node-c"});
   start_operator();

@@ -427,7 +427,7 @@ TEST_F(Patroni, ThatRefusesKeepsThePod) {
   EXPECT_EQ(role_of("pg-0"), "master");
 }
 
-TEST_F(Patroni, ThatNeverCanIsGivenUpInTheEnd) {
+TEST_F(Patroni, PermanentRefusalsEndTheAttempt) {
   zalando();
   patroni_answers(std::vector<kube::Response>(1000, {412, "no good candidates have been found", {}, ""}));
   expect_end(begin_evacuation(), Phase::kFailed, "BlockedTimeout", "no good candidates");
@@ -554,7 +554,7 @@ TEST_F(RealPatroni, BehindTlsIsAskedThere) {
   expect_moved(begin_evacuation(), {"pg-1"});
 }
 
-TEST_F(RealPatroni, ThatGoesOnAfterACancelIsNamed) {
+TEST_F(RealPatroni, ASwitchoverThatContinuesAfterACancelIsReported) {
   patroni({.obeys = false});
   const std::string name = begin_evacuation();
   ASSERT_TRUE(run_until([&] { return !patroni_->asked.empty(); }, seconds(60)));
@@ -776,7 +776,7 @@ TEST_F(Pgo, WhoseTargetInstanceIsAReadyReplicaElsewhereIsTriggered) {
   EXPECT_EQ(trigger(), "");
 }
 
-TEST_F(Pgo, IsNotLeftToTryForEverAfterACancel) {
+TEST_F(Pgo, ACancelRemovesItsTrigger) {
   crunchy({{"enabled", true}});
   patroni_fails = true;
   operator_works();

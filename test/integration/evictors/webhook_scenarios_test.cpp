@@ -245,7 +245,7 @@ TEST_F(WebhookScenario, AttackThroughAServiceThatIsNoWebhookIsRefused) {
   expect_untouched(name);
 }
 
-TEST_F(WebhookScenario, ANamespaceThatIsListedGoesOnWhileAnotherIsRefused) {
+TEST_F(WebhookScenario, AListedNamespaceContinuesWhileAnotherIsRefused) {
   mover.config.namespaces = {"bank", "shop"};
   expect_end(begin({}), Phase::kSucceeded, "Evicted");
 }

@@ -291,7 +291,7 @@ TEST_F(Extender, AUsedHintIsNotUsedAgain) {
   EXPECT_EQ(scores(args("web-2")).at("a"), 10) << "long after the hint was given";
 }
 
-TEST_F(Extender, RefusesWhatItCannotRead) {
+TEST_F(Extender, RefusesInvalidRequests) {
   EXPECT_EQ(post("/filter", "{")->status, 400);
   EXPECT_EQ(post("/prioritize", R"({"Pod": {}, "NodeNames": [1]})")->status, 400);
   EXPECT_EQ(post("/other", "{}")->status, 404);

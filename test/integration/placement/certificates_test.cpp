@@ -306,7 +306,7 @@ TEST_F(WebhookCertificates, GoByTheConfigurationThoughTheSecretCannotBeRead) {
   EXPECT_FALSE(leader.certificates.in_force());
 }
 
-TEST_F(WebhookCertificates, AreServedByANewLeaderThoughItCannotWriteWhatIsDue) {
+TEST_F(WebhookCertificates, AreServedByANewLeaderThatCannotWrite) {
   install();
   look();
   clock.advance(hours(24 * 61));
@@ -358,7 +358,7 @@ TEST_F(WebhookCertificates, OfAFormerStandbyAreNotRotatedBeforeThatAuthorityIsTr
   EXPECT_EQ(data("next.crt"), "") << "everybody trusts it by now";
 }
 
-TEST_F(WebhookCertificates, AreNotRotatedOnWhatWasTrustedBeforeLooksThatFailed) {
+TEST_F(WebhookCertificates, AreNotRotatedOnOutdatedTrust) {
   install();
   look();
   const std::string first = data("tls.crt");

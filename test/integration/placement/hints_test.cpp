@@ -112,7 +112,7 @@ TEST_F(PlacementHints, AnExpiredHintIsNotUsed) {
   EXPECT_EQ(condition(name, "PlacementHinted"), "HintUnused");
 }
 
-TEST_F(PlacementHints, OneForAPodThatNeverComesIsNamed) {
+TEST_F(PlacementHints, AnUnusedHintIsReported) {
   begin();
   pod = "load-" + left;  // a pod without an owner, which is not replaced
   const std::string name = evacuate_towards(hinted);
@@ -146,7 +146,7 @@ TEST_F(PlacementHints, AreGivenForNoNodeThatTakesNoPods) {
   EXPECT_EQ(condition(name, "PlacementHinted"), "HintUnused");
 }
 
-TEST_F(PlacementHints, ARequiredNodeWithoutRoomLeavesThePodPending) {
+TEST_F(PlacementHints, ARequiredNodeWithoutCapacityLeavesThePodPending) {
   allows_required = true;
   begin();
   Json rest = simulator::objects::pod("shop", "rest", "4", "1Gi");

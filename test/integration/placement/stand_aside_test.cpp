@@ -95,7 +95,7 @@ TEST_F(AdmissionStandsAside, WhileAnotherInstallationServesTheCluster) {
   EXPECT_EQ(selector(kValidating), Json::object());
 }
 
-TEST_F(AdmissionStandsAside, AndLooksEachMinuteOnly) {
+TEST_F(AdmissionStandsAside, ChecksOncePerMinute) {
   install(kMutating, Json::array({webhook("a.evacuator.dev", "second")}));
   aside.refresh(ServingState::kStaysOut);
   const int before = looks;
@@ -111,13 +111,13 @@ TEST_F(AdmissionStandsAside, AndLooksEachMinuteOnly) {
 
 /// With kustomize both installations use the same name for their configuration. The newer one determines which pods are
 /// reviewed.
-TEST_F(AdmissionStandsAside, ButNotThoseOfTheOtherInstallation) {
+TEST_F(AdmissionStandsAside, ExceptForTheOtherInstallationsConfiguration) {
   install(kMutating, Json::array({webhook("a.evacuator.dev", "first")}));
   aside.refresh(ServingState::kStaysOut);
   EXPECT_EQ(selector(kMutating), Json());
 }
 
-TEST_F(AdmissionStandsAside, AndWhatItsSelectorAsksForBesideStays) {
+TEST_F(AdmissionStandsAside, KeepsOtherRequirementsOfTheSelector) {
   const Json others = {{"matchLabels", {{"team", "shop"}}},
                        {"matchExpressions", Json::array({{{"key", "x"}, {"operator", "Exists"}}})}};
   install(kMutating, Json::array({webhook("a.evacuator.dev", "second", others)}));
@@ -140,12 +140,12 @@ TEST_F(AdmissionStandsAside, OnceItMay) {
   EXPECT_TRUE(selects_nothing(selector(kMutating)));
 }
 
-TEST(AsidePatch, OfWhatIsNoConfigurationIsNone) {
+TEST(AsidePatch, IsEmptyForOtherObjects) {
   for (const Json& each : {Json(), Json::object(), Json{{"webhooks", 1}}, Json{{"webhooks", {1, nullptr}}}})
     EXPECT_FALSE(aside_patch(each, {kName}, true)) << each;
 }
 
-TEST(AsidePatch, TakesASelectorThatIsNoneForNone) {
+TEST(AsidePatch, TreatsAnInvalidSelectorAsMissing) {
   for (const Json& broken : {Json(1), Json::array(), Json{{"matchExpressions", "x"}}}) {
     const auto patch =
         aside_patch(configuration(kMutating, Json::array({webhook("a", "second", broken)})), {kName}, true);

@@ -69,7 +69,7 @@ TEST_F(Once, EachPolicyHasOneCycleAndItsPodsLeave) {
   EXPECT_THAT(to_text(report), HasSubstr("policy balance: 3 of 3 pods nominated, 3 Evacuations made\n"));
 }
 
-TEST_F(Once, TheNextRunComesWhenItIsStartedNotWhenItIsDue) {
+TEST_F(Once, TheNextRunStartsIndependentlyOfTheSchedule) {
   stage();
   run_for(base::minutes(2));
   policy("balance", {{"schedule", {{"interval", "24h"}}}});
@@ -81,7 +81,7 @@ TEST_F(Once, TheNextRunComesWhenItIsStartedNotWhenItIsDue) {
   EXPECT_EQ(granted(), 6U);
 }
 
-TEST_F(Once, WhatHasNoCycleSaysWhy) {
+TEST_F(Once, APolicyWithoutACycleReportsWhy) {
   stage();
   policy("asleep", {{"suspend", true}});
   policy("looks", {{"mode", "DryRun"}});
@@ -97,7 +97,7 @@ TEST_F(Once, WhatHasNoCycleSaysWhy) {
   EXPECT_EQ(granted(), 0U);
 }
 
-TEST_F(Once, WhatDoesNotEndIsNamedAndTheNextRunGoesOnWithIt) {
+TEST_F(Once, UnfinishedEvacuationsAreNamedAndContinuedByTheNextRun) {
   stage();
   run_for(base::minutes(2));
   budget("all", "web", 3);

@@ -101,7 +101,7 @@ class SigningKeys : public integration::Rig {
   std::unique_ptr<Process> process;
 };
 
-TEST_F(SigningKeys, AreMadeAtTheFirstStartAndSignWhatIsMade) {
+TEST_F(SigningKeys, AreCreatedAtTheFirstStartAndUsed) {
   begin();
   start();
   drive(seconds(30));
@@ -115,7 +115,7 @@ TEST_F(SigningKeys, AreMadeAtTheFirstStartAndSignWhatIsMade) {
   }
 }
 
-TEST_F(SigningKeys, OfAnEarlierProcessProveWhatItMade) {
+TEST_F(SigningKeys, OfAnEarlierProcessProveItsEvacuations) {
   begin();
   start();
   drive(seconds(1));

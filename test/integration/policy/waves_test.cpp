@@ -169,7 +169,7 @@ class TwoWaves : public Waves {
   std::string suspended;
 };
 
-TEST_F(TwoWaves, GoOnThoughATenantSuspendsAnEvacuation) {
+TEST_F(TwoWaves, ContinueThoughATenantSuspendsAnEvacuation) {
   begin();
   replica->transport.after_each_call = [this] { suspend_one(); };
   ASSERT_TRUE(run_until([&] { return !suspended.empty() && !cycle().empty(); }, minutes(5)));

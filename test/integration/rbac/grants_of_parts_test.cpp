@@ -73,7 +73,7 @@ TEST_F(GrantsOfParts, NodeMetricsAreReadWithThatOfUsageKoordinator) {
 }
 
 /// The simulated server has no authenticator, so the test answers the reviews.
-TEST_F(GrantsOfParts, WhoAsksForMetricsIsAskedAboutWithThoseOfMetricsAuth) {
+TEST_F(GrantsOfParts, MetricsClientsAreReviewedWithThoseOfMetricsAuth) {
   transport.lie = [](const kube::Request& request) -> std::optional<kube::Response> {
     Json answer = Json::parse(request.body);
     const bool is_token = request.path.ends_with("/tokenreviews");

@@ -217,7 +217,7 @@ struct Passage {
   }
 };
 
-TEST(Judge, LetsAnOrdinaryPodGo) { EXPECT_THAT(Passage{}.broken(), IsEmpty()); }
+TEST(Judge, AcceptsAnOrdinaryMove) { EXPECT_THAT(Passage{}.broken(), IsEmpty()); }
 
 TEST(Judge, SeesMovesOfFixedPods) {
   Passage bare;
@@ -301,7 +301,7 @@ TEST(Judge, SeesAffinitiesBothWays) {
   EXPECT_THAT(alone.broken(), ElementsAre("a has nobody that it asks for on n2"));
 }
 
-TEST(Judge, SeesAFollowerWhoseLeaderIsOnItsWay) {
+TEST(Judge, SeesAFollowerOfAMovingLeader) {
   builders::ClusterBuilder cluster;
   for (const char* name : {"n1", "n2"})
     cluster.add(builders::NodeBuilder(name).label(api::well_known::kZoneLabel, "z1"));

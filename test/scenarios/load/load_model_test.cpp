@@ -56,7 +56,7 @@ TEST(LoadModel, HasAFewWhales) {
   EXPECT_LE(whales, 40);  // of 3000
 }
 
-TEST(LoadModel, AsksForWhatItDoesNotUse) {
+TEST(LoadModel, HasRequestsUnrelatedToItsUsage) {
   const Model model({}, 4);
   const auto n = static_cast<double>(model.pods().size());
   double use = 0, asked = 0, both = 0, uses = 0, askeds = 0;

@@ -40,7 +40,7 @@ TEST(LoadSimulation, IsUnevenWhereRequestsAreEven) {
   EXPECT_GT(outcomes[0].deviation, 8);
 }
 
-TEST(LoadSimulation, LetsUpstreamsRulesJudge) {
+TEST(LoadSimulation, RunsUpstreamsRules) {
   const auto outcomes = load::simulate(load::small(4), {load::upstream_static(), load::upstream_deviation()});
   for (const auto& outcome : outcomes) EXPECT_TRUE(outcome.problems.empty()) << outcome.problems.front();
   EXPECT_GT(outcomes[1].moves, 0);
@@ -60,7 +60,7 @@ TEST(LoadSimulation, OursIsFarMoreEvenThanUpstreamWithNoMoreMoves) {
   }
 }
 
-TEST(LoadSimulation, AsksTheGuardOfConvergence) {
+TEST(LoadSimulation, UsesTheConvergenceGuard) {
   load::Rule guarded = load::upstream_deviation();
   guarded.is_guarded = true;
   const auto outcomes = load::simulate(day_and_a_half(), {load::upstream_deviation(), guarded});

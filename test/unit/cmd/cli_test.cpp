@@ -112,7 +112,7 @@ TEST_F(EvacuatorCli, HelpOfAPluginCommandShowsItsOwnExamplesOnly) {
   }
 }
 
-TEST_F(EvacuatorCli, HelpTellsWhereTheKubeconfigIsLookedFor) {
+TEST_F(EvacuatorCli, HelpDescribesTheSearchForTheKubeconfig) {
   EXPECT_EQ(run({"run", "--help"}), 0);
   const auto in_cluster = out_.find("service");
   EXPECT_LT(out_.find("$KUBECONFIG"), in_cluster);

@@ -42,7 +42,7 @@ TEST(Bar, ClampsInvalidValues) {
   EXPECT_EQ(bar(0.0 / 0.0, 2), "\u2591\u2591");
 }
 
-TEST(EvacuationCells, TellWhatBlocksAndHowFarItIs) {
+TEST(EvacuationCells, ShowBlockerAndProgress) {
   api::Evacuation made;
   made.meta.ns = "shop";
   made.spec.pod_ref.name = "api-0";

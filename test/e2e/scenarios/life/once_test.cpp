@@ -55,7 +55,7 @@ TEST_F(Once, StaysOutWhileAnotherReplicaLeads) {
       << ended.err;
 }
 
-TEST_F(Once, SaysWhatDidNotEndAndTheNextRunGoesOn) {
+TEST_F(Once, ReportsUnfinishedEvacuationsAndTheNextRunContinues) {
   const std::vector<PodInfo> pods = deploy({.ns = ns(), .name = "web", .replicas = 2});
   kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), "web", 2));
   await("the budget to count its pods", [&](std::string& seen) {

@@ -100,7 +100,7 @@ TEST_F(TwoInstallations, TheSecondStaysOutUntilTheFirstIsGone) {
 }
 
 /// The Lease does not exist yet. The operator creates it with the rights of config/rbac.
-TEST_F(TwoInstallations, TheOnlyOneMakesTheLease) {
+TEST_F(TwoInstallations, ASingleInstallationCreatesTheLease) {
   api().remove(FirstInstallation::lease());
   Operator& only = start_operator({.identity = "only", .leader_election = true});
   await("the Lease", [&](std::string& seen) {

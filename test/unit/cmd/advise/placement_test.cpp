@@ -35,7 +35,7 @@ advising::PlacementReport report() {
   return made;
 }
 
-TEST(PlacementText, TellsEffectsRisksAndAlerts) {
+TEST(PlacementText, ShowsEffectsRisksAndAlerts) {
   const std::string text = placement_text(report());
   EXPECT_THAT(text,
               HasSubstr("a plan frees 4 with 9 moves; no plan could free more than 6, because of requests of cpu"));

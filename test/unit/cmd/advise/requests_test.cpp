@@ -152,7 +152,7 @@ TEST_F(AdviseRequests, GiveTheSameByCsvAndByJson) {
   EXPECT_EQ(json["containers"][0]["saving"]["cpuCores"], 0.9);
 }
 
-TEST_F(AdviseRequests, RefuseWhatTheyCannotRead) {
+TEST_F(AdviseRequests, RefuseUnreadableInput) {
   EXPECT_EQ(run({}), 1);
   EXPECT_THAT(err_, HasSubstr("where is the history?"));
   EXPECT_EQ(run({"--top", write("top.log", "shop web app 1m 1Mi\n")}), 1);
@@ -304,7 +304,7 @@ TEST_F(AdvisePrometheus, IsAskedOnceADayAndFigure) {
   EXPECT_EQ(advice[0].recommended.memory_limit, 230.0 * 1024 * 1024);
 }
 
-TEST_F(AdvisePrometheus, GoesOnFromTheCache) {
+TEST_F(AdvisePrometheus, ContinuesFromTheCache) {
   state_.broken = "quantile_over_time";
   const auto failed = read();
   ASSERT_FALSE(failed);

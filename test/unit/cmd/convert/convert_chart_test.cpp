@@ -24,7 +24,7 @@ schedule: "@hourly"
 deschedulerPolicy: {strategies: {PodLifeTime: {enabled: true, params: {podLifeTime: {maxPodLifeTimeSeconds: 60}}}}}
 )";
 
-TEST(ChartDefaults, StandUnderOldStrategies) {
+TEST(ChartDefaults, AreMergedUnderOldStrategies) {
   const auto conversion = convert(kOneOldStrategy, of_chart(29));
   expect_valid(conversion);
   EXPECT_EQ(conversion.policies.size(), 1);
@@ -56,7 +56,7 @@ TEST(ChartDefaults, OfAChartThatNoTableCoversAreThoseOfTheNearestAndSayIt) {
     EXPECT_THAT(notes_of(convert(kOneOldStrategy, of_chart(known))), testing::Each(Not(HasSubstr("not known here"))));
 }
 
-TEST(ChartDefaults, FillUpWhatAStrategyLeavesOut) {
+TEST(ChartDefaults, FillInOmittedFieldsOfAStrategy) {
   const auto conversion = convert(R"(
 schedule: "@hourly"
 deschedulerPolicyAPIVersion: descheduler/v1alpha1
@@ -126,7 +126,7 @@ TEST(ChartDefaults, TheVersionOfThePolicyFollowsTheChart) {
       testing::Contains(HasSubstr("changed deschedulerPolicyAPIVersion: the descheduler of chart 0.30 refuses")));
 }
 
-TEST(ChartDefaults, TheImageTellsTheVersionWhereNothingElseDoes) {
+TEST(ChartDefaults, TheVersionComesFromTheImageIfNothingElseHasIt) {
   const auto conversion = convert(std::string("image: {tag: v0.24.1}\n") + kOneOldStrategy);
   expect_valid(conversion);
   EXPECT_EQ(strategies_of(conversion).size(), 6);

@@ -181,7 +181,7 @@ profiles:
 
 // ---------------------------------------------------------------- v1alpha1
 
-TEST(Convert, GroupsOldStrategiesByWhatTheyMayEvict) {
+TEST(Convert, GroupsOldStrategiesByTheirEvictability) {
   const auto conversion = convert(R"(
 apiVersion: descheduler/v1alpha1
 kind: DeschedulerPolicy

@@ -95,7 +95,7 @@ TEST(ValuesElsewhere, LeaveNothingToConvertWithoutThem) {
       ElementsAre(HasSubstr("spec.sources[0].helm.valueFiles: the policy stands elsewhere")));
 }
 
-TEST(ValuesElsewhere, AreNotedBesideAPolicy) {
+TEST(ValuesElsewhere, AreNotedWithAPolicy) {
   const auto conversion = convert(release("values: {kind: Deployment, deschedulingInterval: 7m, " SURROUNDED_POLICY
                                           "}, valuesFrom: [{kind: Secret, name: s}]"));
   expect_valid(conversion);
@@ -109,7 +109,7 @@ TEST(ValuesElsewhere, OfAnotherChartAreIgnored) {
               ElementsAre(HasSubstr("there is no policy of the descheduler here")));
 }
 
-TEST(ChartVersion, StandsInTheRepositoryThatAReleaseRefersTo) {
+TEST(ChartVersion, ComesFromTheRepositoryOfTheRelease) {
   const auto conversion = convert(
       "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: descheduler}\nspec: {ref: {tag: "
       "0.29.0}}\n---\n" +
@@ -174,7 +174,7 @@ TEST(Starters, OfAnotherPolicyAreIgnored) {
                                                   "policy: no schedule is read; say --interval")));
 }
 
-TEST(Starters, APolicyFileOfItsOwnTakesTheOnlyOne) {
+TEST(Starters, ASeparatePolicyFileUsesTheOnlyStarter) {
   const auto conversion = convert(cron_job("schedule: '*/10 * * * *'") + ENABLED("balance", "RemoveDuplicates", "{}"));
   EXPECT_EQ(spec_of(conversion).at("schedule"), api::Json({{"interval", "10m0s"}}));
 }

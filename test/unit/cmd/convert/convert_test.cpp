@@ -186,14 +186,14 @@ profiles:
   EXPECT_EQ(notes_of(conversion).size(), 3);
 }
 
-TEST(Convert, DecidesAsUpstreamUnlessToldOtherwise) {
+TEST(Convert, UsesUpstreamCompatibilityByDefault) {
   const std::string text = "profiles:\n- name: p\n" + std::string(kOldPods);
   EXPECT_EQ(convert(text).policies.at(0).at("spec").at("compatibility"), "Upstream");
   EXPECT_EQ(convert(text, {.compatibility = "None", .interval = {}}).policies.at(0).at("spec").at("compatibility"),
             "None");
 }
 
-TEST(Convert, StartsAsADryRunUnlessToldOtherwise) {
+TEST(Convert, IsADryRunByDefault) {
   const std::string text = "profiles:\n- name: p\n" + std::string(kOldPods);
   EXPECT_EQ(convert(text).policies.at(0).at("spec").at("mode"), "DryRun");
   const auto conversion = convert(text, {.mode = api::PolicyMode::kAutomatic, .interval = base::seconds(90)});

@@ -97,7 +97,7 @@ spec: {source: {chart: descheduler, targetRevision: 0.24.1, helm: {parameters: [
   EXPECT_THAT(notes_of(argo), testing::Contains(HasSubstr("dropped spec.source.helm.parameters: gives more values")));
 }
 
-TEST(Wrapped, NonsenseIsRefusedWithThePath) {
+TEST(Wrapped, InvalidTextIsRefusedWithThePath) {
   EXPECT_THAT(errors_of(convert("{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {source: {chart: "
                                 "descheduler, helm: {values: 'a: ['}}}}")),
               ElementsAre(HasSubstr("spec.source.helm.values: line ")));
@@ -253,7 +253,7 @@ TEST(EncodedPolicies, AreReadFromSecretsAndBinaryData) {
   }
 }
 
-TEST(EncodedPolicies, ThatAreNoneArePassedOver) {
+TEST(EncodedPolicies, InvalidOnesAreSkipped) {
   for (const std::string& text : {std::string("no Base64 ~ eschedulerPolicy"), base::encode_base64("password"),
                                   base::encode_base64(std::string("\x1f\x8b\0\xff", 4))}) {
     EXPECT_THAT(errors_of(convert(holder("Secret", "data", text))), testing::Contains(HasSubstr("there is no policy")));
@@ -261,7 +261,7 @@ TEST(EncodedPolicies, ThatAreNoneArePassedOver) {
   }
 }
 
-TEST(EncodedPolicies, AboveWhatAServerStoresArePassedOver) {
+TEST(EncodedPolicies, AboveTheSizeLimitAreSkipped) {
   const std::string large = base::encode_base64(std::string(1'600'000, ' ') + kPolicyText);
   EXPECT_THAT(errors_of(convert(holder("Secret", "data", large))), testing::Contains(HasSubstr("there is no policy")));
 }

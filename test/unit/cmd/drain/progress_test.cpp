@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
         StandingCase{"CancelledIsCancelled", evacuation("a", EvacuationPhase::kCancelled), PodProgress::kCancelled}),
     [](const auto& info) { return info.param.name; });
 
-TEST(Progress, CountsAndGroupsWhatBlocks) {
+TEST(Progress, CountsAndGroupsBlockers) {
   const Progress progress =
       progress_of({evacuation("a", EvacuationPhase::kSucceeded), evacuation("b", EvacuationPhase::kEvicting),
                    blocked("c"), blocked("d"), suspended("e"), evacuation("f", EvacuationPhase::kFailed)});

@@ -43,7 +43,7 @@ struct AdmissionCase {
 
 class PluginAdmission : public testing::TestWithParam<AdmissionCase> {};
 
-TEST_P(PluginAdmission, IsWhatTheQueueWouldSay) {
+TEST_P(PluginAdmission, MatchesTheQueue) {
   AdmissionWorld world;
   world.cluster = default_cluster_limits();
   world.cluster_known = true;
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                       true, "cooldown", "was evacuated once lately"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(AdmissionNotes, TellWhatOnlyTheOperatorKnows) {
+TEST(AdmissionNotes, ReportConditionsThatOnlyTheOperatorKnows) {
   AdmissionWorld world;
   world.cluster = default_cluster_limits();
   world.policies = {tidy()};

@@ -114,7 +114,7 @@ TEST_F(ExplainCommand, GivesTheSameAsData) {
   EXPECT_NE(json["policies"][2]["rule"], "");
 }
 
-TEST_F(ExplainCommand, TellsWhatWasDecidedEarlier) {
+TEST_F(ExplainCommand, ShowsEarlierDecisions) {
   const std::string log_file = directory_ + "/audit.log";
   {
     base::ManualClock clock(*base::parse_time("2026-11-21T11:00:00Z"));

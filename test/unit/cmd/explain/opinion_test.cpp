@@ -100,7 +100,7 @@ TEST(Opinion, TakesNoOtherPodWithoutAUidForThisOne) {
   EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kContent));
 }
 
-TEST(Opinion, TellsThatUpstreamDoesNothingOnASingleNode) {
+TEST(Opinion, ReportsThatUpstreamIgnoresASingleNode) {
   const auto cluster = builders::ClusterBuilder().add(NodeBuilder("n1")).add(PodBuilder("web").on("n1")).build();
   api::DeschedulerPolicy policy = old_pods_policy();
   policy.spec.compatibility = api::Compatibility::kUpstream;
@@ -119,7 +119,7 @@ TEST(Opinion, NamesTheProtectingRule) {
   EXPECT_NE(got.rule, "");
 }
 
-TEST(Opinion, JudgesAPodOnItsWayAsIfItStayed) {
+TEST(Opinion, JudgesALeavingPodAsIfItStayed) {
   const auto cluster =
       builders::ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("web").on("n1")).build();
   api::Evacuation running;
@@ -273,7 +273,7 @@ api::Evacuation moved() {
   return made;
 }
 
-TEST(Explanation, TellsOfAPodThatIsGoneWhoMovedIt) {
+TEST(Explanation, ShowsTheEvacuationOfAGonePod) {
   Explanation explanation;
   explanation.key = {"default", "web"};
   sort_out(explanation, {moved()});
@@ -312,7 +312,7 @@ TEST(Explanation, EscapesControlCharacters) {
   EXPECT_THAT(text, HasSubstr("by hand (it names policy tidy, which did not make it): old [2J pod/web: it was"));
 }
 
-TEST(Explanation, TellsOfAReplacementWhatItReplaced) {
+TEST(Explanation, ShowsThePodThatAReplacementReplaced) {
   Explanation explanation;
   explanation.key = {"default", "web-new"};
   explanation.pod = PodBuilder("web-new").on("n2").build();
@@ -321,7 +321,7 @@ TEST(Explanation, TellsOfAReplacementWhatItReplaced) {
   EXPECT_EQ(as_json(explanation)["replaced"].size(), 1U);
 }
 
-TEST(Explanation, TellsHowToApprove) {
+TEST(Explanation, ShowsHowToApprove) {
   api::Evacuation waiting = moved();
   waiting.status = {};
   waiting.spec.suspend = true;

@@ -198,7 +198,7 @@ logging: {level: debug, format: json}
   EXPECT_EQ(config->operator_namespace, "ops");
 }
 
-TEST(Config, TellsWhatIsWrong) {
+TEST(Config, ReportsErrors) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"{}", "usageSources"},
       {std::string(kSource) + "source: other\n", "no source \"other\""},

@@ -72,7 +72,7 @@ double cpu_of(LoadPoller& keeper, const std::string& name, base::TimePoint now =
   return loads.front() ? loads.front()->mean.front() : -1;
 }
 
-TEST(LoadModel, HasMeanDeviationAndWhatWorkloadsUse) {
+TEST(LoadModel, HasMeanDeviationAndWorkloadUsage) {
   const auto made = board();
   ASSERT_TRUE(made->nodes.contains("n1"));
   EXPECT_DOUBLE_EQ(made->nodes.at("n1").load.mean.front(), 50);
@@ -153,7 +153,7 @@ struct Sampled {
 class NewPod : public ::testing::TestWithParam<Sampled> {};
 
 /// The pod requests one core of four, which is 25 %, and its node is half full.
-TEST_P(NewPod, CountsAsFarAsTheNodesSampleDoesNotShowIt) {
+TEST_P(NewPod, CountsUntilTheNodesSampleIncludesIt) {
   const Sampled& row = GetParam();
   LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
                 .want = 55}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(LoadPoller, AnUnknownWorkloadUsesOfItsRequestsWhatOthersUseOfTheirs) {
+TEST(LoadPoller, AnUnknownWorkloadUsesTheAverageShareOfItsRequests) {
   MeasuredUsage measured = usage();
   std::vector<MeasuredUsage::Pod> names;
   std::vector<std::int64_t> amounts;
@@ -265,7 +265,7 @@ TEST(LoadPoller, APodIsDroppedOnceAllSamplesShowIt) {
   EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 75);
 }
 
-TEST(LoadPoller, PodsThatStartedAMomentAgoDoNotSayWhatIsUsual) {
+TEST(LoadPoller, NewPodsDoNotDefineUsualUsage) {
   MeasuredUsage measured = usage();
   measured.pods = {{"shop", "young"}};
   measured.pod_amounts = {100};
@@ -282,7 +282,7 @@ TEST(LoadPoller, PodsThatStartedAMomentAgoDoNotSayWhatIsUsual) {
   EXPECT_DOUBLE_EQ(own(), 35) << "it uses more already";
 }
 
-TEST(LoadPoller, WhatItsWorkloadUsesWinsOverRequests) {
+TEST(LoadPoller, WorkloadUsageWinsOverRequests) {
   LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   const api::Pod waiting = pod("new", "", "known");

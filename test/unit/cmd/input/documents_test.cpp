@@ -136,7 +136,7 @@ TEST(TextOf, RefusesGzipThatIsTooLargeOrDamaged) {
   EXPECT_FALSE(text_of(damaged, kLimit));
 }
 
-TEST(TextOf, NamesArchivesAndWhatToDoWithThem) {
+TEST(TextOf, NamesArchivesWithAdvice) {
   const std::string tar = std::string(257, 'n') + "ustar";
   EXPECT_THAT(text_of(tar, kLimit).error().message, HasSubstr("is a tar archive: unpack it"));
   EXPECT_THAT(text_of(gzip(tar), kLimit).error().message, HasSubstr("is a tar archive: unpack it"));
@@ -146,7 +146,7 @@ TEST(TextOf, NamesArchivesAndWhatToDoWithThem) {
   EXPECT_THAT(text_of(std::string("a\0b", 3), kLimit).error().message, HasSubstr("is no text"));
 }
 
-TEST(TextOf, ReadsWhatWindowsWrites) {
+TEST(TextOf, ReadsWindowsEncodings) {
   using namespace std::string_literals;
   EXPECT_EQ(*text_of("\xef\xbb\xbfkind: A", kLimit), "kind: A");
   EXPECT_EQ(*text_of("\xff\xfek\0\xe4\0\x3d\xd8\x00\xde"s, kLimit), "k\u00e4\U0001f600");

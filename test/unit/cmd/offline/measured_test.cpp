@@ -44,7 +44,7 @@ TEST_F(MeasuredSideBySide, HasATableForEachSource) {
   EXPECT_THAT(text, AllOf(HasSubstr("its newest sample is 7m old"), HasSubstr("not measured"), HasSubstr("12%")));
 }
 
-TEST_F(MeasuredSideBySide, IsInJsonWithNullForWhatIsNotKnown) {
+TEST_F(MeasuredSideBySide, IsInJsonWithNullForUnknownValues) {
   const auto cluster = cluster_.build();
   const UsageAnswers measured = {
       {Measured("prom", {"cpu"}).node("n1", {cpu_ / 2}).foreseen({cpu_ * 3 / 4}).node("n2", {-1}).share(),
@@ -72,7 +72,7 @@ TEST_F(MeasuredSideBySide, NamesNodesThatTheClusterDoesNotHave) {
   EXPECT_EQ(measured_json(measured, *cluster)[0]["unknownNodes"].size(), 7U);
 }
 
-TEST_F(MeasuredSideBySide, SaysWhatIsWrongWithTheAnswers) {
+TEST_F(MeasuredSideBySide, ReportsProblemsOfTheAnswers) {
   const auto cluster = cluster_.build();
   const UsageAnswers measured = {{Measured("prom", {"cpu"}).node("n1", {cpu_ / 2}).share(),
                                   Measured("watcher", {}).percent("psi").node("n2", {12'000}).share()},
@@ -140,7 +140,7 @@ TEST_F(SimulateByUsage, PodsThatJustStartedAreInTheFiguresOfAFile) {
   EXPECT_EQ(deviation("2026-01-01T00:00:00Z"), later) << "all pods were created at that moment";
 }
 
-TEST_F(SimulateByUsage, TellsUsageBalanceAndScoresInJson) {
+TEST_F(SimulateByUsage, HasUsageBalanceAndScoresInJson) {
   simulate("json");
   const auto json = api::Json::parse(out_);
   ASSERT_FALSE(json["moves"].empty()) << out_;
@@ -174,7 +174,7 @@ TEST_F(SimulateByUsage, HasNoScoresAndNoUsageWhereNothingIsMeasured) {
   EXPECT_EQ(json["moves"], api::Json::array());
 }
 
-TEST_F(SimulateByUsage, AsMuchMayBeUnknownAsThePolicySays) {
+TEST_F(SimulateByUsage, UnknownUsageIsAllowedUpToThePolicysLimit) {
   options_.usage = write("gap.csv", "node,cpu\nn1,6\nn2,\n");
   simulate("table");
   EXPECT_THAT(out_, HasSubstr("1 of 2 nodes have no good sample, at most 30 % may"));

@@ -101,7 +101,7 @@ TEST_F(Simulate, NamesAPodWhoseBudgetIsUsedUpOnlyWhereItMayWait) {
 }
 
 /// n1 is nearly full and n2 nearly empty. Leveling takes pods from n1, packing from n2.
-TEST_F(Simulate, GoesOnWithTheRoundsOfTheSameSpec) {
+TEST_F(Simulate, ContinuesTheRoundsOfTheSameSpec) {
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) objects_.push_back(pod(name, "n1", "600m"));
   objects_.push_back(pod("last", "n2", "200m"));
   const Json args = {{"lowNodeUtilization", {{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", 60}}}}},
@@ -121,7 +121,7 @@ TEST_F(Simulate, GoesOnWithTheRoundsOfTheSameSpec) {
 }
 
 /// The pods tolerate the taint of emptied nodes, so only a hint is certain to send them elsewhere.
-TEST_F(Simulate, SaysWhatHintsWouldAdd) {
+TEST_F(Simulate, ReportsTheBenefitOfHints) {
   for (const auto& [name, on] : {std::pair("small", "n1"), std::pair("large", "n2")}) {
     objects_.push_back(pod(name, on, "1"));
     objects_.back()["spec"]["tolerations"] = Json::array({{{"operator", "Exists"}}});

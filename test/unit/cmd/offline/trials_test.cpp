@@ -53,7 +53,7 @@ class Trials : public cmd_test::CommandTest, public testing::WithParamInterface<
   }
 };
 
-TEST_P(Trials, ComeOutRight) {
+TEST_P(Trials, HaveTheExpectedResult) {
   const Json plan = Json::parse(simulated(GetParam().trial, "json"), nullptr, false);
   EXPECT_EQ(plan.at("moves").size(), GetParam().moves) << plan.at("moves").dump(1);
   const std::string table = simulated(GetParam().trial, "table");
@@ -252,7 +252,7 @@ struct ThresholdsCase {
   const char* want;  ///< thresholds
 };
 
-TEST(ConvertTrials, DeckhousesDefaultsStandForEachResource) {
+TEST(ConvertTrials, DeckhousesDefaultsApplyPerResource) {
   const ThresholdsCase cases[] = {
       {"highNodeUtilization: {enabled: true}", R"({"cpu": 20, "memory": 20, "pods": 20})"},
       {"highNodeUtilization: {enabled: true, thresholds: {}}", R"({"cpu": 20, "memory": 20, "pods": 20})"},
@@ -420,7 +420,7 @@ struct SelectorsCase {
   std::vector<const char*> want;  ///< labelSelector of each policy; "null" if none
 };
 
-TEST(ConvertTrials, KoordinatorsPodSelectorsSelectWhatAnyOfThemDoes) {
+TEST(ConvertTrials, KoordinatorsPodSelectorsAreAlternatives) {
   const SelectorsCase cases[] = {
       {"", {"null"}},
       {"{name: a}", {"null"}},

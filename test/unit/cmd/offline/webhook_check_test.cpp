@@ -77,7 +77,7 @@ TEST(WebhookCheck, AFailedMoveIsNoContractViolation) {
   EXPECT_THAT(Kit(behaviour).broken(), testing::IsEmpty());
 }
 
-TEST(WebhookCheck, SkipsCredentialsWhenThereAreNone) {
+TEST(WebhookCheck, SkipsMissingCredentials) {
   Kit kit({});
   const auto rules = kit.run();
   const auto found =

@@ -41,7 +41,7 @@ TEST(OnceWatch, IsDoneAfterAQuietMomentOnly) {
   EXPECT_EQ(watch.look(kStart + seconds(3), &all), Step::kDone);
 }
 
-TEST(OnceWatch, WaitsForTaintsButNotForEver) {
+TEST(OnceWatch, WaitsForTaintsForALimitedTime) {
   cmd::OnceWatch watch(kLimits, kStart);
   const OnceReport untidy = done(false);
   EXPECT_EQ(watch.look(kStart, &untidy), Step::kGoOn);

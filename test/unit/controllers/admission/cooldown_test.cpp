@@ -84,7 +84,7 @@ api::Evacuation changed(const std::function<void(api::Evacuation&)>& change) {
   return evacuation;
 }
 
-TEST(StartsCooldown, OnlyWhatMovedOrTried) {
+TEST(StartsCooldown, OnlyMovesAndAttempts) {
   using api::OutcomeKind;
   const auto ends = [](EvacuationPhase phase, std::optional<OutcomeKind> kind, bool asked) {
     return changed([&](api::Evacuation& each) {

@@ -613,7 +613,7 @@ TEST_F(RatedAdmissions, APolicysRateHoldsOnlyItsOwn) {
   EXPECT_TRUE(alarm_grants({.n = 1, .policy = "slow"}));
 }
 
-TEST_F(RatedAdmissions, ARetryIsAnAdmissionAndTheNextEvictorIsNone) {
+TEST_F(RatedAdmissions, ARetryIsAnAdmissionButTheNextEvictorIsNot) {
   set_rate({{}, 1, 1});
   EXPECT_TRUE(granted({.n = 0}));
   show({.n = 0}, Phase::kRequesting);

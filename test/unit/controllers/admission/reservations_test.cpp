@@ -138,7 +138,7 @@ TEST_F(KeptPlace, IsHeldForOneOfTwoThatWantTheSame) {
   EXPECT_EQ(keep(b, {"n1", "n2"}), "");
 }
 
-TEST_F(KeptPlace, IsGivenBackWhenTheEvacuationEnds) {
+TEST_F(KeptPlace, IsReleasedWhenTheEvacuationEnds) {
   const auto a = web("a", "n1");
   const auto b = web("b", "n2");
   EXPECT_EQ(keep(a, {"n1", "n2"}), "");
@@ -241,7 +241,7 @@ TEST_F(Capacity, RespectsAntiAffinityOfTheSurgePod) {
   EXPECT_EQ(reserve(b), "") << "the copy that is to come stands on n3 already";
 }
 
-TEST_F(Capacity, IsGivenBackWhenTheAttemptEnds) {
+TEST_F(Capacity, IsReleasedWhenTheAttemptEnds) {
   const auto a = vm("a", "n1");
   const auto b = vm("b", "n2");
   EXPECT_EQ(reserve(a), "n3");
@@ -469,7 +469,7 @@ TEST_F(PodGroupCapacity, ThatIsEnoughForHalfIsLeftToOthers) {
   EXPECT_EQ(reserve(vm("single", "n1")), "n6") << "n6 was tried and taken back";
 }
 
-TEST_F(PodGroupCapacity, IsTriedAgainForAllWhenSomeIsGivenBack) {
+TEST_F(PodGroupCapacity, IsRetriedForAllWhenSomeIsReleased) {
   const auto single = vm("single", "n1");
   EXPECT_NE(reserve(single), "");
   EXPECT_EQ(ask("a1").state, Slot::State::kWaiting);

@@ -80,7 +80,7 @@ TEST(AdvisedWorkloads, AreTheOwnersOfTheirPods) {
 }
 
 /// Any user who may create pods controls all of these owner references.
-TEST(AdvisedWorkloads, LeaveOutWhatHasNoPastOrNoName) {
+TEST(AdvisedWorkloads, OmitPodsWithoutAWorkload) {
   struct Case {
     const char* name;
     api::OwnerReference owner;

@@ -79,7 +79,7 @@ TEST_F(EvacuationSeries, DoNotCountTheBackoffAsBlocked) {
   EXPECT_THAT(told(), HasSubstr(std::string(kBlocked) + "\"PDBBlocked\"} 10"));
 }
 
-TEST_F(EvacuationSeries, CountAHookThatAnswersInTheEnd) {
+TEST_F(EvacuationSeries, CountAHookThatFinallyAnswers) {
   stored.status.phase = EvacuationPhase::kPreparing;
   blocked(10, "WebhookDown");
   store(13, [](auto& status) {

@@ -717,7 +717,7 @@ TEST_F(Shell, TheCallTimeoutCountsFromTheLastSend) {
   EXPECT_EQ(server.evacuation["status"]["phase"], "Requesting") << "the second call may still take effect";
 }
 
-TEST_F(Shell, SaysWhatIsWrongWithAnUnreadableSpec) {
+TEST_F(Shell, ReportsTheProblemOfAnUnreadableSpec) {
   server.evacuation["spec"]["surprise"] = 1;
   server.evacuation["metadata"]["resourceVersion"] = "8";
   ASSERT_TRUE(reconciler.reconcile(key));

@@ -83,7 +83,7 @@ void cancel_condition(api::Evacuation& of, api::ConditionStatus status, const ch
   of.status.conditions.push_back({"CancelAccepted", status, reason, "", 0, {}});
 }
 
-TEST(RecordOfTakeover, TellsTheNewestTransitionWhole) {
+TEST(RecordOfTakeover, HasTheCompleteLastTransition) {
   api::Evacuation found = evacuation(Phase::kEvicting);
   found.status.reason = "EvictionGranted";
   found.status.history = {{kNoon, "Preparing", "Requesting", "Prepared", "", 1, "first"},
@@ -165,7 +165,7 @@ struct AnswerCase {
   std::string_view want;
 };
 class RecordOfAnswer : public testing::TestWithParam<AnswerCase> {};
-TEST_P(RecordOfAnswer, SaysWhatTheServerDecided) {
+TEST_P(RecordOfAnswer, HasTheServersDecision) {
   evictors::Action action;
   action.name = "PostEviction";
   action.request.method = "POST";
@@ -254,7 +254,7 @@ TEST(CycleRecords, AreBoundedWhateverTheClustersSize) {
   EXPECT_EQ(record_of_cycle(policy(), outcome).detail.at("refused"), "PerCycleLimit=150000");
 }
 
-TEST(CycleRecords, NameWhatCouldNotBeCreated) {
+TEST(CycleRecords, NameFailedCreations) {
   const base::Error error{base::ErrorCode::kForbidden, "quota"};
   api::Evacuation wanted = evacuation();
   const auto record = record_of_creation(policy(), move("u1"), wanted, &error);
@@ -342,7 +342,7 @@ INSTANTIATE_TEST_SUITE_P(
                              "StopAdmissions needs a sink"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(AuditConfig, OpensWhatItDescribes) {
+TEST(AuditConfig, OpensTheConfiguredSinks) {
   const fakes::TempFolder folder;
   OperatorConfig config;
   config.audit.to_file = true;

@@ -122,7 +122,7 @@ class CacheFollowersTest : public ::testing::Test {
   std::map<std::string, std::shared_ptr<FakeFeed>> feeds_;
 };
 
-TEST_F(CacheFollowersTest, NeedsOneThreadForAllThatWaitForNews) {
+TEST_F(CacheFollowersTest, OneThreadWaitsForAllStreams) {
   followers->start(stop.get_token());
   ASSERT_TRUE(all_watch());
   EXPECT_TRUE(comes_true([this] { return followers->threads() == 1; })) << followers->threads();
@@ -134,7 +134,7 @@ TEST_F(CacheFollowersTest, NeedsOneThreadForAllThatWaitForNews) {
   }
 }
 
-TEST_F(CacheFollowersTest, AListThatHangsHoldsUpNoOtherKind) {
+TEST_F(CacheFollowersTest, AHangingListDoesNotBlockOtherKinds) {
   hang("pods");
   followers->start(stop.get_token());
   ASSERT_TRUE(comes_true([this] { return feed("nodes") && feed("namespaces") && feed("replicasets"); }));
@@ -157,7 +157,7 @@ TEST_F(CacheFollowersTest, AWatchThatEndsIsOpenedAgainAndARelistIsHeardAtOnce) {
   EXPECT_EQ(lists("pods"), before + 1);
 }
 
-TEST_F(CacheFollowersTest, AStreamThatCannotTellItsNewsIsWaitedForAndAStopWakesIt) {
+TEST_F(CacheFollowersTest, AStreamWithoutADescriptorIsAwaitedAndAStopWakesIt) {
   tells_news = false;
   followers->start(stop.get_token());
   ASSERT_TRUE(all_watch());

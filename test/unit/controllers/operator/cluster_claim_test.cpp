@@ -80,7 +80,7 @@ class ClusterClaimTest : public testing::Test {
   Duration local = seconds(1000);
 };
 
-TEST_F(ClusterClaimTest, TheOnlyOneServesTheClusterAtOnce) {
+TEST_F(ClusterClaimTest, ASingleInstallationServesTheClusterAtOnce) {
   Replica only(*this, "evacuator-system");
   EXPECT_FALSE(only.claim.may_act()) << "before the first answer nobody knows";
   EXPECT_FALSE(only.claim.ready());
@@ -181,7 +181,7 @@ TEST_F(ClusterClaimTest, ARightThatIsTakenAwayMakesNoSecondOneAct) {
   EXPECT_FALSE(second.claim.may_act());
 }
 
-TEST_F(ClusterClaimTest, AServerThatIsAwayIsNoPermission) {
+TEST_F(ClusterClaimTest, AnUnavailableServerGrantsNothing) {
   server.failure = base::unavailable("down");
   Replica one(*this, "evacuator-system");
   pass(minutes(5), {&one});

@@ -25,7 +25,7 @@ HealthChecks healthy() {
           .ready = []() -> base::Status { return base::Done{}; }};
 }
 
-TEST(HealthServer, TellsTheStateOfTheProcessAndNothingElse) {
+TEST(HealthServer, ServesTheStateOfTheProcessOnly) {
   bool ready = false;
   HealthChecks checks = healthy();
   checks.ready = [&]() -> base::Status {
@@ -132,7 +132,7 @@ struct Wish {
 };
 class MetricsFormat : public MetricsServerTest, public testing::WithParamInterface<Wish> {};
 
-TEST_P(MetricsFormat, IsWhatIsAskedFor) {
+TEST_P(MetricsFormat, FollowsTheAcceptHeader) {
   EXPECT_EQ(prefers_openmetrics(GetParam().accept), GetParam().openmetrics);
   const auto port = start({.address = "127.0.0.1:0"}).port();
   const std::string answer = fakes::http_get(port, "/metrics", std::string("Accept: ") + GetParam().accept + "\r\n");

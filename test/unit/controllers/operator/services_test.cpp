@@ -83,7 +83,7 @@ TEST(ServicesConfig, NamesTheFieldAndTheFix) {
   }
 }
 
-TEST(ServicesConfig, DeniesWhatIsNotListed) {
+TEST(ServicesConfig, DeniesUnlistedUses) {
   ServiceConfig service;
   service.name = "mover";
   EXPECT_EQ(refusal(service, "webhook", "shop"),

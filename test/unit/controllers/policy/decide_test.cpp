@@ -282,7 +282,7 @@ TEST(Waves, WithAStuckPodAreCheckedAgain) {
   EXPECT_EQ(wave_progress(in_waves(), {stuck}, kNoon + minutes(5)).changes, kNoon + minutes(140));
 }
 
-TEST(Waves, GoOnForAnHourAfterTheLastMove) {
+TEST(Waves, ContinueForAnHourAfterTheLastMove) {
   auto moved = std::make_shared<api::Evacuation>(*finished(kNoon + minutes(20)));
   moved->meta.ns = "shop";
   moved->spec.pod_ref = {"a", {"a"}};

@@ -88,7 +88,7 @@ TEST(PolicyHistory, JoinsRowsThatDifferInNumbersOnlyBeforeItForgetsAny) {
   for (const api::PastCycle& each : history.cycles) EXPECT_EQ(each.left_out, 0) << each.number;
 }
 
-TEST(PolicyHistory, IsBoundedAndCountsWhatItForgets) {
+TEST(PolicyHistory, IsBoundedAndCountsDroppedEntries) {
   std::vector<CycleOutcome> cycles;
   for (int i = 0; i < 10; ++i)
     cycles.push_back(cycle(i, hundred("c" + std::to_string(i) + "-", std::string(5000, 'x'))));

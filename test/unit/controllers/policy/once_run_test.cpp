@@ -31,7 +31,7 @@ struct OnceRunTest : testing::Test {
   controllers::OnceRun run;
 };
 
-TEST_F(OnceRunTest, WaitsForEveryPolicyAndForWhatWasMade) {
+TEST_F(OnceRunTest, WaitsForEveryPolicyAndItsEvacuations) {
   EXPECT_THAT(report().waiting_policies, ElementsAre("a", "b"));
   controllers::CycleOutcome outcome;
   outcome.summary.nominated = 2;

@@ -319,7 +319,7 @@ TEST_F(RestartMemory, ADeletedPolicyLeavesNoSeries) {
 
 using StatusWrites = RestartMemory;
 
-TEST_F(StatusWrites, AreGuardedPatchesOfWhatChanged) {
+TEST_F(StatusWrites, AreGuardedPatchesOfChangedFields) {
   auto leader = new_leader();
   set_restarts(2);
   leader->reconcile(policy());

@@ -42,7 +42,7 @@ struct SettlementCase {
 
 class RoundsSettle : public testing::TestWithParam<SettlementCase> {};
 
-TEST_P(RoundsSettle, WhenNothingIsUnderWay) {
+TEST_P(RoundsSettle, WithoutMovesInProgress) {
   const SettlementCase& c = GetParam();
   const Settlement settled = settlement_of(c.evacuations, c.pods, kNoon, kNoon + c.after);
   EXPECT_EQ(settled.is_settled, c.settled);
@@ -143,7 +143,7 @@ CycleOutcome outcome_of(api::RoundsStatus rounds, int moves, std::int32_t create
   return outcome;
 }
 
-TEST(Rounds, CountWhatWasPlannedAndMade) {
+TEST(Rounds, CountPlannedAndCreatedMoves) {
   CycleOutcome outcome = outcome_of(running(9), 4, 3);
   count_planned(outcome);
   EXPECT_EQ(outcome.rounds->planned, 4) << "the convergence guard took moves out, and others are not its own";

@@ -21,7 +21,7 @@ std::vector<std::string> problems(const Spec& spec) {
   return lines;
 }
 
-TEST(SpecProblems, SayOnceWhatIsWrongWithAStrategysName) {
+TEST(SpecProblems, ReportAnInvalidStrategyNameOnce) {
   const struct {
     const char* name;
     const char* problem;
@@ -36,7 +36,7 @@ TEST(SpecProblems, SayOnceWhatIsWrongWithAStrategysName) {
   }
 }
 
-TEST(SpecProblems, SayOnceWhatIsWrongWithAnEvictorsName) {
+TEST(SpecProblems, ReportAnInvalidEvictorNameOnce) {
   const struct {
     const char* what;
     std::vector<api::EvictorChoice> evictors;
@@ -110,7 +110,7 @@ TEST(SpecProblems, NameGatesWithAnInvalidAddress) {
   }
 }
 
-TEST(SpecProblems, AreNoneInASoundSpec) {
+TEST(SpecProblems, AreEmptyForAValidSpec) {
   api::DeschedulerPolicySpec policy;
   policy.strategies = {{"RemoveFailedPods", "{}"}};
   EXPECT_THAT(problems(policy), IsEmpty());

@@ -19,7 +19,7 @@ CertificateSet made_at(base::TimePoint time, const CertificateRules& rules = kRu
   return *after_step(CertificateStep::kMake, nullptr, rules, time);
 }
 
-TEST(NextStep, IsToMakeOneWhereThereIsNone) {
+TEST(NextStep, CreatesAMissingCertificate) {
   EXPECT_EQ(next_step(nullptr, kRules, true, kNoon), CertificateStep::kMake);
 }
 

@@ -100,7 +100,7 @@ TEST(NativeResponder, IsSilentWhereItIsNotNamed) {
   EXPECT_TRUE(does_nothing(decide_response(turn(of), kTurnBegan)));
 }
 
-TEST(NativeResponder, AdoptsAnEvacuationThatIsUnderWay) {
+TEST(NativeResponder, AdoptsAnEvacuationInProgress) {
   auto running = evacuation(EvacuationPhase::kInProgress, false);
   running.status.message = "hand-over";
   running.status.expected_completion_at = kTurnBegan + minutes(10);
@@ -236,7 +236,7 @@ struct StopCase {
   bool cancels;
 };
 class NativeResponderStops : public testing::TestWithParam<StopCase> {};
-TEST_P(NativeResponderStops, WhatWasMadeForTheEviction) {
+TEST_P(NativeResponderStops, EvacuationsOfTheEviction) {
   const auto got = decide_response(turn(GetParam().eviction, {GetParam().evacuation}), kTurnBegan);
   EXPECT_FALSE(got.report || got.create);
   if (GetParam().cancels) {

@@ -51,7 +51,7 @@ TEST(Creator, IsProven) {
   EXPECT_EQ(record["user"], "alice") << "people can read it";
 }
 
-TEST(Creator, SurvivesWhatTheOperatorFillsInAndWhatMayChange) {
+TEST(Creator, SurvivesDefaultsAndPermittedChanges) {
   api::Evacuation later = made();
   later.spec.pod_ref.uid = {"7c1a8c1e"};
   later.spec.node_name = {"node-a"};
@@ -153,7 +153,7 @@ TEST(Subject, HasTheFieldsOfASubjectAccessReview) {
                                      {"extra", {{"scopes", Json::array({"a"})}}}}));
 }
 
-TEST(Subject, LeavesOutWhatMakesNoSenseOrIsTooMuch) {
+TEST(Subject, OmitsInvalidAndExcessiveFields) {
   Json info = {{"username", "alice"}, {"groups", Json::array({1})}, {"extra", Json::array()}};
   EXPECT_EQ(*subject_of(info), (Json{{"user", "alice"}}));
   info["groups"] = Json::array({std::string(kMaxUserBytes, 'g')});

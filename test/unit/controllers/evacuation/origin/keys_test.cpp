@@ -128,14 +128,14 @@ TEST_F(Keys, AreReadWhenAnotherReplicaWasFaster) {
   EXPECT_EQ(*second.keys(), *first.keys());
 }
 
-TEST_F(Keys, AreMadeAtOnceByAStandbyThatComesToLead) {
+TEST_F(Keys, AreCreatedAtOnceByANewLeader) {
   SecretKeys keys = replica();
   keys.refresh(false);
   keys.refresh(true);
   EXPECT_TRUE(keys.keys());
 }
 
-TEST_F(Keys, AreNotLookedAtAllTheTime) {
+TEST_F(Keys, AreNotReadConstantly) {
   SecretKeys keys = replica();
   keys.refresh(true);
   const std::size_t calls = server_.log.size();
@@ -181,7 +181,7 @@ TEST_F(Keys, AreRotatedNowWhenTheirTimeIsTakenOff) {
   EXPECT_EQ(keys.keys()->previous, before);
 }
 
-TEST_F(Keys, KeepWhatOthersPutIntoTheSecret) {
+TEST_F(Keys, KeepForeignDataInTheSecret) {
   SecretKeys keys = replica(std::chrono::hours(1));
   keys.refresh(true);
   server_.secret["metadata"]["labels"]["team"] = "ops";

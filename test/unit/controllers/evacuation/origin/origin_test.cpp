@@ -47,7 +47,7 @@ TEST(Origin, OfAnOperatorsEvacuationIsProved) {
   EXPECT_NE(value(made()).find("." + key().id() + ".1795262400."), std::string::npos) << value(made());
 }
 
-TEST(Origin, SurvivesWhatMayChange) {
+TEST(Origin, SurvivesPermittedChanges) {
   api::Evacuation evacuation = made();
   evacuation.spec.suspend = true;
   evacuation.spec.cancel = {true, "no"};
@@ -179,7 +179,7 @@ TEST(SettledOrigin, StaysWhateverBecomesOfTheKeys) {
   EXPECT_EQ(evacuation, before);
 }
 
-TEST(SettledOrigin, IsNeverGivenToOneThatWasJudged) {
+TEST(SettledOrigin, DoesNotChangeAfterAVerdict) {
   api::Evacuation evacuation = made();
   api::Condition judged;
   judged.type = to_string(api::ConditionType::kOriginVerified);
@@ -304,7 +304,7 @@ TEST(SettledOrigin, DoesNotHangOnTheTargetOnceItWasAccepted) {
 
 // --- hash of the spec
 
-TEST(SpecHash, IsOfWhatMayNotChange) {
+TEST(SpecHash, CoversImmutableFields) {
   const std::string hash = spec_hash(wanted().spec);
   api::EvacuationSpec spec = wanted().spec;
   spec.priority = 3;
@@ -343,7 +343,7 @@ struct SkewCase {
   seconds want;
 };
 class Skew : public testing::TestWithParam<SkewCase> {};
-TEST_P(Skew, IsWhatTheTimesCannotExplain) {
+TEST_P(Skew, IsTheUnexplainedDifference) {
   EXPECT_EQ(clock_skew(kNoon, kNoon + seconds(5), kNoon + GetParam().created), GetParam().want);
 }
 INSTANTIATE_TEST_SUITE_P(Of, Skew,

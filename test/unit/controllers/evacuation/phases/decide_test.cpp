@@ -80,7 +80,7 @@ TEST(Decide, RemovesItselfAfterItsTimeToLive) {
 
 // --- Pending
 
-TEST(DecidePending, FillsInWhatWasLeftOut) {
+TEST(DecidePending, FillsInOmittedFields) {
   auto evacuation = make_evacuation();
   evacuation.spec.pod_ref.uid = {};
   evacuation.spec.node_name = {};
@@ -416,7 +416,7 @@ Life blocked_for_too_long() {
   return life;
 }
 
-TEST(DecideRequesting, GivesUpABlockedAttemptAndTriesAgain) {
+TEST(DecideRequesting, EndsABlockedAttemptAndRetries) {
   Life life = blocked_for_too_long();
   EXPECT_EQ(life.phase(), Phase::kBackoff);
   EXPECT_EQ(life.status().reason, "BlockedTimeout");

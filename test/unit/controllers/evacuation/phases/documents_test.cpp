@@ -76,7 +76,7 @@ class Documents : public testing::Test {
   base::TimePoint now = kNoon;
 };
 
-TEST_F(Documents, TheTotalClockStandsStillWhileQueued) {
+TEST_F(Documents, TheTotalTimeoutPausesWhileQueued) {
   script.remote.queued = true;
   tick(seconds(10));
   tick(seconds(1800));
@@ -206,7 +206,7 @@ TEST_F(Documents, TheEvictorEndsTheWaitForAReplacement) {
   EXPECT_EQ(status().message, "migrated to node node-b");
 }
 
-TEST_F(Documents, WhatWasDeletedDuringTheMoveEndsAsTargetGone) {
+TEST_F(Documents, AnObjectDeletedDuringTheMoveEndsAsTargetGone) {
   seen.pod = nullptr;
   status().request_sent_at = kNoon;
   script.arrival.state = evictors::Verification::State::kNotExpected;
@@ -236,7 +236,7 @@ TEST_F(Documents, PendingWorkIsDoneBeforeTheEnd) {
   EXPECT_EQ(status().phase, Phase::kSucceeded);
 }
 
-TEST_F(Documents, AsksOnlyForWhatWasNotReadYet) {
+TEST_F(Documents, ReadsOnlyMissingDocuments) {
   script.reads = {{"vmi", {}, ""}, {"migrations", {}, ""}};
   auto wanted = controllers::evacuation::wanted_reads(seen, registry, now);
   ASSERT_EQ(wanted["puppet"].size(), 2u);

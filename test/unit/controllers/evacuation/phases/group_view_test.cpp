@@ -120,7 +120,7 @@ std::shared_ptr<const api::PodDisruptionBudget> everything(std::int32_t allowed)
   return budget;
 }
 
-TEST(PodGroupBeginning, WaitsForABudgetThatLetsAllOfThemGo) {
+TEST(PodGroupBeginning, WaitsForABudgetThatAllowsAll) {
   Life life = in_pod_group({{.name = "b"}, {.name = "later", .order = 1}});
   life.seen.pdbs = {everything(1)};
   life.tick();
@@ -236,7 +236,7 @@ TEST(PodGroupGateTime, HasNoEndWhileThoseBeforeItLeave) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-TEST(PodGroupRound, LeavesOutWhatBelongsToAnotherLeaving) {
+TEST(PodGroupRound, OmitsMembersOfAnotherRound) {
   api::Evacuation own = make_evacuation();
   api::Evacuation other = make_evacuation();
   other.meta.name = "other";

@@ -240,7 +240,7 @@ TEST(Handoff, ACleanUpDelayedByADayKeepsTheFinalizerNoLongerThanAnAbort) {
 }
 
 /// The operator crashed after it stored the verdict, and no leader existed for longer than the cleanup timeout.
-TEST(Handoff, ALeaderThatComesLateStillCleansUp) {
+TEST(Handoff, ALateLeaderStillCleansUp) {
   Life life = cancelled_unheard();
   ASSERT_EQ(life.phase(), Phase::kCancelled);
   life.advance(seconds(3000));
@@ -267,7 +267,7 @@ TEST(Handoff, ARefusedAbortIsReportedWithItsAnswer) {
   EXPECT_NE(message.find("cannot patch resource pods"), std::string::npos) << message;
 }
 
-TEST(Handoff, ARefusedAbortIsRepeatedLessAndLessOften) {
+TEST(Handoff, ARefusedAbortIsRetriedWithBackoff) {
   Life life = acknowledged();
   life.cancel();
   life.tick();
@@ -369,7 +369,7 @@ TEST(Handoff, FailsAtOnceOnTimeoutFail) {
   EXPECT_EQ(life.status().abort->next, Phase::kFailed);
 }
 
-TEST(Handoff, GoesOnToTheNextEvictorWhenThatIsAllowed) {
+TEST(Handoff, ContinuesWithTheNextEvictorIfAllowed) {
   Life life = handed({}, "optional");
   life.spec().on_timeout = api::OnTimeout::kNextEvictor;
   life.tick();

@@ -63,7 +63,7 @@ Life overdue(const NextCase& c) {
 
 class NextEvictor : public testing::TestWithParam<NextCase> {};
 
-TEST_P(NextEvictor, IsOneThatMayTakeOver) {
+TEST_P(NextEvictor, IsOneThatMayTakeOverFromTheFirst) {
   Life life = overdue(GetParam());
   const auto chain = life.registry().chain(life.spec().evictors);
   const std::int32_t before = life.status().evictor_index;

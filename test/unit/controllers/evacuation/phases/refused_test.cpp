@@ -83,7 +83,7 @@ TEST(Refused, NeverOnceThePodIsLeaving) {
   EXPECT_EQ(life.phase(), Phase::kEvicting);
 }
 
-TEST(Refused, TakesBackWhatItsOwnerWasAskedFor) {
+TEST(Refused, AbortsTheHandoffOfTheOwner) {
   Life life(make_evacuation(), make_pod({handoff("mode", "required")}));
   life.tick();
   life.accept_patch();

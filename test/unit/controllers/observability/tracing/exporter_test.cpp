@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(With, SpansRefused,
                                          Refusal{"TooMany", 429, SpanExporter::kMaxTries}),
                          [](const auto& info) { return info.param.name; });
 
-TEST_F(SpanExporterTest, CountsWhatACollectorDidNotTakeOfABatch) {
+TEST_F(SpanExporterTest, CountsRejectedSpansOfABatch) {
   SpanExporter& exporter = start();
   for (int i = 0; i < 5; ++i) exporter.add(span_of(std::to_string(i)));
   answers = {answer(200, {}, R"({"partialSuccess":{"rejectedSpans":"2"}})")};

@@ -128,7 +128,7 @@ struct ProblemCase {
 };
 class ScheduleProblems : public testing::TestWithParam<ProblemCase> {};
 
-TEST_P(ScheduleProblems, AreTold) {
+TEST_P(ScheduleProblems, AreReported) {
   std::vector<std::string> lines;
   for (const auto& each : schedule_problems(GetParam().schedule, api::FieldPath("spec.schedule")))
     lines.push_back(each.to_string());

@@ -20,7 +20,7 @@ const std::string kEmptying = "evacuator.dev/emptying";
 
 Taint loaded(const std::string& value) { return {kLoaded, value, kPreferNoSchedule}; }
 
-TEST(TaintClaims, AddWhatIsMissingAndRemoveWhatIsNotWantedAnyMore) {
+TEST(TaintClaims, AddMissingAndRemoveObsoleteTaints) {
   TaintClaims claims;
   claims.claim("level", {{"n1", kLoaded, "level"}});
   EXPECT_EQ(claims.change_for("n1", {}), (TaintChange{{loaded("level")}, {}}));

@@ -67,7 +67,7 @@ TEST_F(TaintPledgesTest, IncludeAnEvacuationThatIsInvisibleForAMinute) {
   EXPECT_THAT(nodes(), IsEmpty()) << "it was never made, or is gone";
 }
 
-TEST_F(TaintPledgesTest, AreNoneWithoutMoves) {
+TEST_F(TaintPledgesTest, AreEmptyWithoutMoves) {
   pledge({"n1"}, {});
   EXPECT_THAT(nodes(), IsEmpty());
 }

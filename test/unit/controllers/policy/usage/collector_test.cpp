@@ -297,7 +297,7 @@ TEST_F(Collector, StopsQueryingSourcesWithoutAPolicy) {
   EXPECT_THAT(collector.figures("pack").measured, IsEmpty());
 }
 
-TEST_F(Collector, KeepsWhatItKnowsOfAPolicyThatChangesElsewhere) {
+TEST_F(Collector, KeepsSamplesWhenAPolicyAddsASource) {
   world.answer = cpu(2);
   collector.set("balance", {{"server", source("server")}});
   collect_all();

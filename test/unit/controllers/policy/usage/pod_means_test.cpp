@@ -39,7 +39,7 @@ class Answers {
   base::TimePoint now_ = kNoon;
 };
 
-TEST(PodMeans, BeginWithWhatIsMeasuredFirst) {
+TEST(PodMeans, StartWithTheFirstSample) {
   Answers answers;
   EXPECT_THAT(answers.take({{"db-0", 500}, {"web-1", 0}}), ElementsAre(500, 0));
   EXPECT_THAT(answers.take({}), IsEmpty());
@@ -51,7 +51,7 @@ TEST(PodMeans, CountAllAnswersOfADayAlike) {
   EXPECT_THAT(answers.take({{"db-0", 300}}, 60), ElementsAre(200));
 }
 
-TEST(PodMeans, ForgetSlowlyWhatIsLongerAgoThanADay) {
+TEST(PodMeans, DecayAfterADay) {
   Answers answers;
   answers.take({{"db-0", 1000}}, 3 * 2880);
   const std::int64_t after_a_day = answers.take({{"db-0", 2000}}, 2880).front();
@@ -98,7 +98,7 @@ TEST(PodMeans, RememberPodsThatAreNotInAnAnswerForAnHour) {
   EXPECT_EQ(answers.take({{"a-0", 1}, {"db", 9000}})[1], 9000);
 }
 
-TEST(PodMeans, BeginAnewWithOtherColumns) {
+TEST(PodMeans, StartAgainWithOtherColumns) {
   PodMeans means;
   const std::vector<MeasuredUsage::Pod> pods = {{"shop", "db-0"}};
   const auto take = [&](std::vector<std::int64_t> amounts) {

@@ -40,7 +40,7 @@ const MeasuredUsage::Node& only_node(const MeasuredUsage& figures) {
   return figures.nodes.at(0);
 }
 
-TEST(UsageRounds, AreThousandthsOfWhatWasMeasured) {
+TEST(UsageRounds, AreInThousandths) {
   UsageRounds rounds(source());
   rounds.add(cpu(1.5, kNoon), kNoon);
   const MeasuredUsage figures = rounds.figures("server", kNoon);
@@ -66,7 +66,7 @@ TEST(UsageRounds, CountTheSameSampleOnce) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(1000));
 }
 
-TEST(UsageRounds, BeforeTheFirstAnswerSayThatThereIsNone) {
+TEST(UsageRounds, ReportAMissingFirstAnswer) {
   UsageRounds rounds(source());
   EXPECT_EQ(rounds.figures("server", kNoon).problem, "it has not answered yet");
   rounds.fail("no answer: timeout");
@@ -222,7 +222,7 @@ TEST(UsageRounds, ForeseeLessOfANodeThatAPodLeftUntilTheNextAnswer) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).foreseen, ElementsAre(3600));
 }
 
-TEST(UsageRounds, ThatComeLateCountWithoutAPodThatLeftSince) {
+TEST(UsageRounds, LateSamplesExcludeAPodThatLeft) {
   UsageRounds rounds(source());
   rounds.add(with_pod(3, 0.5, kNoon), kNoon);
   rounds.leave("node-a", {"shop", "cart-0"}, kEarlier, kNoon + seconds(20));
@@ -245,7 +245,7 @@ TEST(UsageRounds, ThatAreMeansCountTheRestOfAPodThatLeftInTheirWindow) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2600, 2600, 2600)) << "nothing of it";
 }
 
-TEST(UsageRounds, TellWhenSamplesWereTakenAndWhatTheyAreMeansOf) {
+TEST(UsageRounds, HaveSampleTimesAndWindows) {
   UsageRounds rounds(source());
   const auto sample = [](base::TimePoint time, base::seconds window) {
     usage::Samples samples = cpu(3, time);
@@ -309,7 +309,7 @@ TEST(UsageRounds, AreNotAboutALaterPodOfTheSameName) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(3000));
 }
 
-TEST(UsageRounds, ForgetAPodThatLeftSoThatOneOfItsNameIsNew) {
+TEST(UsageRounds, ForgetAPodThatLeft) {
   UsageRounds rounds(source());
   rounds.add(with_pod(3, 0.5, kNoon), kNoon);
   const std::uint64_t before = rounds.version();
@@ -372,7 +372,7 @@ TEST(UsageHealth, NamesTheColumnsThatNodesAreToHave) {
   EXPECT_THAT(by_watcher.health().columns, ElementsAre("cpu")) << "some libraries of it measure no memory";
 }
 
-TEST(UsageRounds, KnowWhatPodsUseUsually) {
+TEST(UsageRounds, KnowTheUsualUsageOfPods) {
   UsageRounds rounds(source());
   const auto answer = [&](double first, double second, base::TimePoint time) {
     usage::Samples samples = cpu(4, time);

@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
                     NodeCase{"OnItsWayOut", [](api::Node& node) { node.meta.deletion_timestamp = kNoon; }}),
     [](const auto& info) { return info.param.name; });
 
-TEST_F(HintsTest, ThoseBeyondTheOldestAreNotLookedAt) {
+TEST_F(HintsTest, ChecksOnlyTheOldestHints) {
   add(ready_node("node-c"));
   for (std::size_t i = 0; i < Hints::kMaxInScope; ++i) {
     api::Evacuation changed = leaving(fmt::format("changed-{:02}", i));
@@ -206,7 +206,7 @@ TEST_F(HintsTest, ADryRunTakesNothing) {
   EXPECT_EQ(take(creation("r2")), "e1");
 }
 
-TEST_F(HintsTest, AReplicaSeesOnThePodWhatAnotherHasGiven) {
+TEST_F(HintsTest, AReplicaSeesHintsUsedByAnother) {
   add(leaving("e1"));
   add_hinted_pod(leaving("e1"));
   EXPECT_EQ(take(creation("r2")), "");
@@ -334,7 +334,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 [](Json& body) { body["request"]["object"]["metadata"]["ownerReferences"] = "web"; }}),
     [](const auto& info) { return info.param.name; });
 
-TEST_F(WebhookTest, WhatIsNoReviewGetsNoAnswer) {
+TEST_F(WebhookTest, OtherBodiesGetNoAnswer) {
   for (const char* text : {"", "{", "[]", "7", "{}", R"({"request": 7})",
                            R"({"apiVersion": "admission.k8s.io/v1", "request": {"uid": ""}})",
                            R"({"apiVersion": "admission.k8s.io/v1beta1", "request": {"uid": "r1"}})"}) {

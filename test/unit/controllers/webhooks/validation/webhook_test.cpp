@@ -146,7 +146,7 @@ TEST_F(AdmissionWebhook, IsNotAskedAboutOthers) {
   EXPECT_EQ(webhook().record_creator("{}"), std::nullopt);
 }
 
-TEST_F(AdmissionWebhook, RecordsWhoMakesAnEvacuation) {
+TEST_F(AdmissionWebhook, RecordsTheCreatorOfAnEvacuation) {
   Json made = recorded(evacuation());
   made["metadata"]["uid"] = "e-1";
   made["metadata"]["creationTimestamp"] = "2026-11-21T12:00:01Z";
