@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The fresh-machine promise: on plain Debian 12 with nothing but git and make, `make demo` and then `make test` do all.
+# On plain Debian 12 with only git and make, `make demo` and then `make test` must work.
 # Makes a bare root file system with mmdebstrap, puts a clean checkout of HEAD into it, and runs both there.
 #
 #   hack/bare-root.sh [COMMAND...]     default: make demo DEMO_FLAGS='--plain --speed 20', then make test
 #
 #   BARE_ROOT     folder of the root file system   [a new one under TMPDIR, removed at the end]
 #   BARE_MIRROR   URL of a Debian mirror           [mmdebstrap's own default]
-#   ../shared     beside the checkout, when there is one, for the conformance cases
-# Needs root, and mmdebstrap (Debian's package). Takes as long as a cold build.
+#   ../shared     next to the checkout, if it exists, for the conformance cases
+# Needs root and mmdebstrap (Debian's package). Takes the time of a cold build.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -27,7 +27,7 @@ make_root() {
     ${BARE_MIRROR:+"$BARE_MIRROR"}
 }
 
-# How this machine reaches its mirror: name resolution and proxies, nothing else.
+# Copies this machine's access to its mirror: name resolution and proxies only.
 borrow_network() {
   cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
   local file

@@ -1,27 +1,28 @@
 #!/usr/bin/env bash
-# Measures the operator at a real API server: etcd and kube-apiserver on loopback, without kubelets and controllers, filled
-# with nodes and Running pods. Prints one Markdown table for each shape: medians, and the range of the runs.
-# Read the ratios: everything runs on the same cores.
+# Benchmarks the operator on a real API server: etcd and kube-apiserver on loopback, without kubelets and controllers,
+# filled with nodes and Running pods. Prints one Markdown table per shape with medians and ranges of the runs.
+# Compare the ratios, because everything runs on the same cores.
 #
 # usage: hack/bench-real.sh [option]...
 #   --shape NODES/PODS_PER_NODE   a cluster; several are measured one after the other [300/30 and 1000/30]
-#   --evictions N                 evictions of each run [300]
-#   --runs N                      runs of each program, in turn [5]
-#   --operator NAME=PATH[,CRDS]   an evacuator program; several run in turn [ours=build/release/cmd/evacuator]. CRDS: a folder
-#                                 or file with the CRDs of that program, which are applied before each of its runs; else
-#                                 the ones of this tree are
-#   --other 'NAME=COMMAND'        any other descheduler; it finds its way by $KUBECONFIG, and evicts and ends by itself
+#   --evictions N                 evictions per run [300]
+#   --runs N                      runs per program, alternating [5]
+#   --operator NAME=PATH[,CRDS]   an evacuator program; several run alternately [ours=build/release/cmd/evacuator]. CRDS: a
+#                                 folder or file with the CRDs of that program, applied before each of its runs; default: the
+#                                 CRDs of this tree
+#   --other 'NAME=COMMAND'        any other descheduler, which uses $KUBECONFIG, evicts, and exits by itself
 #   --loops 'N N N'               connections of the bare loops [1 8 32]
-#   --rest SECONDS                how long the operator is watched while it has nothing to do [20]
-#   --cycles N                    minutes that the operator is watched with a policy that plans once a minute and moves
-#                                 nothing [2]; 0: not at all
-#   --flood CONNECTIONS           only this: the operator beside another ServiceAccount that lists all pods without pause on so
-#                                 many connections; without and with config/optional/priority-and-fairness.yaml. The API
-#                                 server answers at most 20 reads and 10 writes at a time
-#   --keep FILE                   append the lines of JSON that the table is made of
+#   --rest SECONDS                duration of the measurement of the idle operator [20]
+#   --cycles N                    minutes of the measurement with a policy that plans once per minute and moves nothing [2];
+#                                 0: skipped
+#   --flood CONNECTIONS           only measures the operator while another ServiceAccount lists all pods continuously on this
+#                                 number of connections, without and with config/optional/priority-and-fairness.yaml. The API
+#                                 server answers at most 20 reads and 10 writes concurrently
+#   --keep FILE                   append the lines of JSON behind the table
 #
-# The binaries: KUBEBUILDER_ASSETS, PATH, or as hack/cluster/README.md says. CLUSTER_DIR: the state [/tmp/evacuator-bench].
-# GLIBC_TUNABLES: of the operator [as in the image]. HELPER: a ready evacuator_real_bench; then nothing is built.
+# The binaries are searched in KUBEBUILDER_ASSETS, PATH, or as hack/cluster/README.md describes. CLUSTER_DIR: state folder
+# [/tmp/evacuator-bench]. GLIBC_TUNABLES: passed to the operator [as in the image]. HELPER: an existing evacuator_real_bench,
+# so that nothing is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -88,10 +89,10 @@ finish() {
   rm -rf "$RESULTS"
 }
 
-# The parts of NAME=PATH[,CRDS].
+# Parts of NAME=PATH[,CRDS].
 name_of() { printf '%s\n' "${1%%=*}"; }
 program_of() { local rest=${1#*=} && printf '%s\n' "${rest%%,*}"; }
-crds_of() { # empty: the ones of this tree
+crds_of() { # empty for the CRDs of this tree
   local rest=${1#*=}
   [[ $rest != *,* ]] || printf '%s\n' "${rest#*,}"
 }
@@ -130,7 +131,7 @@ measure() { # measure NODES PODS_PER_NODE
   hack/cluster/down.sh
 }
 
-# ---------------------------------------------------------------- beside a flood
+# ---------------------------------------------------------------- during a flood
 
 measure_flooded() { # measure_flooded NODES PODS_PER_NODE
   local nodes=$1 per_node=$2 run each beside lines="$RESULTS/$1.jsonl"
@@ -158,7 +159,7 @@ measure_flooded() { # measure_flooded NODES PODS_PER_NODE
   hack/cluster/down.sh
 }
 
-# A ServiceAccount that may do everything, and its kubeconfig in $RESULTS.
+# Creates a ServiceAccount with all rights, and its kubeconfig in $RESULTS.
 service_account() { # service_account NAMESPACE NAME
   local token
   kube --namespace="$1" create serviceaccount "$2" --dry-run=client -o yaml | kube apply -f - >/dev/null
@@ -172,7 +173,7 @@ JSON
   kubectl --kubeconfig="$RESULTS/$2.kubeconfig" config set-context --current --user="$2" >/dev/null
 }
 
-# With the sample, or without; in the words of the server's version.
+# Applies or deletes the sample, in the API version of the server.
 fairness() { # fairness BESIDE
   local version=v1 sample="$RESULTS/fairness.yaml"
   kube api-versions | grep -x flowcontrol.apiserver.k8s.io/v1 >/dev/null || version=v1beta1
@@ -184,7 +185,7 @@ fairness() { # fairness BESIDE
   else
     kube delete --ignore-not-found -f "$sample" >/dev/null
   fi
-  sleep 3 # until the API server has read it
+  sleep 3 # until the API server has processed it
 }
 
 start_flood() {
@@ -200,7 +201,7 @@ stop_flood() {
   FLOOD_PID=
 }
 
-# ---------------------------------------------------------------- the parts
+# ---------------------------------------------------------------- helpers
 
 at_most() { printf '%s\n' $(($1 < $2 ? $1 : $2)); }
 
@@ -212,7 +213,7 @@ start_cluster() {
 
 server_version() { kube get --raw=/version | sed -n 's/.*"gitVersion": *"\(v[^"]*\)".*/\1/p'; }
 
-# There are no objects of them meanwhile, so that no stored one keeps what an older schema let in.
+# No objects exist at this time, so no stored one violates the new schema.
 apply_crds() { # apply_crds CRDS
   local crds=$1 how=-f
   if [[ -z $crds ]]; then
@@ -278,7 +279,7 @@ run_operator() { # run_operator NAME PATH
   stop_operator
 }
 
-# What planning costs by itself: in mode DryRun a cycle plans, and nothing moves.
+# Measures the cost of planning alone: in mode DryRun a cycle plans, and nothing moves.
 watch_cycles() { # watch_cycles NAME
   policy DryRun 1m | kube apply -f - >/dev/null
   "$HELPER" rest "$1" "$OPERATOR_PID" $((CYCLES * 60)) in_cycles || { tail -n 20 "$RESULTS/operator.log" >&2 && exit 1; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds and runs the benchmarks (Google Benchmark, release build). Each prints its baseline beside it: read the ratios.
-# Fails where a list that a tenant controls costs more than in proportion (evacuator_growth_bench).
+# Builds and runs the benchmarks (Google Benchmark, release build). Each prints its baseline, so compare the ratios.
+# Fails if a list that a tenant controls has a superlinear cost (evacuator_growth_bench).
 # usage: hack/bench.sh [benchmark filter]
 set -euo pipefail
 cd "$(dirname "$0")/.."

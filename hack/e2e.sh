@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# Runs the end-to-end scenarios on the simulator and on a real Kubernetes, and the usage sources against a real Prometheus.
-# Builds what it needs, starts a cluster of its own, stops it afterwards.
-# The last line is "N passed, N failed" over all targets; the ones before name the tests that failed.
+# Runs the end-to-end scenarios on the simulator and on a real Kubernetes, and the usage sources against a real
+# Prometheus.
+# Builds what it needs, starts its own cluster and stops it at the end.
+# The last line is "N passed, N failed" over all targets. The lines before it name the failed tests.
 #
 #   hack/e2e.sh [TARGET...]      simulator, real, fragmentation and extender (real with 12 nodes), prometheus, docs (the
-#                                command blocks of the pages, on the built-in cluster); all six when none is named.
-#                                After real come the blocks that want a real cluster, and traces for a receiver of OTLP.
-#                                Targets without a cluster are played beside those with one
+#                                command blocks of the pages, on the built-in cluster); default: all six.
+#                                real is followed by the blocks that need a real cluster, and traces for an OTLP receiver.
+#                                Targets without a cluster run in parallel with those that use one
 #
 #   PRESET                       CMake preset                      [release]
 #   BUILD                        build folder                      [build/$PRESET]
 #   E2E_FILTER                   GoogleTest filter                 [all]
-#   E2E_OUT                      where logs and results go         [out/e2e]
+#   E2E_OUT                      folder for logs and results       [out/e2e]
 #   E2E_KEEP                     not empty: leave the cluster running
 #   EVACUATOR_E2E_SEED           seed of the crash scenario        [random, printed]
 set -euo pipefail
@@ -21,7 +22,7 @@ PRESET=${PRESET:-release}
 BUILD=${BUILD:-build/$PRESET}
 OUT=$(realpath -m "${E2E_OUT:-out/e2e}")
 SUITE="$BUILD/test/e2e/evacuator_e2e"
-LIMIT=1500 # seconds for one target: far more than it takes, so that a hang ends, too
+LIMIT=1500 # maximum seconds per target, far above the usual time, so that a hang ends, too
 passed=0
 failed=0
 guilty=()
@@ -48,7 +49,8 @@ main() {
   ((failed == 0 && passed > 0))
 }
 
-# Targets without a cluster are played beside those with one: both wait most of the time. Their output comes at the end.
+# Runs targets without a cluster in parallel with those that use one, because both mostly wait. Prints their output at
+# the end.
 play_side_by_side() { # play_side_by_side TARGET...
   local target with=() without=()
   for target in "$@"; do
@@ -57,13 +59,13 @@ play_side_by_side() { # play_side_by_side TARGET...
   trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
   (lane without "${without[@]}") >"$OUT/without-cluster.log" 2>&1 &
   (lane with "${with[@]}") &
-  wait # for both; how they ended is in what they leave
+  wait # the results of both are in their files
   cat "$OUT/without-cluster.log"
   add_lane with
   add_lane without
 }
 
-# One target after the other. Leaves its results in $OUT, for it runs in a shell of its own.
+# Runs one target after the other. Writes the results to $OUT, because it runs in a subshell.
 lane() { # lane NAME TARGET...
   local name=$1 target
   shift
@@ -74,7 +76,7 @@ lane() { # lane NAME TARGET...
   printf '%s %s\n' "$passed" "$failed" >"$OUT/$name.totals"
 }
 
-# A lane that ended without results counts as one failure.
+# A lane that ends without results counts as one failure.
 add_lane() { # add_lane NAME
   local good=0 bad=1 each
   if [[ -f $OUT/$1.totals ]]; then
@@ -113,7 +115,7 @@ play_docs() { # play_docs NAME ARGUMENT...
   ((bad == 0)) || guilty+=("$1: $(grep -oE '^[A-Za-z/.-]+\.md:[0-9]+' "$log" | paste -sd ' ')")
 }
 
-# Both install the operator as docs/install.md says.
+# Both install the operator as docs/install.md describes.
 play_after_real() {
   if ! kubectl kustomize config/legacy >/dev/null 2>&1; then
     say "command blocks for a real cluster, and traces: skipped: the kustomize of this kubectl is too old (Debian 12 has 1.20)"
@@ -156,7 +158,7 @@ run_on_cluster() { # run_on_cluster TARGET NODES SCENARIOS
   [[ -n ${E2E_KEEP:-} ]] || hack/cluster/down.sh >/dev/null 2>&1 || true
 }
 
-# A component of the cluster that ended in the middle explains much, and its log would go with the cluster.
+# Shows a component of the cluster that has exited, because its log would be removed with the cluster.
 look_at_cluster() { # look_at_cluster TARGET FAILED_BEFORE
   local ended
   ended=$(hack/cluster/control.sh status 2>/dev/null | awk '$2 == "stopped" { print $1 }' | paste -sd ' ')
@@ -167,16 +169,17 @@ look_at_cluster() { # look_at_cluster TARGET FAILED_BEFORE
   fi
 }
 
-# The last lines must say which test it was, and why: the log above may be lost.
+# Prints the failed tests with their messages at the end, because the log above may be lost.
 failed_tests() { # failed_tests RESULT
   awk -F'"' '/<testcase / { name = $2; for (i = 1; i < NF; ++i) if ($i ~ / classname=$/) suite = $(i + 1) }
     /<failure / && !told[suite "." name]++ { print suite "." name " (" substr($2, 1, 400) ")" }' "$1" | sed 's/&#x0A; */ /g'
 }
 
-# The scenarios know two kinds of clusters.
+# Maps a target to one of the two kinds of clusters that the scenarios support.
 kind_of() { [[ $1 == fragmentation || $1 == extender ]] && echo real || echo "$1"; }
 
-# Runs a suite on one target and adds up its results. A suite that ends without a result counts as one failure more.
+# Runs a suite on one target and adds up its results. A suite that ends without a result counts as one additional
+# failure.
 play() { # play TARGET SUITE
   local target=$1 suite=$2 result="$OUT/$1.xml" status=0 tests=0 failures=0 skipped started=$SECONDS
   say "playing on the $target"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds every fuzzer with clang's libFuzzer and runs each for a while. usage: hack/fuzz.sh [seconds each, default 30]
-# A fuzzer fails when it does not build, does not run, or finds a crash, leak, timeout or too much memory; what it found
-# lies under out/fuzz/. The last line is "N passed, N failed".
+# Builds every fuzzer with clang's libFuzzer and runs each for a limited time. usage: hack/fuzz.sh [seconds each,
+# default 30]
+# A fuzzer fails if it does not build or run, or finds a crash, leak, timeout or excessive memory use. Findings are in
+# out/fuzz/. The last line is "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,7 +32,7 @@ run() { # run NAME
 }
 export -f fuzz run
 
-# One process a core: each fuzzer is single-threaded.
+# One process per core, because each fuzzer is single-threaded.
 mkdir -p out/fuzz
 mapfile -t names < <(cd test/fuzz && printf '%s\n' *.cpp */*.cpp | sed 's|/|_|; s|\.cpp$||')
 printf '%s\n' "${names[@]}" | xargs -P "$(nproc)" -I{} bash -c 'run {}' | tee out/fuzz/results.log

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Writes what is derived: from crds/*.yaml crds/legacy/ (no CEL rules, for servers before 1.25) and docs/reference/api.md,
-# from api/vocabulary docs/troubleshooting.md, from the roles below config/ docs/reference/permissions.md.
+# Generates crds/legacy/ (no CEL rules, for servers before 1.25) and docs/reference/api.md from crds/*.yaml,
+# docs/troubleshooting.md from api/vocabulary, and docs/reference/permissions.md from the roles in config/.
 # usage: hack/generate.sh  (BUILD=directory to use another build than build/release)
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Assembles the container image as an OCI archive from Debian's packages. It needs no daemon, no root and no kernel
-# privileges: mmdebstrap unpacks packages, umoci writes the image. docs/image.md says what is inside and how to push it.
+# Assembles the container image as an OCI archive from Debian's packages. Needs no daemon, no root and no kernel
+# privileges: mmdebstrap unpacks packages, umoci writes the image. docs/image.md describes its contents and how to push it.
 #
 #   hack/image.sh [amd64|arm64]     default: this machine's architecture
 #
-#   IMAGE               name and tag to push it as; signatures name it        [evacuator:VERSION]
+#   IMAGE               name and tag for the push; part of signatures         [evacuator:VERSION]
 #   IMAGE_KEY           private key (PEM) that signs the digest                [none: nothing is signed]
 #   IMAGE_OUT           folder of the results                                  [out/image/ARCHITECTURE]
-#   IMAGE_PROGRAMS      build folder of programs that are taken as they are   [build/package, compiled first]
+#   IMAGE_PROGRAMS      build folder of programs that are used unchanged       [build/package, compiled first]
 #   IMAGE_MIRROR        Debian mirror, or a file of apt sources                [mmdebstrap's own default]
-#   SOURCE_DATE_EPOCH   the time that everything inside carries                [that of the commit]
-#   JOBS                compilers at once                                      [one a processor]
+#   SOURCE_DATE_EPOCH   timestamp of all files                                 [that of the commit]
+#   JOBS                number of parallel compilers                           [one per processor]
 # The same commit, packages and compiler give the same digest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,7 +21,7 @@ arch=${1:-$(dpkg --print-architecture)}
 user=65532
 suite=bookworm
 preset=package
-# Each thread keeps fewer blocks that are free (docs/performance.md#memory); hack/bench-real.sh reads this line.
+# Limits the free blocks that each thread caches (docs/performance.md#memory). hack/bench-real.sh reads this line.
 tunables=glibc.malloc.tcache_count=2
 case $arch in
   amd64) triplet=x86_64-linux-gnu strip=strip ;;
@@ -31,12 +31,12 @@ esac
 cross=
 [[ $arch == "$(dpkg --print-architecture)" ]] || cross=1
 
-# Beside these: what they depend on, as far as the programs load it.
+# Their dependencies are added if the programs load them.
 runtime=(base-files ca-certificates tzdata libcpprest2.10 libssl3 libsimdjson14 libspdlog1.10 libfmt9 libyaml-0-2
   libprometheus-cpp-core1.0 libdate-tz3 zlib1g)
-# Libraries that the compiler puts into the programs: no file of theirs is in the image, but their licences are.
+# Libraries that are compiled into the programs: the image contains their licences only.
 compiled_in=(libboost1.74-dev libcli11-dev nlohmann-json3-dev)
-# What a cross compiler needs of the other architecture: the -dev packages of hack/setup.sh's set "build".
+# Packages of the other architecture for a cross compiler: the -dev packages of hack/setup.sh's set "build".
 sysroot_packages=(libcpprest-dev libboost1.74-dev libssl-dev nlohmann-json3-dev libsimdjson-dev libspdlog-dev libfmt-dev
   libyaml-dev libcli11-dev prometheus-cpp-dev zlib1g-dev libhowardhinnant-date-dev libc6-dev libstdc++-12-dev)
 
@@ -46,7 +46,8 @@ fail() { say "$@" && exit 1; }
 work=$(mktemp -d "${TMPDIR:-/tmp}/evacuator-image-XXXXXX")
 trap 'rm -rf --one-file-system "$work"' EXIT
 
-# unpack FOLDER PACKAGE...: the packages and what they depend on, unpacked and not installed. The .deb files stay in FOLDER.debs.
+# unpack FOLDER PACKAGE...: unpacks the packages and their dependencies without installing them. The .deb files stay in
+# FOLDER.debs.
 unpack() {
   local folder=$1
   shift
@@ -58,7 +59,7 @@ unpack() {
     { cat "$folder.log" >&2; fail "mmdebstrap failed"; }
 }
 
-# One line a .deb: name, version, architecture, source, its version, maintainer, checksum, file.
+# Prints one line per .deb: name, version, architecture, source, its version, maintainer, checksum, file.
 describe_debs() {
   local deb
   for deb in "$@"; do
@@ -96,7 +97,7 @@ compile() {
   hack/verify-hardening.sh "$programs/cmd/evacuator" "$programs/cmd/kubectl-evacuator" >&2
 }
 
-# The libraries that programs load, and those that these load, as paths below the folder of packages.
+# Prints the libraries that programs load, directly or indirectly, as paths relative to the folder of packages.
 libraries_of() {
   local queue=("$@") seen=' ' file name folder path
   while ((${#queue[@]})); do
@@ -112,7 +113,7 @@ libraries_of() {
         path=
       done
       [[ $path ]] || fail "no package has $name, which ${file##*/} needs: add it to 'runtime' in hack/image.sh"
-      # The link by which it is found, and the file that the link means.
+      # Prints the link by which the library is found, and its target.
       while [[ -L $work/packages/$path ]]; do
         echo "$path"
         name=$(readlink "$work/packages/$path")
@@ -124,7 +125,7 @@ libraries_of() {
   done
 }
 
-# Everything else that comes out of packages: time zones, the name of the system, texts of licences.
+# Prints all other files from packages: time zones, name of the system, certificates, texts of licences.
 data_files() {
   (cd "$work/packages" &&
     find usr/share/zoneinfo -path usr/share/zoneinfo/right -prune -o -path usr/share/zoneinfo/posix -prune -o ! -type d -print &&
@@ -132,7 +133,7 @@ data_files() {
     printf '%s\n' etc/os-release usr/lib/os-release etc/debian_version usr/share/ca-certificates/mozilla/*.crt)
 }
 
-# Which packages have one of these files.
+# Prints the packages that contain one of these files.
 owners_of() {
   local name version architecture source source_version maintainer checksum deb
   while IFS=$'\t' read -r name version architecture source source_version maintainer checksum deb; do
@@ -143,7 +144,7 @@ owners_of() {
   done
 }
 
-# The libraries that were compiled in, as the machine or the sysroot has them; copies their licences.
+# Prints the libraries that were compiled in, from the machine or the sysroot. Copies their licences.
 compiled_in_packages() {
   local name docs
   for name in "${compiled_in[@]}"; do
@@ -159,7 +160,7 @@ compiled_in_packages() {
   done
 }
 
-# Scanners read packages of an image without dpkg from here, as with other images of this kind.
+# Scanners read the packages of an image without dpkg from this folder, as with other distroless images.
 write_status() {
   local name rest deb
   mkdir -p "$root/var/lib/dpkg/status.d"
@@ -183,7 +184,7 @@ make_root() {
   data_files >"$work/data"
   sort -u "$work/libraries" "$work/data" >"$work/files"
   tar -C "$work/packages" -c --exclude='*.crt' -T "$work/files" | tar -C "$root" -x
-  # As update-ca-certificates does it.
+  # Concatenates the certificates like update-ca-certificates.
   awk 1 "$work"/packages/usr/share/ca-certificates/mozilla/*.crt >"$root/etc/ssl/certs/ca-certificates.crt"
   printf '%s\n' root:x:0:0:root:/:/nonexistent "evacuator:x:$user:$user:evacuator:/nonexistent:/nonexistent" >"$root/etc/passwd"
   printf '%s\n' root:x:0: "evacuator:x:$user:" >"$root/etc/group"

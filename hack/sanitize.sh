@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Builds tests with sanitizers and runs them. usage: hack/sanitize.sh [gate|all|SUITE...]
-#   gate   what .ci/run does (the default): ThreadSanitizer over kube and http_server, AddressSanitizer and
-#          UndefinedBehaviorSanitizer over api, kube and http_server, with the instrumented libraries of the fuzzers
-#   live   the operator with all its threads for a minute; seeds of the soak and nearly all of the controllers' tests have
-#          one thread, so that ThreadSanitizer sees little there
-#   SUITE… these under both: controllers, soak, integration, …
-#   all    both over every unit test, the integration tests, the soak and live
-# A report fails the program that gave it. Logs lie under out/sanitize/. The last line is "N passed, N failed".
+#   gate   as in .ci/run (the default): ThreadSanitizer for kube and http_server, AddressSanitizer and
+#          UndefinedBehaviorSanitizer for api, kube and http_server, with the instrumented libraries of the fuzzers
+#   live   the operator with all its threads for a minute. Seeds of the soak and nearly all of the controllers' tests have
+#          one thread, so ThreadSanitizer finds little there
+#   SUITE… these with both: controllers, soak, integration, …
+#   all    both for every unit test, the integration tests, the soak and live
+# A sanitizer report fails its program. Logs are in out/sanitize/. The last line is "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,9 +17,9 @@ LIVE_SECONDS=60
 passed=0
 failed=0
 
-# What Debian's libraries lock inside is not seen by ThreadSanitizer: test/tsan.supp names them.
+# ThreadSanitizer does not see locks inside of Debian's libraries: test/tsan.supp names them.
 export TSAN_OPTIONS="suppressions=$PWD/test/tsan.supp:exitcode=66:second_deadlock_stack=1"
-export ASAN_OPTIONS="detect_stack_use_after_return=1:exitcode=66" # simdjson's texts end without a 0: no strict_string_checks
+export ASAN_OPTIONS="detect_stack_use_after_return=1:exitcode=66" # simdjson's strings have no terminating 0: no strict_string_checks
 export UBSAN_OPTIONS="print_stacktrace=1:halt_on_error=1"
 
 say() { printf 'sanitize: %s\n' "$*" >&2; }
@@ -68,10 +68,10 @@ build() { # build PRESET SUITE...
   say "$preset built in $((SECONDS - started)) s ($(($(cpu_seconds) - before)) s of CPU)"
 }
 
-# What the programs that this shell has waited for have taken so far.
+# Prints the CPU seconds of the child processes that this shell has waited for.
 cpu_seconds() { awk '{print int(($16 + $17) / 100)}' "/proc/$$/stat"; }
 
-# A GoogleTest program, its tests dealt out to one process a core.
+# Runs a GoogleTest program with its tests distributed over one process per core.
 tests() { # tests PRESET PROGRAM
   local name="$1-${2##*/}" started=$SECONDS shard bad=0 ran
   local pids=()
@@ -94,7 +94,7 @@ seeds() { # seeds PRESET NAME COUNT [FLAG...]
   ((bad == 0)) || show "$OUT/$preset-$name.log"
 }
 
-# A process that failed is counted as one failure, whatever it was: a report, a failed test, a crash.
+# A process that fails counts as one failure, whether by a sanitizer report, a failed test or a crash.
 count() { # count NAME RAN BAD SECONDS
   ((${2} > 0)) || { say "$1 ran no test" && failed=$((failed + 1)); }
   passed=$((passed + (${3} > 0 && ${2} > 0 ? ${2} - 1 : ${2})))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what is missing from Debian's packages. Idempotent; says what it does; works as root and with sudo.
+# Installs missing Debian packages. Idempotent; prints what it does; works as root and with sudo.
 # usage: hack/setup.sh [build] [e2e] [verify] [bench] [fuzz] [proof] [bare-root] [image] [image-arm64]
 set -euo pipefail
 
@@ -50,7 +50,8 @@ main() {
     read -r -d '' -a packages <<<"${package_sets[$set]}" || true
     wanted+=("${packages[@]}")
   done
-  # kubectl comes from anywhere; Debian's package only when there is none (it conflicts with others' kubectl).
+  # Any kubectl is sufficient. Debian's package is installed only if there is none, since it conflicts with other
+  # packages.
   if [[ " $* " == *" e2e "* || " $* " == *" verify "* ]] && ! command -v kubectl >/dev/null; then
     wanted+=(kubernetes-client)
   fi

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Checks config/prometheus/alerts.yaml: promtool reads it, the tests in test/alerts pass, each alert has a case in which it
-# fires and one in which it does not, each has a runbook of the usual form, each metric that it names is one that the operator writes, and docs/operations.md
-# lists the same alerts.
-# usage: hack/verify-alerts.sh   (part of make verify; needs promtool, which Debian's package prometheus has)
+# Checks config/prometheus/alerts.yaml: promtool accepts it, the tests in test/alerts pass, each alert has a case in
+# which
+# it fires and one in which it does not, each has a runbook of the usual form, each metric in it is one that the operator
+# exports, and docs/operations.md lists the same alerts.
+# usage: hack/verify-alerts.sh   (part of make verify; needs promtool of Debian's package prometheus)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,12 +15,12 @@ complain() { echo "$1"; broken=1; }
 alerts() { sed -nE 's/^ *- alert: ([A-Za-z]+)$/\1/p' "$rules"; }
 metrics() { grep -vE '^ *#' "$rules" | grep -oE '\bevacuator_[a-z_]+' | sed -E 's/_(bucket|sum|count)$//' | sort -u; }
 
-# A case that expects nothing is written on one line: {eval_time: …, alertname: NAME, exp_alerts: []}.
+# A case without expected alerts is on one line: {eval_time: …, alertname: NAME, exp_alerts: []}.
 tested() { # tested ALERT: both ways
   grep -qE "alertname: $1, exp_alerts: \[\]" "$tests" && grep -qE "^ *alertname: $1$" "$tests"
 }
 
-# A page of docs/runbooks that is called like the alert and says what to do.
+# A page of docs/runbooks with the name of the alert and a section with the actions.
 has_runbook() { # has_runbook ALERT
   local page section
   page=docs/runbooks/$(sed -E 's/^Evacuator//; s/([a-z])([A-Z])/\1-\2/g' <<<"$1" | tr '[:upper:]' '[:lower:]').md

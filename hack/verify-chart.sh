@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks config/chart: what it renders is what kustomize renders, object by object; wrong values fail with the field; its
-# variants are whole; the packed chart holds the same. test/chart/render does what Helm does, with Debian's Go.
+# Checks config/chart: it renders the same objects as kustomize, invalid values fail with the field, its variants are
+# complete, and the packed chart has the same content. test/chart/render is Helm's engine, built with Debian's Go.
 # usage: hack/verify-chart.sh   (part of make verify)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,7 +9,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export GO111MODULE=off GOPATH=/usr/share/gocode GOFLAGS='' GOCACHE="${GOCACHE:-${HOME:-/root}/.cache/go-build}"
 
-# Debian's go: another one, of a newer Kubernetes for example, may not know GO111MODULE=off.
+# Debian's go, since another one, for example of a newer Kubernetes, may not support GO111MODULE=off.
 go=/usr/lib/go-1.19/bin/go
 [[ -x $go ]] || go=$(command -v go) || { echo "chart: no go here: run hack/setup.sh verify" >&2; exit 1; }
 
@@ -21,7 +21,7 @@ build() {
     { cat "$scratch/test.log" 2>/dev/null; return 1; }
 }
 
-# A difference on purpose has to be found: otherwise nothing here says anything.
+# Verifies that the check itself finds an injected difference.
 finds_a_difference() {
   cp -rL config/chart "$scratch/changed"
   sed -i 's/failureThreshold: 6/failureThreshold: 7/' "$scratch/changed/templates/_pod.tpl"

@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
-# Checks that whatever points somewhere arrives: citations of the specification (T22, I15, scenario 31, page.md#anchor, ADR 7),
-# paths of pages and sources in comments and docs, links and anchors in all pages, the tests that the table of faults
-# names. CONTRIBUTING.md has the forms.
+# Checks references: citations of the specification (T22, I15, scenario 31, page.md#anchor, ADR 7), paths of pages and
+# sources in comments and docs, links and anchors in all pages, and the tests in the table of faults. CONTRIBUTING.md
+# describes the forms.
 # usage: hack/verify-docs.sh   (part of make verify; prints file:line: what, and fails)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export LC_ALL=C
 
-# Names that stand for any file, and files that exist only where they are described.
+# Placeholder names for any file, and files that exist only where they are described.
 examples='x.hpp x_test.cpp page.md slo.koordinator.sh karpenter.sh'
-# Folders whose sub-folders a page may name.
+# Folders whose subfolders a page may name.
 packages='base api planner advisor kube evictors usage http_server telemetry simulator controllers cmd test docs config crds hack dashboard'
-# Records of earlier days: their paths are not followed.
+# Historical records, whose paths are not checked.
 history='CHANGELOG.md'
 
 all() { git ls-files --cached --others --exclude-standard -- "$@"; }
-# Seeds and captured cases are data.
+# Excludes seeds and captured cases, which are data.
 files() { all "$@" | grep -vE '^test/(fuzz/seeds|conformance/cases)/'; }
 
-# page.md#anchor for every heading (by GitHub's rule) and every explicit anchor.
+# Prints page.md#anchor for every heading (by GitHub's rule) and every explicit anchor.
 anchors() {
   files '*.md' | xargs awk '
     FNR == 1 { fence = 0; split("", seen) }
@@ -41,19 +41,20 @@ anchors() {
     }'
 }
 
-# file:line:text of what people read: pages whole, of everything else the comments.
+# Prints file:line:text of prose: complete pages, and the comments of all other files.
 prose() {
   files '*.md' | xargs awk '
     FNR == 1 { fence = 0 }
     /^ *(```|~~~)/ { fence = !fence }
     { text = $0; if (fence) gsub(/\]\(/, "] (", text); print FILENAME ":" FNR ":" text }'
   files '*.cpp' '*.hpp' '*.cpp.in' | xargs grep -noHE '//.*' || true
-  # A page that a message names has to be there, too.
+  # Pages in messages must exist, too.
   files '*.cpp' '*.hpp' | xargs grep -noHE '"[^"]*docs/[a-z/0-9-]*\.md[^"]*"' || true
   files '*.sh' '*.yaml' '*.yml' '*.txt' Makefile .ci/run | xargs grep -noHE '(^|[[:space:]])#.*' || true
 }
 
-# file:line:text of lines that may cite a transition, an invariant or a scenario, in code, too (names of tests, messages).
+# Prints file:line:text of lines that may cite a transition, an invariant or a scenario, including code (names of tests,
+# messages).
 rows() {
   files '*.cpp' '*.hpp' '*.sh' '*.md' '*.yaml' '*.txt' Makefile |
     xargs grep -nHE '(^|[^A-Za-z0-9_])[TI][0-9]|[Ss]cenarios? ?[0-9]|S[0-9][0-9]_' || true
@@ -79,7 +80,7 @@ check='
     for (each in tree) if (each ~ pattern) return 1
     return 0
   }
-  # The file that a path in this file means; "": none.
+  # Returns the file that a path in this file refers to, "" if none.
   function meant(path) {
     if (there(joined(folder(file), path))) return joined(folder(file), path)
     if (path ~ "/" && path !~ /^\./ && there(path)) return path
@@ -125,7 +126,7 @@ check='
       check_path(path, anchor)
     }
   }
-  # A folder of ours in backquotes, or a pair of files without its ending.
+  # Checks folders in backquotes and pairs of files without extension.
   function check_folders(text,   path) {
     while (match(text, /`[a-z]+(\/[A-Za-z0-9_-]+)+\/?`/)) {
       path = substr(text, RSTART + 1, RLENGTH - 2); text = substr(text, RSTART + RLENGTH); sub("/$", "", path)
@@ -190,13 +191,13 @@ check='
   { check_paths(text); check_records(text); check_retired(text) }
   END { exit broken }'
 
-# Suite.Test of each test in the sources.
+# Prints Suite.Test of each test in the sources.
 tests() {
   files 'test/*.cpp' | xargs cat | tr '\n' ' ' | grep -oE 'TEST(_F|_P)?\( *[A-Za-z0-9_]+, *[A-Za-z0-9_]+ *\)' |
     sed -E 's/.*\( *//; s/, */./; s/ *\)//' | sort -u
 }
 
-# Tests that the table of faults names and that are gone.
+# Prints tests in the table of faults that do not exist.
 lost_tests() {
   grep -oE '`[A-Z][A-Za-z]+\.[A-Z][A-Za-z0-9_]+`' docs/design/faults.md | tr -d '`' | sort -u | comm -23 - <(tests) |
     sed 's|^|docs/design/faults.md: no test |'

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks that hardened programs are: position-independent, all relocations read-only after the start, no executable
+# Checks the properties of hardened programs: position-independent, all relocations read-only after the start, no
+# executable
 # stack, stack protector, checked C library calls, and (x86-64) landing pads for indirect branches.
 # usage: hack/verify-hardening.sh [PROGRAM...]   default: the programs of every build folder with EVACUATOR_HARDENED=ON
 set -euo pipefail
@@ -38,7 +39,7 @@ for program in "${programs[@]}"; do
   expect "has no stack protector" "$symbols" '__stack_chk_fail'
   expect "has no checked C library calls" "$symbols" '__[a-z]+_chk(@|$)'
   [[ $headers == *X86-64* ]] || continue
-  # _init and the like come from the C library; a program without the option has no more than these.
+  # _init and similar functions come from the C library. A program without the option has only these.
   pads=$(objdump -d --section=.text "$program" | grep -c 'endbr64' || true)
   ((pads > 100)) || { echo "hardening: $program: $pads landing pads for indirect branches"; failed=1; }
 done

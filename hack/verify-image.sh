@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Makes a release (hack/image/release.sh) and checks its image: what is in it, what is not, its user, labels, licences and bill of
-# materials, its signature, that a registry takes it and gives the same back, that a second build gives the same digest, and
-# that the programs run inside its root file system, read-only and as its user: where this machine lets us mount; else that is
-# left out, and said. Another architecture is only started, under qemu-user, and joined with this machine's.
+# Builds a release (hack/image/release.sh) and checks its image: its contents, user, labels, licences, bill of materials
+# and
+# signature, that a registry returns it unchanged, that a second build gives the same digest, and that the programs run inside
+# its root file system, read-only and as its user. The last check is skipped with a message if this machine does not allow
+# mounts. Another architecture is only started, under qemu-user, and combined with this machine's.
 # usage: hack/verify-image.sh [amd64|arm64]     REBUILD=1: the second build compiles again, elsewhere and without ccache
-#        IMAGE_PROGRAMS=build/release: takes the programs of that build folder, and compiles nothing
+#        IMAGE_PROGRAMS=build/release: uses the programs of that build folder and compiles nothing
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 export LC_ALL=C
@@ -13,9 +14,9 @@ arch=${1:-$(dpkg --print-architecture)}
 native=
 [[ $arch != "$(dpkg --print-architecture)" ]] || native=1
 user=65532
-pushed_as=registry.example.com:5000/ops/evacuator # under which it will be pushed
+pushed_as=registry.example.com:5000/ops/evacuator # name under which it will be pushed
 most_bytes=60000000
-most_seconds=240 # for one command inside; a demonstration takes 10
+most_seconds=240 # maximum for one command inside; a demonstration takes 10
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/evacuator-verify-image-XXXXXX") || exit 1
 mkdir "$work/temporary"
@@ -25,7 +26,7 @@ chmod 755 "$work"
 passed=0
 failed=0
 
-check() { # check NAME COMMAND...: a failure shows what the command said
+check() { # check NAME COMMAND...: prints the output of the command on failure
   local name=$1 output
   shift
   if output=$("$@" 2>&1); then
@@ -113,7 +114,8 @@ bill_is_complete() {
   grep -q "$digest" "$sbom"
 }
 
-# A library that no listed package has would be missing in the bill. Only for this machine's architecture: it asks dpkg here.
+# A library without a listed package would be missing in the bill of materials. Only for this machine's architecture,
+# because it uses dpkg.
 libraries_are_listed() {
   local file package
   while read -r file; do
@@ -138,8 +140,8 @@ authorities_are_there() {
   ((found > 100)) || { echo "$found certificates"; return 1; }
 }
 
-# inside COMMAND...: in the image's root file system, mounted read-only but for a fresh /tmp with the samples and the
-# demo, as its user.
+# inside COMMAND...: runs a command as the image's user in its root file system, mounted read-only except for a new /tmp
+# with the samples and the demo.
 inside() {
   # shellcheck disable=SC2016  # the inner shell's
   local prepare='set -e; root=$1 user=$2; shift 2
@@ -157,7 +159,7 @@ inside() {
   fi
 }
 
-# As inside() does it.
+# Checks the mounts that inside() needs.
 can_go_inside() {
   local flags=()
   [[ $(id -u) == 0 ]] || flags=(--map-root-user)
@@ -180,7 +182,7 @@ validates() {
   inside /usr/local/bin/evacuator validate /tmp/samples/nowhere.yaml >"$work/said" 2>&1 && return 1
   grep -q "Nowhere/City" "$work/said"
 }
-# The operator with all its libraries; the demo itself is not in the image.
+# Runs the operator with all its libraries. The demo itself is not in the image.
 demonstrates() { inside /tmp/evacuator-demo --plain --speed 20 --duration 60s; }
 cannot_write() {
   local said
@@ -206,7 +208,8 @@ both_are_joined() {
     jq -e --arg digest "$digest" --arg arch "$arch" 'any(.manifests[]; .digest == $digest and .platform.architecture == $arch)' "$work/both/manifest.json"
 }
 
-# Debian's registry, unpacked and not installed: that would start a service. Prints nothing when there is none to be had.
+# Starts Debian's registry, unpacked but not installed, because the package would start a service. Prints nothing if it
+# is unavailable.
 start_registry() {
   (cd "$work" && apt-get download docker-registry && dpkg -x docker-registry_*.deb registry) >"$work/registry.log" 2>&1 || return 1
   cat >"$work/registry.yml" <<CONFIG
@@ -224,7 +227,7 @@ CONFIG
   return 1
 }
 
-# What nodes will pull is what was built, by tag and by digest.
+# Checks that the registry returns the built image by tag and by digest.
 registry_gives_it_back() {
   local at=docker://$registry_at/ops/evacuator
   skopeo copy --quiet --insecure-policy --dest-tls-verify=false "oci-archive:$archive" "$at:$version" &&
@@ -248,7 +251,7 @@ signature_is_good() {
 
 same_digest() { [[ $(<"$work/second/$base.digest") == "$digest" ]] && cmp "$archive" "$work/second/$base.oci.tar" && cmp "$sbom" "$work/second/$base.spdx.json"; }
 
-# Another folder, umask and (when this is root) a user with no rights at all; with REBUILD another compilation.
+# Builds with another folder, umask and (as root) an unprivileged user; with REBUILD it also compiles again.
 build_again() {
   local as=() programs
   programs=$PWD/build/package

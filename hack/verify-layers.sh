@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Checks the shape of the tree: every #include "folder/…" is allowed by hack/layers.txt, no layer includes upwards, libraries
-# that only one folder may know stay there, and the deciding side is pure.
+# Checks the structure of the tree: every #include "folder/…" is allowed by hack/layers.txt, no layer includes upwards,
+# libraries that are restricted to one folder stay there, and decision code is pure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# Every folder with sources: a new one that layers.txt does not know is found by itself.
+# All folders with sources, so that a new one without a line in layers.txt is reported.
 mapfile -t packages < <(git ls-files '*.cpp' '*.hpp' | sed 's|/.*||' | sort -u | grep -vxE 'test|hack')
-# Deciding code: it takes time as an argument, starts no threads and logs nothing.
+# Decision code: it takes the time as an argument, starts no threads and does not log.
 pure=(planner advisor evictors controllers/evacuation/phases controllers/policy/decide.cpp controllers/policy/decide.hpp
   controllers/policy/schedule)
 
@@ -14,10 +14,10 @@ broken=0
 complain() { echo "$1"; broken=1; }
 complain_each() { while IFS= read -r line; do complain "$line"; done; }
 
-# file:line:include for every include of ours
+# Prints file:line:include for every include of the project.
 includes() { grep -rnoP --include='*.[ch]pp' '^#include "\K[a-z_]+/[^"]+' "${packages[@]}" test; }
 
-# The longest line of layers.txt that is a prefix of the file's folder says what it may include.
+# The line of layers.txt with the longest prefix of the file's folder lists the allowed includes.
 forbidden_includes() {
   awk -F: '
     FNR == NR { if ($0 !~ /^#/ && NF > 1) allowed[$1] = $2; next }
@@ -32,7 +32,7 @@ forbidden_includes() {
     }' hack/layers.txt -
 }
 
-# A line of layers.txt names only folders of lines before it, so that no include runs upwards.
+# A line of layers.txt names only folders of previous lines, so that no include runs upwards.
 upward_layers() {
   awk -F: '
     /^#/ || NF < 2 { next }
@@ -47,7 +47,7 @@ upward_layers() {
     }' hack/layers.txt
 }
 
-# A library and the only places that may include it (extended regular expression on the path).
+# Checks that a library is included only in these places (extended regular expression on the path).
 check_library() {
   local pattern=$1 places=$2 hit
   while IFS= read -r hit; do
@@ -55,7 +55,7 @@ check_library() {
   done < <(grep -rnE --include='*.[ch]pp' "^#include <($pattern)" "${packages[@]}" || true)
 }
 
-# "folder: folders" of each package, from layers.txt and from the table of docs/design/overview.md.
+# Prints "folder: folders" of each package, from layers.txt and from the table of docs/design/overview.md.
 package_rules() {
   awk -F: '
     /^#/ || NF < 2 { next }

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Checks the language of comments, pages and test names: the words and sentence openings that CONTRIBUTING.md#how-to-write
-# rules out. Prints file:line: what to write instead. hack/prose-allowed.txt has the few lines where such a word is right.
+# Checks the language of comments, pages and test names: the words and first words that CONTRIBUTING.md#how-to-write
+# rules out. Prints file:line: what to write instead. hack/prose-allowed.txt lists the lines in which such a word is allowed.
 # usage: hack/verify-prose.sh [PATH...]   (part of make verify; default: everything)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# pattern <tab> advice. Perl regular expressions, without regard to case; a comment or a paragraph is what they see.
+# pattern <tab> advice. Case-insensitive Perl regular expressions, applied to comments and paragraphs.
 words() {
   cat <<'WORDS'
 \b(nobody|somebody|anybody|whoever|whomever)\b	name the component that acts
@@ -24,7 +24,7 @@ words() {
 \bis none\b	say it positively
 WORDS
 }
-# What no comment begins with: it leans on the line above.
+# First words of a comment that refer to the line above.
 openings='(The same|Of|As|Those|Likewise|Ditto)\b(?! (soon|long|of) )'
 
 allowed=hack/prose-allowed.txt
@@ -34,7 +34,7 @@ trap 'rm -f "$found"' EXIT
 sources() { git ls-files --cached --others --exclude-standard -- "${@:-.}" | grep -E '\.(cpp|hpp)$' | grep -vE '^test/(fuzz/seeds|conformance/cases)/'; }
 pages() { git ls-files --cached --others --exclude-standard -- "${@:-.}" | grep -E '\.md$' | grep -vE '^(README\.zh-CN\.md|docs/adr/)'; }
 
-# check FILTER PATTERN ADVICE FILES: FILTER is what a line has to match before the pattern.
+# check FILTER PATTERN ADVICE FILES: the pattern must follow a match of FILTER.
 check() {
   local before=$1 pattern=$2 advice=$3
   shift 3
@@ -52,7 +52,7 @@ done < <(words)
 ((${#code[@]} == 0)) || grep -nHP '^\s*(TEST|TEST_F|TEST_P|TYPED_TEST)\(\w+, \w*(Nobody|Somebody|Whoever|ByHand|Mends?[A-Z]|IsTold|AreTold|SoMany|SoLong|SoOften|SoSoon)' "${code[@]}" |
   sed 's|$|\ta test is named by a behaviour in plain words|' >>"$found" || true
 
-# "path: words" of the allow-list permits a line of that file that has these words.
+# A line "path: words" of the allow-list permits lines of that file that contain the words.
 broken=0
 while IFS= read -r hit; do
   line=${hit%$'\t'*} advice=${hit##*$'\t'}

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Checks the committed bundle of dashboard/: its sources are those that it was built from, and, with npm, that a rebuild
-# gives the same bytes and its tests pass. Without npm, or without a registry to install from, the last line begins with
-# "skipped:". EVACUATOR_VERIFY_BUNDLE=1 makes that a failure, =0 skips it always.
+# Checks the committed bundle of dashboard/: its sources are those from which it was built and, with npm, a rebuild
+# gives
+# the same bytes and its tests pass. Without npm, or without a registry to install from, the last line begins with
+# "skipped:". EVACUATOR_VERIFY_BUNDLE=1 makes that a failure, =0 always skips it.
 set -euo pipefail
 cd "$(dirname "$0")/../dashboard"
 

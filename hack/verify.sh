@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Everything a review would catch. Each check names itself; the script fails if any failed.
+# Runs all checks of a review. Each check prints its name. Fails if any check fails.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -19,7 +19,7 @@ check() {
 
 format_is_clean() { git ls-files '*.cpp' '*.hpp' | xargs clang-format-14 --dry-run --Werror; }
 scripts_are_clean() { git ls-files '*.sh' .ci/run | xargs shellcheck -x -S warning; }
-# Names of fields and constants that look like misspelt words.
+# Ignores names of fields and constants that look like misspelled words.
 spelling_is_right() {
   git ls-files '*.md' '*.yaml' '*.cpp' '*.hpp' Makefile | grep -vE '^(test|dashboard)/' |
     xargs codespell --quiet-level 3 --ignore-words-list inflight,kno,atleast,fro,te

@@ -1,21 +1,19 @@
 #!/usr/bin/env bash
-# Finds the Kubernetes binaries of the end-to-end cluster, or makes them once.
+# Finds the Kubernetes binaries of the end-to-end cluster, or builds them once.
 #
-# Looks in KUBEBUILDER_ASSETS, then PATH, then the cache. What is nowhere comes
-# from Debian's archive: etcd and kubectl ready-made, the Kubernetes server
-# compiled from Debian's source package. Packages are unpacked into a scratch
-# folder, never installed: no root, no clash with other packages of the same
-# file (Google's kubectl and Debian's kubernetes-client both own
-# /usr/bin/kubectl), no etcd service started behind your back.
+# Searches KUBEBUILDER_ASSETS, then PATH, then the cache. Missing binaries come from Debian's archive: etcd and kubectl
+# prebuilt, the Kubernetes server compiled from Debian's source package. Packages are unpacked into a scratch folder and
+# never installed: no root, no conflict with other packages of the same file (Google's kubectl and Debian's
+# kubernetes-client both own /usr/bin/kubectl), no etcd service that starts unexpectedly.
 #
-# Prints one "name path" line for each binary on stdout, all else on stderr.
+# Prints one "name path" line per binary on stdout, everything else on stderr.
 set -euo pipefail
 # shellcheck source=hack/cluster/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-RECIPE=1 # raise it when the build steps or kubernetes.patch change: the cache is then built again
+RECIPE=1 # increase when the build steps or kubernetes.patch change, so that the cache is rebuilt
 SUITE=bookworm
-GO_VERSION=1.19 # the one Kubernetes 1.20 was tried with
+GO_VERSION=1.19 # tested with Kubernetes 1.20
 KEYRING=/usr/share/keyrings/debian-archive-keyring.gpg
 RECIPE_FILE="$CACHE_BIN/../recipe"
 SCRATCH= # set by enter_scratch
@@ -37,7 +35,7 @@ main() {
   explain_unused_assets
 }
 
-# ---------------------------------------------------------------- finding
+# ---------------------------------------------------------------- search
 
 all_found() {
   folder_with etcd >/dev/null && folder_with kubectl >/dev/null && folder_with "${KUBERNETES_BINARIES[@]}" >/dev/null
@@ -72,7 +70,7 @@ forget_outdated_cache() {
   fi
 }
 
-# ---------------------------------------------------------------- making
+# ---------------------------------------------------------------- build
 
 make_missing() {
   enter_scratch
@@ -87,7 +85,7 @@ enter_scratch() {
   trap 'exit 130' INT TERM HUP
 }
 
-# Puts finished binaries into the cache; each appears there whole or not at all.
+# Moves finished binaries into the cache. Each one appears there atomically.
 publish() { # publish FILE...
   local file
   mkdir -p "$CACHE_BIN"
@@ -98,7 +96,7 @@ publish() { # publish FILE...
 
 # ---------------------------------------------------------------- Debian
 
-# apt-get on lists and sources of our own, so that it needs no root and leaves the machine's alone.
+# apt-get with separate lists and sources, so that it needs no root and does not change those of the machine.
 apt() {
   apt-get --quiet --quiet \
     -o Dir::Etc::sourcelist="$SCRATCH/apt/$SUITE.sources" -o Dir::Etc::sourceparts=- \
@@ -106,7 +104,7 @@ apt() {
     -o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=3 "$@"
 }
 
-# The mirror this machine already uses for Debian, so that proxies and local mirrors keep working.
+# Prints the mirror that this machine uses for Debian, so that proxies and local mirrors keep working.
 mirror() {
   local uri
   # shellcheck disable=SC2016  # $(REPO_URI) is for apt
@@ -184,7 +182,7 @@ fetch_source() { # fetch_source TREE
   tar --extract --gzip --file="${archives[0]}" --directory="$1" --strip-components=1
 }
 
-# The vendored one is too old for this Go: the API server crashes in map iteration on the first apply.
+# The vendored version is too old for this Go: the API server crashes in map iteration on the first apply.
 replace_reflect2() { # replace_reflect2 TREE
   local inside=usr/share/gocode/src/github.com/modern-go/reflect2
   local from="/$inside" to="$1/vendor/github.com/modern-go/reflect2"
@@ -206,7 +204,7 @@ apply_patch() { # apply_patch TREE
   "$patch" --quiet --strip=1 --directory="$1" <"$HERE/kubernetes.patch" || die "kubernetes.patch does not apply"
 }
 
-# Upstream's release tarball leaves this generated file out.
+# Upstream's release tarball lacks this generated file.
 generate_openapi() { # generate_openapi TREE
   say "generating zz_generated.openapi.go"
   cd "$1"
@@ -229,7 +227,7 @@ compile() { # compile TREE OUTPUT_FOLDER
   go build -ldflags "-s -w $(version_flags)" -o "$2/" "${KUBERNETES_BINARIES[@]/#/./cmd/}" || die "the Kubernetes build failed"
 }
 
-# Two packages hold the version: --version reads the one, the aggregator's /version the other.
+# The version is in two packages: --version reads the first, the aggregator's /version the second.
 version_flags() {
   local package major minor
   IFS=. read -r major minor _ <<<"$KUBERNETES_VERSION"

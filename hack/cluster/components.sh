@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154  # the ports and NODES come from the file settings
-# How each part of the control plane is started, and how it is asked whether it is well.
+# Starts the components of the control plane and checks their health.
 
 load_settings() {
   [[ -f $DIR/settings ]] || die "no cluster in $DIR: run up.sh first"
@@ -10,16 +10,16 @@ load_settings() {
 
 binary() { awk -v name="$1" '$1 == name { print substr($0, length(name) + 2) }' "$DIR/binaries"; }
 
-# A flag that only some versions have, and that stops the others from starting.
+# Prints a flag if the binary supports it. Other versions would not start with it.
 if_known() { # if_known BINARY FLAG=VALUE
-  # Not grep --quiet: it would close the pipe early and fail the pipeline.
+  # grep --quiet would close the pipe early and fail the pipeline.
   "$(binary "$1")" --help 2>&1 | grep --fixed-strings -- " ${2%%=*} " >/dev/null && printf '%s\n' "$2"
   return 0
 }
 
 kubectl() { "$(binary kubectl)" --kubeconfig="$DIR/kubeconfig" --request-timeout=5s --cache-dir="$DIR/tmp/kubectl" "$@"; }
 
-# The control plane first, then the nodes.
+# Prints the control plane first, then the nodes.
 component_names() {
   printf '%s\n' etcd kube-apiserver
   ((NODES == 0)) || printf '%s\n' kube-controller-manager kube-scheduler
@@ -38,7 +38,7 @@ start_etcd() {
   await 20 etcd "etcd listens" port_open "$ETCD_PORT"
 }
 
-# The service "kubernetes" gets no endpoint: an endpoint may not be a loopback address, and no pod really runs.
+# The service "kubernetes" gets no endpoint: an endpoint must not be a loopback address, and no pod really runs.
 start_apiserver() {
   # shellcheck disable=SC2086  # one word for each flag
   launch kube-apiserver "$(binary kube-apiserver)" \
@@ -65,7 +65,7 @@ start_controller_manager() {
     --kube-api-qps=200 --kube-api-burst=400 "${known[@]}"
 }
 
-# With a file the flags of the second kind count for nothing.
+# With a configuration file, the scheduler ignores the flags for the same settings.
 start_scheduler() {
   local file serving settings=(--leader-elect=false --kube-api-qps=200 --kube-api-burst=400)
   mapfile -t serving < <(serving_flags kube-scheduler "$SCHEDULER_PORT")
@@ -78,7 +78,7 @@ start_scheduler() {
   launch kube-scheduler "$(binary kube-scheduler)" "${serving[@]}" "${settings[@]}"
 }
 
-# The configuration with a profile for each score; versions in between run with their defaults.
+# Prints the configuration with a profile for each score. Versions in between use their defaults.
 scheduler_file() {
   [[ $("$(binary kube-scheduler)" --version) =~ v1\.([0-9]+)\. ]] || return 0
   if ((BASH_REMATCH[1] == 20)); then
@@ -88,7 +88,7 @@ scheduler_file() {
   fi
 }
 
-# Serve health over TLS on loopback only; old versions also open a plain port on all addresses unless told not to.
+# Serves health over TLS on loopback only. Old versions also open a plain port on all addresses by default.
 serving_flags() { # serving_flags NAME PORT
   local kubeconfig="$DIR/pki/$1.kubeconfig"
   printf '%s\n' --bind-address=127.0.0.1 --secure-port="$2" --cert-dir="$DIR/pki/$1" \
@@ -97,10 +97,10 @@ serving_flags() { # serving_flags NAME PORT
   if_known "$1" --port=0
 }
 
-# A real kubelet whose container runtime only pretends (kubemark); see kubernetes.patch for the two variables, which a
-# stock kubemark does not know: its nodes have one core and 3.75 GiB. A newer one asks the machine's own image service
-# unless told not to. Started again when it dies, as every node's init does: the pretended file system of 1.20 is not safe
-# against concurrent writes.
+# Starts a real kubelet with a fake container runtime (kubemark). See kubernetes.patch for the two variables, which a
+# stock kubemark ignores: its nodes have one core and 3.75 GiB. Newer versions use the machine's own image service by
+# default. Restarts the kubelet when it exits, like the init of a real node, because the fake file system of 1.20 is not
+# safe for concurrent writes.
 start_node() { # start_node NAME PORT
   local known
   mapfile -t known < <(if_known kubemark --use-host-image-service=false)
@@ -124,7 +124,7 @@ node_ready() { # node_ready NAME
   [[ $(kubectl get node "$1" -o jsonpath='{.status.conditions[?(@.type=="Ready")].status}') == True ]]
 }
 
-# Needs the namespace, its service account and, on old servers, that account's token.
+# Needs the namespace, its service account and, on old servers, the token of that account.
 accepts_pods() { kubectl --namespace=default run probe --image=probe --dry-run=server; }
 
 all_running() {

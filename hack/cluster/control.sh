@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Acts on a running cluster; for the end-to-end tests.
+# Controls a running cluster for the end-to-end tests.
 #
-#   control.sh stop-apiserver             ask it to end, and wait until it is gone
-#   control.sh start-apiserver            start it again on the same port, wait until ready
+#   control.sh stop-apiserver             stop it and wait until it has exited
+#   control.sh start-apiserver            start it on the same port and wait until it is ready
 #   control.sh restart-apiserver          both
 #   control.sh kubeconfig-for NAMESPACE SERVICEACCOUNT
 #                                         write a kubeconfig with its token, print the path
-#   control.sh audit-log                  print the path of the audit log (one JSON object a line)
+#   control.sh audit-log                  print the path of the audit log (one JSON object per line)
 #   control.sh status                     list the components; exit 1 unless all run
 #
-#   CLUSTER_DIR  where the cluster is kept [<repository>/.cluster]
+#   CLUSTER_DIR  state folder of the cluster [<repository>/.cluster]
 set -euo pipefail
 FOLDER="$(dirname "${BASH_SOURCE[0]}")"
 for part in lib process pki components; do
@@ -64,7 +64,7 @@ kubeconfig_for() { # kubeconfig_for NAMESPACE SERVICEACCOUNT
   printf '%s\n' "$file"
 }
 
-# Servers before 1.24 keep a token in a secret for every account; later ones make one when asked.
+# Servers before 1.24 store a token in a secret for every account. Later ones create one on request.
 token_of() { # token_of NAMESPACE SERVICEACCOUNT
   if [[ $(server_version) =~ v1\.([0-9]+) ]] && ((BASH_REMATCH[1] >= 24)); then
     kubectl --namespace="$1" create token "$2" --duration=24h

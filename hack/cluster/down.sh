@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Stops the cluster that up.sh started, or what is left of it, and removes its state.
+# Stops the cluster of up.sh, or what is left of it, and removes its state.
 #
-#   CLUSTER_DIR  where it is kept                            [<repository>/.cluster]
+#   CLUSTER_DIR  state folder of the cluster                [<repository>/.cluster]
 #   KEEP         1: keep the state (logs, audit log, etcd's data) until the next up.sh
 set -euo pipefail
 FOLDER="$(dirname "${BASH_SOURCE[0]}")"

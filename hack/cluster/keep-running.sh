@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a program, and again when it breaks, as a kubelet does with the parts of a control plane; a few times at most.
+# Runs a program and restarts it when it fails, like a kubelet does with control plane components, at most four runs.
 #   keep-running.sh PROGRAM ARGUMENT...
 set -uo pipefail
 

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # used by the scripts that source this one
-# What every script in this folder shares: messages, paths, finding binaries.
-# Sourced, never run; the caller has set -euo pipefail.
+# Shared by all scripts in this folder: messages, paths, search of binaries.
+# Must be sourced. The caller has set -euo pipefail.
 shopt -s inherit_errexit
 
 HERE="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
@@ -10,9 +10,9 @@ CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/evacuator"
 CACHE_BIN="$CACHE/kubernetes-$KUBERNETES_VERSION/bin"
 DIR="$(realpath -m "${CLUSTER_DIR:-$HERE/../../.cluster}")"
 
-# These four speak to each other and are taken from one place, never mixed.
+# These four programs depend on each other and must come from the same folder.
 KUBERNETES_BINARIES=(kube-apiserver kube-controller-manager kube-scheduler kubemark)
-# Without nodes only the API server runs, and that may come from anywhere.
+# Without nodes only the API server runs, which may come from any folder.
 [[ ${CLUSTER_NODES:-} != 0 ]] || KUBERNETES_BINARIES=(kube-apiserver)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
@@ -22,7 +22,7 @@ die() {
   exit 1
 }
 
-# Prints the comment at the top of the running script, which is its manual.
+# Prints the comment at the top of the running script as its manual.
 manual() { sed -n '2,/^[^#]/{/^#/!q;s/^# \{0,1\}//p}' "$0"; }
 
 has_all() { # has_all FOLDER NAME...
@@ -33,14 +33,14 @@ has_all() { # has_all FOLDER NAME...
   done
 }
 
-# The folders searched, best first: KUBEBUILDER_ASSETS, PATH, our cache.
+# Prints the folders to search in order: KUBEBUILDER_ASSETS, PATH, the cache.
 search_path() {
   local dirs
   IFS=: read -ra dirs <<<"$PATH"
   printf '%s\n' ${KUBEBUILDER_ASSETS:+"$KUBEBUILDER_ASSETS"} "${dirs[@]}" "$CACHE_BIN"
 }
 
-# Prints the first folder of the search path that holds every NAME.
+# Prints the first folder of the search path that contains every NAME.
 folder_with() { # folder_with NAME...
   local dir
   while IFS= read -r dir; do

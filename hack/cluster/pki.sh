@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# One certificate authority per cluster, the certificates it signs, and kubeconfigs that carry them.
+# One certificate authority per cluster, its certificates, and kubeconfigs that contain them.
 
 readonly KEY_KIND=(-newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes)
 
@@ -10,7 +10,7 @@ make_authority() {
     blame openssl "cannot make the certificate authority"
 }
 
-# SUBJECT is what Kubernetes reads: O the group, CN the user.
+# SUBJECT contains the identity for Kubernetes: O is the group, CN the user.
 issue() { # issue NAME SUBJECT [SUBJECT_ALT_NAMES]
   local base="$DIR/pki/$1" extensions="extendedKeyUsage=serverAuth,clientAuth"
   [[ -z ${3:-} ]] || extensions+=$'\n'"subjectAltName=$3"
@@ -22,13 +22,13 @@ issue() { # issue NAME SUBJECT [SUBJECT_ALT_NAMES]
   rm "$base.csr"
 }
 
-# A key pair, private and public, for signing service account tokens.
+# Creates the key pair for signing service account tokens.
 make_token_keys() {
   openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out "$DIR/pki/tokens.key" 2>/dev/null
   openssl pkey -in "$DIR/pki/tokens.key" -pubout -out "$DIR/pki/tokens.pub"
 }
 
-# CREDENTIALS is the user's part, as YAML lines indented by four.
+# CREDENTIALS is the user's part as YAML lines indented by four.
 write_kubeconfig() { # write_kubeconfig FILE USER CREDENTIALS [NAMESPACE]
   (umask 077 && cat >"$1.new") <<EOF
 apiVersion: v1

@@ -1,10 +1,9 @@
 # shellcheck shell=bash
-# Background processes of one cluster: start, find again, stop, wait for.
+# Background processes of one cluster: start, find, stop, await.
 #
-# Every process carries EVACUATOR_CLUSTER=<state folder> in its environment.
-# That mark, not the pid file, says whether a process is ours: a pid that the
-# kernel has given to somebody else is never signalled, and a process whose pid
-# file was lost is still found.
+# Every process has EVACUATOR_CLUSTER=<state folder> in its environment. That mark, not the pid file, identifies the
+# processes of the cluster: a pid that the kernel has reused is never signalled, and a process whose pid file was lost is
+# still found.
 
 mark() { printf 'EVACUATOR_CLUSTER=%s' "$DIR"; }
 
@@ -13,7 +12,7 @@ launch() { # launch NAME COMMAND...
   shift
   env "$(mark)" TMPDIR="$(short_tmp)" HOME="$(short_tmp)" setsid "$@" </dev/null >>"$DIR/logs/$name.log" 2>&1 9>&- &
   printf '%s\n' "$!" >"$DIR/run/$name.pid"
-  # The mark appears when the new program takes the place of this shell's copy.
+  # The mark appears when the new program replaces the forked shell.
   until is_ours "$!" || ! readlink "/proc/$!/exe" >/dev/null; do sleep 0.01; done
 }
 
@@ -33,7 +32,7 @@ our_pids() {
     cut -d/ -f3 || true
 }
 
-# Asks politely, then after GRACE seconds does not ask any more.
+# Sends SIGTERM, and SIGKILL after GRACE seconds.
 stop_pids() { # stop_pids GRACE PID...
   local deadline=$((SECONDS + $1)) pid signal
   shift
@@ -56,14 +55,14 @@ any_is_ours() {
   return 1
 }
 
-# An API server in no hurry would wait a minute for its watches to end: hence the short GRACE.
+# The API server would wait up to a minute for its watches to end, hence its short GRACE.
 stop() { # stop NAME GRACE
   local pid
   pid="$(pid_of "$1")" && stop_pids "$2" "$pid"
   rm -f "$DIR/run/$1.pid"
 }
 
-# etcd last, so that whoever keeps the state finds a clean database.
+# Stops etcd last, so that a kept state contains a clean database.
 stop_all() {
   local etcd pids
   etcd="$(pid_of etcd || true)"
@@ -74,7 +73,7 @@ stop_all() {
   rm -f "$DIR"/run/*.pid
 }
 
-# Waits until COMMAND succeeds; ends the script with NAME's log when it cannot.
+# Waits until COMMAND succeeds. Ends the script with NAME's log on a timeout.
 await() { # await SECONDS NAME WHAT COMMAND...
   local limit=$1 name=$2 what=$3 deadline=$((SECONDS + $1)) answer
   shift 3
@@ -85,7 +84,7 @@ await() { # await SECONDS NAME WHAT COMMAND...
   done
 }
 
-# The last lines of NAME's log, and before them the fatal one: Go buries it under goroutines.
+# Ends the script with the last lines of NAME's log, after the fatal line, which Go prints before the goroutines.
 blame() { # blame NAME MESSAGE
   local log="$DIR/logs/$1.log"
   say "from $log:"
@@ -100,8 +99,8 @@ blame() { # blame NAME MESSAGE
 
 port_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# Prints COUNT ports nobody listens on: from CLUSTER_PORT_BASE upwards, else below the range
-# which the kernel hands out to outgoing connections.
+# Prints COUNT unused ports: from CLUSTER_PORT_BASE upwards, else below the range that the kernel uses for outgoing
+# connections.
 pick_ports() { # pick_ports COUNT
   local port=${CLUSTER_PORT_BASE:-$((20000 + RANDOM % 10000))} count=0
   while ((count < $1)); do
@@ -117,10 +116,10 @@ pick_ports() { # pick_ports COUNT
 
 # ---------------------------------------------------------------- state folder
 
-# Says that a folder was made by up.sh and may be removed with all it holds.
+# Marks a folder that up.sh created and that may be removed with its contents.
 MARKER=.evacuator-cluster
 
-# One up, down or control at a time for each cluster. Children must not inherit the lock: see launch.
+# Serializes up, down and control for each cluster. Children must not inherit the lock: see launch.
 lock() {
   mkdir -p "$CACHE"
   exec 9>"$CACHE/cluster-$(printf '%s' "$DIR" | cksum | cut -d' ' -f1).lock"

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Starts a Kubernetes on loopback: etcd, API server, controller manager,
-# scheduler and hollow nodes, with TLS, RBAC and an audit log.
-# Leaves the administrator's kubeconfig in $CLUSTER_DIR/kubeconfig.
-# Prints its path on stdout. Does nothing when the cluster is already running.
+# Starts a Kubernetes cluster on loopback: etcd, API server, controller manager, scheduler and hollow nodes, with TLS,
+# RBAC and an audit log. Writes the administrator's kubeconfig to $CLUSTER_DIR/kubeconfig and prints its path on stdout.
+# Does nothing if the cluster is already running.
 #
-#   CLUSTER_DIR              where everything is kept       [<repository>/.cluster]
-#   CLUSTER_NODES            how many nodes                 [4]
+#   CLUSTER_DIR              state folder                   [<repository>/.cluster]
+#   CLUSTER_NODES            number of nodes                [4]
 #                            0: etcd and API server only, no scheduler, no controllers
-#   CLUSTER_NODE_CPUS        cores each node claims         [4]
-#   CLUSTER_NODE_MEMORY_MIB  memory each node claims        [16384]
+#   CLUSTER_NODE_CPUS        reported cores per node        [4]
+#   CLUSTER_NODE_MEMORY_MIB  reported memory per node       [16384]
 #   CLUSTER_APISERVER_FLAGS  more flags of kube-apiserver   []
 #   CLUSTER_PORT_BASE        first of CLUSTER_NODES+6 ports [any free ones]
 set -euo pipefail
@@ -85,7 +84,7 @@ prepare_state() { # prepare_state BINARIES
   touch "$DIR/$MARKER"
   mkdir "$DIR"/{pki,logs,run,etcd,kubeconfigs}
   chmod 700 "$DIR/etcd"
-  # Unix sockets allow some 100 bytes of path, so they live under a short name.
+  # Unix sockets allow some 100 bytes of path, so they are in a folder with a short name.
   ln -s "$(mktemp -d /tmp/evacuator.XXXXXX)" "$DIR/tmp"
   printf '*\n' >"$DIR/.gitignore"
   printf '%s\n' "$1" >"$DIR/binaries"

@@ -1,5 +1,5 @@
-/// Writes crds/legacy/ and docs/reference/api.md from crds/*.yaml, docs/troubleshooting.md from api/vocabulary, and
-/// docs/reference/permissions.md from the roles below config/.
+/// Generates crds/legacy/ and docs/reference/api.md from crds/*.yaml, docs/troubleshooting.md from api/vocabulary, and
+/// docs/reference/permissions.md from the roles in config/.
 /// usage: generate_reference REPOSITORY
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ base::Result<api::Json> read_crd(const std::filesystem::path& path) {
 }
 
 base::Status write_file(const std::filesystem::path& path, const std::string& text) {
-  std::error_code ignored;  // a directory that cannot be made shows when the file cannot be opened
+  std::error_code ignored;  // a failure shows up when the file is opened
   std::filesystem::create_directories(path.parent_path(), ignored);
   std::ofstream out(path);
   out << text;

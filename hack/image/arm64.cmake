@@ -1,4 +1,4 @@
-# Cross compiling for arm64, with the libraries that hack/image.sh unpacked (EVACUATOR_SYSROOT).
+# Cross compiling for arm64, with the libraries that hack/image.sh has unpacked (EVACUATOR_SYSROOT).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

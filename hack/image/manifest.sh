@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints an overlay of config/ as one file, with the image by the name under which you pushed it.
+# Prints an overlay of config/ as one file, with the name under which you pushed the image.
 # usage: hack/image/manifest.sh IMAGE [OVERLAY]     IMAGE: NAME[:TAG][@DIGEST]   OVERLAY: default, legacy, cronjob, job,
 #                                                 auto (default or legacy, by the version of kubectl's server)   [default]
 set -euo pipefail

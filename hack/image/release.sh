@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Puts a release into out/release: the images of all architectures, each and together, their bills of materials and
-# signatures, the manifests as one file each, the chart, and checksums of all that. docs/image.md says what each is for.
+# Builds a release in out/release: the images of all architectures, separate and combined, their bills of materials and
+# signatures, the manifests as one file each, the chart, and checksums. docs/image.md describes each file.
 #
 #   hack/image/release.sh [ARCHITECTURE...]     default: amd64 arm64
 #
 #   IMAGE               name and tag under which you will push it, for the manifests   [evacuator:VERSION]
 #   IMAGE_KEY           private key (PEM) that signs                                   [none: nothing is signed]
 #   RELEASE_OUT         folder of the results                                          [out/release]
-#   and what hack/image.sh knows
+#   and the variables of hack/image.sh
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 umask 022
@@ -27,7 +27,7 @@ reproducible_tar() { # reproducible_tar FOLDER ENTRY...
   tar -C "$1" -c --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --format=gnu "${@:2}"
 }
 
-# Adds TEXT to the layout as a blob; prints its descriptor.
+# Adds TEXT to the layout as a blob. Prints its descriptor.
 add_blob() { # add_blob MEDIA_TYPE TEXT
   local checksum
   checksum=$(printf '%s' "$2" | sha256sum | cut -d' ' -f1)
@@ -36,7 +36,7 @@ add_blob() { # add_blob MEDIA_TYPE TEXT
     '{mediaType: $type, digest: $digest, size: $size}'
 }
 
-# One archive with an index of all architectures: a push gives one name, and each node pulls its own.
+# Builds one archive with an index of all architectures: one push, and each node pulls its own image.
 join_images() {
   local arch manifests='[]' index descriptor
   mkdir -p "$work/layout/blobs/sha256"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Signs the digest of an image as cosign does: a small JSON text that names it, and a signature of that text.
+# Signs the digest of an image like cosign: a small JSON text that contains it, and a signature of that text.
 # usage: hack/image/sign.sh IMAGE DIGEST PREFIX     writes PREFIX.payload.json and PREFIX.sig
-# Without IMAGE_KEY (a private key in a PEM file, such as an EC key on P-256) it removes both and says so.
+# Without IMAGE_KEY (a private key in a PEM file, such as an EC key on P-256) it removes both and prints a message.
 set -euo pipefail
 
 name=$(sed -E 's/@.*$//; s/:[^:/]*$//' <<<"$1") digest=$2 prefix=$3 # without tag; a port stays

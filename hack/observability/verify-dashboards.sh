@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Checks the structure of config/chart/dashboards/*.json: what Grafana needs is there, panels do not overlap, every panel
-# with data has a query and names its data source by the variable, every variable that a query uses is declared. (That
-# each query has data is checked on a real Prometheus: test/e2e/scenarios/dashboards_test.cpp.)
+# Checks the structure of config/chart/dashboards/*.json: the fields that Grafana needs exist, panels do not overlap,
+# every panel
+# with data has a query and refers to its data source by the variable, every variable of a query is declared. (A real
+# Prometheus checks that each query has data: test/e2e/scenarios/dashboards_test.cpp.)
 # usage: hack/observability/verify-dashboards.sh [FOLDER]   (part of make verify; needs jq)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -47,7 +48,7 @@ done
 uids=$(jq -r .uid "$folder"/*.json | sort | uniq -d)
 [[ -z $uids ]] || { echo "$folder: two dashboards have the uid $uids" && broken=1; }
 
-# A fault on purpose has to be found: otherwise nothing here says anything.
+# Verifies that the check itself finds injected faults.
 finds_faults() {
   local scratch change
   scratch=$(mktemp)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks that docs/reference/metrics.md has a row for each metric family that the sources make, and no other; and that
-# dashboards and alerts name only families that are in it. (That types and labels are right is checked on a running
-# operator: test/e2e/scenarios/dashboards_test.cpp.)
+# Checks that docs/reference/metrics.md has a row for each metric family in the sources and no other, and that
+# dashboards and alerts use only documented families. (A running operator checks types and labels:
+# test/e2e/scenarios/dashboards_test.cpp.)
 # usage: hack/observability/verify-metrics.sh   (part of make verify)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -13,9 +13,9 @@ complain_each() { while IFS= read -r line; do echo "$line"; broken=1; done; }
 
 made() { grep -rhoP --include='*.[ch]pp' '"\K(evacuator|process)_[a-z_]+(?=")' base telemetry kube controllers cmd/run | sort -u; }
 told() { sed -nE 's/^\| `([a-z_]+)` \| (counter|gauge|histogram) \|.*/\1/p' "$page" | sort; }
-# A histogram has three kinds of series.
+# Removes the suffixes of a histogram's three series.
 families() { sed -E 's/_(bucket|sum|count)$//' | sort -u; }
-# Names of PromQL only: not those of selectors, which are on the left of an operator.
+# Prints names in PromQL expressions, without those of selectors, which are on the left of an operator.
 used_by() { grep -ohE '\b(evacuator|process)_[a-z_]+' "$@" | families; }
 used_by_dashboards() { jq -r '.. | .expr? // empty, (.definition? // empty)' config/chart/dashboards/*.json | used_by -; }
 used_by_alerts() { grep -vE '^ *#' config/prometheus/alerts.yaml | used_by -; }

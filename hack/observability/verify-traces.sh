@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Plays an operator that moves a pod once, and sends its traces to a receiver that takes only what the definitions of
-# opentelemetry-proto hold (test/otlp/receive.mjs). Without npm, or without a registry to install from, the last line begins
-# with "skipped:"; EVACUATOR_VERIFY_TRACES=1 makes that a failure.
-# usage: CLUSTER_DIR=FOLDER hack/observability/verify-traces.sh PROGRAMS   (hack/e2e.sh real; hack/cluster/up.sh has made the cluster)
+# Runs an operator that moves a pod once, and sends its traces to a receiver that accepts only what the definitions of
+# opentelemetry-proto contain (test/otlp/receive.mjs). Without npm, or without a registry to install from, the last line
+# begins with "skipped:"; EVACUATOR_VERIFY_TRACES=1 makes that a failure.
+# usage: CLUSTER_DIR=FOLDER hack/observability/verify-traces.sh PROGRAMS   (hack/e2e.sh real; hack/cluster/up.sh has started the cluster)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -47,7 +47,7 @@ play() {
   cd "$here"
 }
 
-# The kinds of spans that docs/tracing.md names.
+# Checks the kinds of spans that docs/tracing.md names.
 all_are_there() {
   local name
   for name in evacuation Requesting PostEviction cycle snapshot strategies; do

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Upgrade and way back with Evacuations under way: builds the program of the commit that hack/upgrade/previous names (once: it
-# is kept by its hash), then plays the Upgrade scenarios of the end-to-end suite with it.
+# Upgrade and downgrade with Evacuations in progress: builds the program of the commit in hack/upgrade/previous (cached
+# by its hash), then runs the Upgrade scenarios of the end-to-end suite with it.
 #
-#   hack/upgrade/test.sh [TARGET...]     targets of hack/e2e.sh; simulator and real when none is named
+#   hack/upgrade/test.sh [TARGET...]     targets of hack/e2e.sh; default: simulator and real
 #
-#   PREVIOUS           commit to come from                 [hack/upgrade/previous]
-#   EVACUATOR_CACHE    where its program is kept           [~/.cache/evacuator]
+#   PREVIOUS           commit of the earlier version       [hack/upgrade/previous]
+#   EVACUATOR_CACHE    cache folder of its program         [~/.cache/evacuator]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

@@ -5,7 +5,7 @@
 
 namespace {
 
-// Plain types: they are ready before the first allocation of a thread.
+// Plain types, which are initialized before the first allocation of a thread.
 thread_local bool counting = false;
 thread_local std::int64_t counted = 0;
 thread_local std::int64_t counted_bytes = 0;

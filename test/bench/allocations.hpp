@@ -4,13 +4,13 @@
 
 namespace bench {
 
-/// What this thread asked of operator new while an AllocationScope was alive.
+/// Allocations of this thread by operator new during an AllocationScope.
 struct Allocations {
   std::int64_t count = 0;
   std::int64_t bytes = 0;
 };
 
-/// Adds to `into` when it ends. Not nested.
+/// Adds to `into` at its end. Must not be nested.
 class AllocationScope {
  public:
   explicit AllocationScope(Allocations& into);

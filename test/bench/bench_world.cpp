@@ -17,7 +17,7 @@
 namespace bench {
 namespace {
 
-constexpr int kHandlers = 72;  // 32 delayed evictions and enough for everything else
+constexpr int kHandlers = 72;  // 32 delayed evictions and enough for all other requests
 
 void check(const base::Status& status) {
   if (!status) throw std::runtime_error(status.error().message);
@@ -194,7 +194,7 @@ void RunningOperator::await_rest() {
     const double now = reconciles();
     if (now != seen) since = std::chrono::steady_clock::now();
     seen = now;
-    return std::chrono::steady_clock::now() - since > base::seconds(3);  // published once a second
+    return std::chrono::steady_clock::now() - since > base::seconds(3);  // published once per second
   });
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// A simulated cluster behind HTTP and an operator that talks to it, both in this process, both in real time.
+/// A simulated cluster behind HTTP and an operator that uses it, both in this process and in real time.
 
 #include <cstdint>
 #include <functional>
@@ -26,15 +26,15 @@
 
 namespace bench {
 
-/// Installs the CRDs and our validation of them. Throws std::runtime_error: a benchmark cannot go on.
+/// Installs the CRDs and their validation. Throws std::runtime_error on failure.
 void install_kinds(simulator::ApiServer& server);
 
-/// A bound pod that starts and stops at once. `handoff`: script of its operator
-/// (simulator/operators/handoff_script.hpp), "" for a plain pod.
+/// Returns a bound pod that starts and stops immediately. `handoff` is the script of its operator
+/// (simulator/operators/handoff_script.hpp), empty for a plain pod.
 api::Json quick_pod(const std::string& name, int node, const std::string& handoff = {});
 api::Evacuation evacuation_of(const std::string& pod);
 
-/// A value that must be there. Throws std::runtime_error with the error's message.
+/// Returns the value. Throws std::runtime_error with the error's message.
 template <typename T>
 T must(base::Result<T> result) {
   if (!result) throw std::runtime_error(result.error().message);
@@ -48,14 +48,14 @@ class World {
   World();
   ~World();
 
-  /// Pods "<prefix>-00000" and so on, ready.
+  /// Adds ready pods "<prefix>-00000" and so on.
   std::vector<std::string> add_pods(const std::string& prefix, int count, const std::string& handoff = {});
   void add_evacuation(const std::string& pod);
-  /// Each eviction's answer comes that much later; also counts them.
+  /// Delays each eviction's answer by `delay` and counts the evictions.
   void delay_evictions(base::milliseconds delay);
   std::int64_t evictions();
   std::size_t evacuations_in(const std::string& phase);
-  /// When each object's first such call came, by the object's name.
+  /// Returns the time of the first such call of each object, with the object's name.
   std::vector<std::pair<std::string, base::TimePoint>> calls(const std::string& resource,
                                                              const std::string& subresource);
   std::string uid_of(const std::string& pod);
@@ -78,12 +78,12 @@ class RunningOperator {
   RunningOperator(const kube::Config& cluster, controllers::OperatorConfig config);
   ~RunningOperator();
 
-  /// Returns when the caches are full; then reconciling begins with start_workers().
+  /// Returns when the caches are full. Call start_workers() to begin reconciling.
   void fill_caches();
   void start_workers();
-  /// Until no worker has had anything to do for two seconds: a backlog of other things would be measured, too.
+  /// Waits until the workers have been idle for some seconds, so that a backlog is not part of the measurement.
   void await_rest();
-  /// Requests sent since the start, watches included.
+  /// Returns the number of requests sent since the start, including watches.
   double requests() const { return static_cast<double>(limiter_.stats().granted); }
 
  private:
@@ -101,7 +101,7 @@ class RunningOperator {
   std::jthread workers_;
 };
 
-/// Waits until `holds`, looking every 20 ms; throws std::runtime_error naming `what` after `limit`.
+/// Waits until `holds` returns true, checked every 20 ms. Throws std::runtime_error with `what` after `limit`.
 void await(const char* what, base::seconds limit, const std::function<bool()>& holds);
 
 }  // namespace bench

@@ -1,9 +1,9 @@
-/// evacuator_bench_cluster: a big simulated cluster in a process of its own, over plain HTTP. Pods as a real API server
-/// sends them (pod_json.hpp), spread over the nodes as in the cycle benchmark. Only the handoff operator works: nothing
-/// else changes by itself. Usage:
+/// evacuator_bench_cluster: a large simulated cluster in a separate process, over plain HTTP. Pods have the form of a
+/// real API server's (pod_json.hpp) and are spread over the nodes like in the cycle benchmark. Only the handoff
+/// operator runs; nothing else changes. Usage:
 ///   evacuator_bench_cluster FOLDER NODES HANDOFFS
-/// HANDOFFS more pods acknowledge a request to leave and never get ready. Writes FOLDER/kubeconfig, then prints
-/// "ready". Obeys lines on its stdin: "evacuate" makes an Evacuation for each handoff pod, answers "done" once all are
+/// HANDOFFS additional pods acknowledge a handoff request and never become ready. Writes FOLDER/kubeconfig, then prints
+/// "ready". Commands on stdin: "evacuate" creates an Evacuation for each handoff pod and prints "done" once all are
 /// InProgress.
 
 #include <fmt/format.h>
@@ -84,8 +84,8 @@ class BigCluster {
     (void)need(store_.create(*type, std::move(object)));
   }
 
-  /// The cluster of the cycle benchmark, with pods of the real size. Large ones go without what the operator drops
-  /// while decoding (managedFields, environment): 150,000 whole ones would take this process 9 GB.
+  /// Creates the cluster of the cycle benchmark, with pods of realistic size. Large clusters omit what the operator
+  /// drops while decoding (managedFields, environment), because 150,000 complete pods would take 9 GB in this process.
   void fill(int nodes) {
     lean_ = nodes > 1000;
     const auto cluster = builders::bench_cluster(nodes);
@@ -94,7 +94,7 @@ class BigCluster {
       add(simulator::objects::node(node->meta.name, "16", "64Gi", node->meta.labels));
     for (const auto& pod : cluster.pods) {
       const std::string app = pod->meta.labels.value("app");
-      const int step = 1 + std::stoi(pod->meta.name.substr(4)) % 4;  // bench_cluster's sizes
+      const int step = 1 + std::stoi(pod->meta.name.substr(4)) % 4;  // sizes of bench_cluster
       add(with_kind(bench::pod_json({.number = static_cast<int>(count_++),
                                      .ns = pod->meta.ns,
                                      .name = pod->meta.name,

@@ -40,7 +40,7 @@ scheduling::SnapshotInput input_of(const builders::BenchCluster& cluster) {
           .workloads = {}};
 }
 
-/// One cycle of the operator: snapshot from the caches, then the plan. Arguments: nodes, total limit (0: none).
+/// One cycle of the operator: snapshot from the caches, then the plan. Arguments: nodes, total limit (0 for none).
 void BM_LowNodeUtilizationCycle(benchmark::State& state) {
   const auto cluster = builders::bench_cluster(static_cast<int>(state.range(0)));
   const auto limit = state.range(1) > 0 ? std::optional(static_cast<std::int32_t>(state.range(1))) : std::nullopt;

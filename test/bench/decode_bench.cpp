@@ -32,7 +32,7 @@ void report(benchmark::State& state, double retained) {
   state.counters["json_bytes_per_pod"] = static_cast<double>(pods_text().size()) / kPods;
 }
 
-/// Baseline: the whole list as a nlohmann DOM.
+/// Baseline: the complete list as a nlohmann DOM.
 void BM_DecodePodList_NlohmannDom(benchmark::State& state) {
   double retained = 0;
   (void)pods_text();
@@ -65,7 +65,7 @@ void BM_DecodePodList_Compact(benchmark::State& state) {
 }
 BENCHMARK(BM_DecodePodList_Compact)->Unit(benchmark::kMillisecond)->Iterations(5);
 
-// ---------------------------------------------------------------- what a cache holds
+// ---------------------------------------------------------------- memory of a cache
 
 constexpr int kPodsOfWorkload = 30;
 
@@ -84,8 +84,8 @@ std::vector<std::string> owner_of(const api::Pod& pod) {
   return owner == nullptr ? std::vector<std::string>() : std::vector{pod.meta.ns + "/" + owner->uid};
 }
 
-/// The operator's cache of pods, with its index by owner, 30 pods a workload. Half of them are renewed in no order, as
-/// a watch does.
+/// The operator's cache of pods with its index by owner, 30 pods per workload. Half of the pods are updated in random
+/// order, like by a watch.
 void BM_CachedPods(benchmark::State& state) {
   const auto pods = static_cast<int>(state.range(0));
   const auto put = [](kube::Store<api::Pod>& store, int number) {
@@ -124,7 +124,8 @@ std::vector<std::string> items_of(const std::string& list) {
   return items;
 }
 
-/// The two pods that a real server has sent in both (test/unit/api/core/golden), in turn.
+/// Returns a list that alternates between the two pods that a real server has sent in both formats
+/// (test/unit/api/core/golden).
 std::string same_pods_json() {
   const auto items = items_of(file_text("json/pods.json"));
   std::string list = R"({"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"1"},"items":[)";

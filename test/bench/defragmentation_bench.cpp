@@ -1,5 +1,5 @@
-/// A plan of Defragmentation on a fragmented cluster of 30 pods a node, beside the snapshot that it is made of: both in
-/// one run, in the processor's time. Memory: what the plan needs at most beside the objects and their snapshot.
+/// A plan of Defragmentation on a fragmented cluster with 30 pods per node, compared with its snapshot in the same run,
+/// in CPU time. Memory: the plan's peak usage in addition to the objects and their snapshot.
 
 #include <benchmark/benchmark.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 double seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
-/// A line of /proc/self/status in MiB.
+/// Returns a value of /proc/self/status in MiB.
 double status_mib(const std::string& name) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -24,7 +24,7 @@ double status_mib(const std::string& name) {
   return 0;
 }
 
-/// From here on VmHWM is about what comes.
+/// Resets VmHWM to the current usage.
 void forget_peak() { std::ofstream("/proc/self/clear_refs") << 5; }
 
 planner::Plan plan_of(const scheduling::ClusterSnapshot& cluster, const char* time_budget) {
@@ -39,7 +39,7 @@ planner::Plan plan_of(const scheduling::ClusterSnapshot& cluster, const char* ti
       {.spec = spec, .cluster = cluster, .leaving = {}, .now = builders::kNoon, .options = options});
 }
 
-/// REQUIRES: the budgets that the docs name for these sizes.
+/// Returns the budget that the docs recommend for this size.
 const char* budget_for(std::int64_t nodes) { return nodes > 1000 ? "10s" : nodes > 200 ? "2s" : "500ms"; }
 
 void BM_Defragmentation(benchmark::State& state) {

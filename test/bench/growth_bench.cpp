@@ -1,8 +1,8 @@
-/// What lists that a tenant controls cost the plans of all others: each list of one object, or of one tenant's
+/// Cost of lists that a tenant controls, for the plans of all tenants: each list of one object, or of one tenant's
 /// objects, with n entries and with ten times as many, which may take at most 12 times the time. Figures are CPU time
-/// of decoding the object, a snapshot, and a plan of several strategies. "ratio" compares the whole times; "own_ratio"
-/// what the object adds to the time without it, 0 where n entries add less than two milliseconds. The program fails if
-/// "ratio" is above 12, or "own_ratio" where the object adds more than 100 ms.
+/// of decoding the object, a snapshot, and a plan of several strategies. "ratio" compares the total times; "own_ratio"
+/// compares the additional time caused by the object, 0 if n entries add less than two milliseconds. The program fails
+/// if "ratio" is above 12, or "own_ratio" where the object adds more than 100 ms.
 
 #include <benchmark/benchmark.h>
 
@@ -32,7 +32,7 @@ double cpu_ms() {
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
-/// `entry` n times, with "#" as the number of each.
+/// Returns `entry` n times, with "#" replaced by the number of each.
 std::string list_of(std::size_t n, const std::string& entry, const char* open = "[", const char* close = "]") {
   std::string list = open;
   for (std::size_t i = 0; i < n; ++i) {
@@ -42,7 +42,7 @@ std::string list_of(std::size_t n, const std::string& entry, const char* open = 
   return list + close;
 }
 
-/// A pod of a hostile tenant, as the API server sends it.
+/// Returns a pod of a hostile tenant, in the API server's format.
 std::string hostile_pod(const std::string& meta, const std::string& spec, const char* name = "evil") {
   return std::string(R"({"metadata":{"namespace":"hostile","name":")") + name +
          R"(","uid":"evil","labels":{"app":"evil"},"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet",)"
@@ -56,7 +56,7 @@ std::string affinity(const char* sort, const char* list, const std::string& term
 
 constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr const char* kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
-/// About all pods of the cluster, over keys that no node has and keys that all have.
+/// Terms that select all pods of the cluster, with topology keys that no node has, and with one that all nodes have.
 constexpr const char* kTerm =
     R"({"labelSelector":{"matchExpressions":[{"key":"k#","operator":"DoesNotExist"}]},"namespaceSelector":{},"topologyKey":"k#"})";
 constexpr const char* kNearTerm =
@@ -94,7 +94,7 @@ void add_pdb(SnapshotInput& input, const std::string& name, const std::string& s
   input.pdbs.push_back(std::make_shared<const api::PodDisruptionBudget>(*std::move(pdb)));
 }
 
-/// A pod of claims that wait for it, in a class that has free volumes.
+/// Adds a pod with PVCs that wait for it, in a class with free volumes.
 void add_claims(SnapshotInput& input, std::size_t n, const std::string& spec) {
   api::StorageClass storage;
   storage.meta.name = "local";
@@ -118,7 +118,7 @@ void add_claims(SnapshotInput& input, std::size_t n, const std::string& spec) {
                                      list_of(n, R"({"name":"v#","persistentVolumeClaim":{"claimName":"c#"}})")));
 }
 
-/// n pods of one tenant, each with `terms` terms of its own.
+/// Adds n pods of one tenant, each with its own `terms` terms.
 void add_pods(SnapshotInput& input, std::size_t n, std::size_t terms, const char* term) {
   for (std::size_t i = 0; i < n; ++i) {
     std::string own = term;
@@ -129,7 +129,7 @@ void add_pods(SnapshotInput& input, std::size_t n, std::size_t terms, const char
   }
 }
 
-/// A pod of the hostile tenant, number `i` of many, with labels, annotations and spec of its own.
+/// Adds pod number `i` of the hostile tenant, with its own labels, annotations and spec.
 void add_member(SnapshotInput& input, std::size_t i, const std::string& spec, const std::string& annotations = "") {
   const std::string number = std::to_string(i);
   add_pod(input, R"({"metadata":{"namespace":"hostile","name":"evil-)" + number + R"(","uid":"evil-)" + number +
@@ -139,7 +139,7 @@ void add_member(SnapshotInput& input, std::size_t i, const std::string& spec, co
                      spec + R"(},"status":{"phase":"Running"}})");
 }
 
-/// n pods, each with the spec that `spec_of` makes of its number.
+/// Returns a list of n pods. `spec_of` returns the spec for a number.
 TenantList member_list(const char* name, std::size_t n, std::function<std::string(std::size_t)> spec_of,
                        std::string annotations = "") {
   return {name, n, [spec_of = std::move(spec_of), annotations = std::move(annotations)](auto count, auto& input) {
@@ -147,7 +147,7 @@ TenantList member_list(const char* name, std::size_t n, std::function<std::strin
           }};
 }
 
-/// About pods of the own namespace.
+/// Returns terms that select pods of the tenant's own namespace.
 std::string own_terms(std::size_t count, const std::string& prefix) {
   return list_of(count, R"({"labelSelector":{"matchExpressions":[{"key":")" + prefix +
                             R"(#","operator":"DoesNotExist"}]},"topologyKey":"zone"})");
@@ -161,7 +161,7 @@ std::string constraint(const std::string& skew, const std::string& selector) {
          "}]";
 }
 
-/// Lists of pods rather than in one pod.
+/// Lists of pods, in contrast to lists in one pod.
 std::vector<TenantList> lists_of_pods() {
   const std::string requests = R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":"100m"}}}])";
   return {
@@ -383,7 +383,7 @@ const std::vector<TenantList>& tenant_lists() {
   return kLists;
 }
 
-/// Pods of ten workloads in each of ten namespaces, with the terms that such pods have.
+/// Returns pods of ten workloads in each of ten namespaces, with typical terms.
 const SnapshotInput& honest() {
   static const SnapshotInput kInput = [] {
     SnapshotInput input;
@@ -420,7 +420,7 @@ api::DeschedulerPolicySpec all_strategies() {
   return spec;
 }
 
-/// Best of seven.
+/// Returns the best of seven runs.
 double time_with(const TenantList* list, std::size_t n) {
   static const planner::PlanSpec kSpec(all_strategies());
   double best = 1e9;
@@ -439,7 +439,7 @@ double time_with(const TenantList* list, std::size_t n) {
 constexpr double kMaxRatio = 12;
 constexpr double kNoticeable = 100;
 
-/// Names of the lists that cost more than that.
+/// Names of the lists that exceed the limits.
 std::vector<std::string>& too_steep() {
   static std::vector<std::string> names;
   return names;
@@ -451,9 +451,9 @@ struct Growth {
   double without;
 
   double ratio() const { return large / small; }
-  /// Of what the list adds; 0 where that is too little to be measured.
+  /// Compares the additional time of the list. Returns 0 if it is too short to be measured.
   double own_ratio() const { return small - without < 2 ? 0 : (large - without) / (small - without); }
-  /// Less than kNoticeable ms is no harm, however it came about: a square is bounded there.
+  /// Growth below kNoticeable ms is harmless, whatever its shape: a quadratic term is bounded there.
   bool is_too_steep() const {
     return ratio() > kMaxRatio || (own_ratio() > kMaxRatio && large - without > kNoticeable);
   }
@@ -462,7 +462,7 @@ struct Growth {
 Growth growth_of(const TenantList& list) {
   static const double kWithout = time_with(nullptr, 0);
   Growth growth{time_with(&list, list.n), time_with(&list, 10 * list.n), kWithout};
-  if (growth.is_too_steep()) {  // once more, in case that the machine was busy
+  if (growth.is_too_steep()) {  // repeated in case the machine was busy
     growth.small = time_with(&list, list.n);
     growth.large = std::min(growth.large, time_with(&list, 10 * list.n));
   }

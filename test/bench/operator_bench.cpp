@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr base::milliseconds kEvictionTakes{100};  // a modern API server's consistent read
+constexpr base::milliseconds kEvictionTakes{100};  // consistent read of a current API server
 constexpr int kEvictionsPerThread = 40;
 constexpr base::seconds kPatience{300};
 
@@ -24,7 +24,7 @@ controllers::OperatorConfig unlimited(int workers, double qps) {
   return config;
 }
 
-/// Between the first burst, in which `concurrency` calls come at once, and the last call.
+/// Returns the rate between the first burst, in which `concurrency` calls arrive together, and the last call.
 double eviction_rate(bench::World& world, int concurrency) {
   auto calls = world.calls("pods", "eviction");
   std::ranges::sort(calls, {}, &std::pair<std::string, base::TimePoint>::second);
@@ -32,7 +32,7 @@ double eviction_rate(bench::World& world, int concurrency) {
   return static_cast<double>(calls.size() - static_cast<std::size_t>(concurrency)) / took.count();
 }
 
-/// Milliseconds of CPU that this process has used: the server's and its client's.
+/// Returns the CPU time of this process in milliseconds, of the server and of its client.
 double cpu_ms() {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);
@@ -45,10 +45,10 @@ double cpu_ms() {
 struct EvictionRate {
   double per_second = 0;
   double cpu_ms_each = 0;    ///< until the last answer is recorded
-  double requests_each = 1;  ///< the eviction included, and Events
+  double requests_each = 1;  ///< including the eviction and Events
 };
 
-/// As many threads as may be in flight, each posting one eviction after the other: what a server gives at most.
+/// The maximum rate of a server: as many threads as evictions may be in flight, each posting evictions in sequence.
 EvictionRate bare_loop(int threads) {
   bench::World world;
   world.delay_evictions(kEvictionTakes);
@@ -90,7 +90,7 @@ EvictionRate operator_loop(int workers) {
           .requests_each = (running.requests() - before) / static_cast<double>(pods.size())};
 }
 
-/// Evictions per second where each takes the server 100 ms. Argument: evictions at a time.
+/// Evictions per second if each takes the server 100 ms. The argument is the number of concurrent evictions.
 void BM_EvictionsPerSecond(benchmark::State& state) {
   const int concurrency = static_cast<int>(state.range(0));
   EvictionRate bare;
@@ -113,7 +113,8 @@ struct Latencies {
   double p99 = 0;
 };
 
-/// Milliseconds from the create of each of `pods`' Evacuations to its eviction call, both as the server saw them.
+/// Returns the milliseconds from the creation of each of `pods`' Evacuations to its eviction call, both as recorded by
+/// the server.
 Latencies latencies_of(bench::World& world, const std::vector<std::string>& pods) {
   std::map<std::string, base::TimePoint> created;
   for (const auto& [name, time] : world.calls("evacuations", "")) created[name] = time;
@@ -126,7 +127,7 @@ Latencies latencies_of(bench::World& world, const std::vector<std::string>& pods
   return {took[took.size() / 2], took[took.size() * 99 / 100]};
 }
 
-/// 200 plain Evacuations, 20 a second, beside `in_flight` that wait for their pods' operators.
+/// Creates 200 plain Evacuations, 20 per second, while `in_flight` others wait for their pods' operators.
 Latencies creation_to_eviction(int in_flight) {
   constexpr int kEvacuations = 200;
   constexpr base::milliseconds kInterval{50};
@@ -151,8 +152,8 @@ Latencies creation_to_eviction(int in_flight) {
   return latencies_of(world, pods);
 }
 
-/// Time from an Evacuation's creation to its eviction call at 500 requests a second. Argument: how many others are in
-/// flight.
+/// Time from an Evacuation's creation to its eviction call at 500 requests per second. The argument is the number of
+/// other Evacuations in flight.
 void BM_CreationToEviction(benchmark::State& state) {
   Latencies idle;
   Latencies busy;

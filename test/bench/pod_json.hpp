@@ -4,7 +4,7 @@
 
 namespace bench {
 
-/// What differs between two pods of a benchmark.
+/// Differences between two pods of a benchmark.
 struct PodText {
   int number = 0;
   std::string ns;
@@ -15,10 +15,10 @@ struct PodText {
   std::string memory = "512Mi";
 };
 
-/// A Pod as a real API server sends it: about 7 KB, half of it managedFields and environment.
+/// Returns a Pod in a real API server's form: about 7 KB, half of it managedFields and environment.
 std::string pod_json(const PodText& pod);
 
-/// A PodList of `pods` such pods.
+/// Returns a PodList of `pods` pods of this form.
 std::string pod_list_json(int pods);
 
 }  // namespace bench

@@ -13,7 +13,7 @@
 #include "test/fakes/http_get.hpp"
 #include "test/fakes/temp_folder.hpp"
 
-/// The operator as `evacuator run`, in a process of its own, beside a cluster in another: memory and threads.
+/// The operator as `evacuator run` in a separate process, with a cluster in another one: memory and threads.
 namespace {
 
 constexpr std::chrono::seconds kStartUp{600};
@@ -39,7 +39,7 @@ std::uint16_t free_port() {
   return probe.port();
 }
 
-/// Two processes and their folder.
+/// Operator and cluster processes and their folder.
 class Pair {
  public:
   Pair(int nodes, int handoffs) : port_(free_port()), metrics_port_(free_port()) {
@@ -69,7 +69,7 @@ class Pair {
   void evacuate() {
     cluster_->tell("evacuate");
     wait_for("the Evacuations to be in progress", [&] { return lines_of_cluster() >= 2; });
-    // At rest once nothing was reconciled for two seconds.
+    // The operator is idle once nothing was reconciled for two seconds.
     double seen = -1;
     wait_for("the operator to rest", [&] {
       const double before = std::exchange(seen, metric(kReconciles));
@@ -78,7 +78,7 @@ class Pair {
     });
   }
 
-  /// A number of the operator's /proc/<pid>/status: VmRSS and VmHWM in KiB, Threads.
+  /// Returns a value of the operator's /proc/<pid>/status: VmRSS and VmHWM in KiB, Threads.
   double status(const std::string& name) const {
     std::istringstream lines(e2e::read_file(fmt::format("/proc/{}/status", operator_->pid())));
     for (std::string line; std::getline(lines, line);) {
@@ -88,7 +88,7 @@ class Pair {
   }
   double resident_mib() const { return status("VmRSS") / 1024; }
 
-  /// The sum of the series whose name begins so.
+  /// Returns the sum of the series whose text begins with `series`.
   double metric(const std::string& series) const {
     std::istringstream lines(fakes::http_get(metrics_port_, "/metrics"));
     double sum = 0;
@@ -107,7 +107,7 @@ class Pair {
   }
 
   const fakes::TempFolder folder_;
-  std::uint16_t port_;  ///< of health
+  std::uint16_t port_;  ///< health port
   std::uint16_t metrics_port_;
   std::unique_ptr<e2e::Process> cluster_;
   std::unique_ptr<e2e::Process> operator_;
@@ -120,8 +120,8 @@ double reconciles_per_second(const Pair& pair) {
   return (pair.metric(kReconciles) - before) / static_cast<double>(kWatched.count());
 }
 
-/// Many Evacuations InProgress, each waiting for its pod's operator. Argument: how many. The baseline is the same
-/// process before there was any.
+/// Many Evacuations InProgress, each waiting for its pod's operator. The argument is their number. The baseline is the
+/// same process before they exist.
 void BM_EvacuationsInFlight(benchmark::State& state) {
   const auto count = static_cast<double>(state.range(0));
   for (auto _ : state) {
@@ -138,8 +138,8 @@ void BM_EvacuationsInFlight(benchmark::State& state) {
 }
 BENCHMARK(BM_EvacuationsInFlight)->Arg(1000)->Arg(10'000)->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
 
-/// The whole operator over a cluster of that many nodes and thirty times as many pods, a LowNodeUtilization policy
-/// planning every ten seconds. The baseline is the operator over an (almost) empty cluster.
+/// The complete operator with a cluster of this number of nodes and thirty times as many pods, while a
+/// LowNodeUtilization policy plans every ten seconds. The baseline is the operator with an (almost) empty cluster.
 void BM_ResidentMemory(benchmark::State& state) {
   const int nodes = static_cast<int>(state.range(0));
   double empty = 0;

@@ -1,5 +1,5 @@
-/// Whether there is room for the surge pod of one pod: asked a second after the last question, in a cluster in which
-/// one pod changed, and for the first time (RoomAnew).
+/// Capacity check for the surge pod of one pod: one second after the last check, in a cluster in which one pod changed,
+/// and for the first time (RoomAnew).
 
 #include <benchmark/benchmark.h>
 
@@ -10,7 +10,7 @@
 
 namespace {
 
-/// A cluster of the benchmark's reference and the one who asks about it.
+/// The reference cluster of the benchmarks with its reservations.
 class Asker {
  public:
   explicit Asker(int nodes) {
@@ -26,7 +26,7 @@ class Asker {
     changed->meta.resource_version = std::to_string(++versions_);
     input_.pods.front() = std::move(changed);
   }
-  /// Asks for one pod after the other, each once.
+  /// Checks a different pod at each call.
   bool ask() {
     clock_.advance(base::seconds(1));
     const auto& pod = input_.pods[++asked_ * 7];

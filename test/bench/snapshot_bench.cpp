@@ -1,5 +1,5 @@
-/// The snapshot of one cycle out of that of the cycle before, and again (SnapshotAnew), on the cluster of the
-/// benchmark's reference.
+/// The snapshot of one cycle, derived from that of the previous cycle and built from scratch (SnapshotAnew), on the
+/// reference cluster of the benchmarks.
 
 #include <benchmark/benchmark.h>
 
@@ -20,7 +20,7 @@ scheduling::SnapshotInput bench_input(int nodes) {
   return {.pods = cluster.pods, .nodes = cluster.nodes, .namespaces = cluster.namespaces};
 }
 
-/// The same pod over and over: what its state is made of must be there already.
+/// Returns the pod with a different restart count. The rest of its state must exist already.
 std::shared_ptr<const api::Pod> with_restart(const api::Pod& pod, int count) {
   auto changed = std::make_shared<api::Pod>(pod);
   changed->container_statuses.resize(1);
@@ -42,14 +42,14 @@ std::shared_ptr<const api::Pod> with_name(const api::Pod& pod, const std::string
 
 using Pods = scheduling::SnapshotInput::List<api::Pod>;
 
-/// As many pods from all over the cluster.
+/// Returns `count` pods from all over the cluster.
 Pods sample(const Pods& pods, std::size_t count, std::size_t from) {
   Pods some;
   for (std::size_t i = 0; i < count; ++i) some.push_back(pods[(pods.size() / count * i + from) % pods.size()]);
   return some;
 }
 
-/// Each of a thousand pods by itself: `make` says what becomes of it.
+/// Applies a separate change to each of a thousand pods. `make` returns the change.
 void apply_one_by_one(benchmark::State& state, scheduling::ClusterSnapshot& snapshot, const Pods& pods,
                       const std::function<scheduling::PodChanges(const api::Pod&, std::size_t)>& make) {
   std::vector<scheduling::PodChanges> changes;
@@ -60,7 +60,7 @@ void apply_one_by_one(benchmark::State& state, scheduling::ClusterSnapshot& snap
 
 constexpr int kChangedPods = 1000;
 
-/// One pod whose state changed.
+/// One pod with a changed state.
 void BM_RenewOnePod(benchmark::State& state) {
   const auto input = bench_input(static_cast<int>(state.range(0)));
   scheduling::ClusterSnapshot snapshot(input);
@@ -70,7 +70,7 @@ void BM_RenewOnePod(benchmark::State& state) {
 }
 BENCHMARK(BM_RenewOnePod)->Arg(1000)->Arg(5000)->Unit(benchmark::kMicrosecond)->Iterations(kChangedPods);
 
-/// One pod that was pending gets its node.
+/// One pending pod is bound.
 void BM_BindOnePod(benchmark::State& state) {
   const auto input = bench_input(static_cast<int>(state.range(0)));
   scheduling::ClusterSnapshot snapshot(input);
@@ -84,7 +84,7 @@ void BM_BindOnePod(benchmark::State& state) {
 }
 BENCHMARK(BM_BindOnePod)->Arg(1000)->Arg(5000)->Unit(benchmark::kMicrosecond)->Iterations(kChangedPods);
 
-/// One pod comes, of a workload that is there.
+/// One new pod of an existing workload.
 void BM_CreateOnePod(benchmark::State& state) {
   const auto input = bench_input(static_cast<int>(state.range(0)));
   scheduling::ClusterSnapshot snapshot(input);
@@ -94,7 +94,7 @@ void BM_CreateOnePod(benchmark::State& state) {
 }
 BENCHMARK(BM_CreateOnePod)->Arg(1000)->Arg(5000)->Unit(benchmark::kMicrosecond)->Iterations(kChangedPods);
 
-/// One pod goes.
+/// One deleted pod.
 void BM_DeleteOnePod(benchmark::State& state) {
   const auto input = bench_input(static_cast<int>(state.range(0)));
   scheduling::ClusterSnapshot snapshot(input);
@@ -104,7 +104,8 @@ void BM_DeleteOnePod(benchmark::State& state) {
 }
 BENCHMARK(BM_DeleteOnePod)->Arg(1000)->Arg(5000)->Unit(benchmark::kMicrosecond)->Iterations(kChangedPods);
 
-/// A thousand changes: as many pods each go, come, are bound (or lose their node, every other time) and change states.
+/// A thousand changes: equal numbers of pods are deleted, created, bound (or unbound, in every other round) and
+/// changed.
 class MixedChanges {
  public:
   explicit MixedChanges(const Pods& pods) {
@@ -143,7 +144,7 @@ void BM_ThousandChanges(benchmark::State& state) {
 }
 BENCHMARK(BM_ThousandChanges)->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecond)->Iterations(20);
 
-/// The next cycle's snapshot after a thousand changes, told by a list of all pods.
+/// The next cycle's snapshot after a thousand changes, from a list of all pods.
 void BM_NextSnapshotOfThousandChanges(benchmark::State& state) {
   auto input = bench_input(static_cast<int>(state.range(0)));
   scheduling::SnapshotCache keeper;
@@ -165,7 +166,7 @@ void BM_NextSnapshotOfThousandChanges(benchmark::State& state) {
 }
 BENCHMARK(BM_NextSnapshotOfThousandChanges)->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecond)->Iterations(20);
 
-/// The next cycle's snapshot when one pod changed: lists compared, the pod replaced.
+/// The next cycle's snapshot after a change of one pod: compares the lists and replaces the pod.
 void BM_NextSnapshot(benchmark::State& state) {
   auto input = bench_input(static_cast<int>(state.range(0)));
   scheduling::SnapshotCache keeper;
@@ -179,7 +180,7 @@ void BM_NextSnapshot(benchmark::State& state) {
 }
 BENCHMARK(BM_NextSnapshot)->Arg(1000)->Arg(5000)->Unit(benchmark::kMillisecond)->Iterations(20);
 
-/// The same from nothing.
+/// Builds the snapshot from scratch.
 void BM_SnapshotAnew(benchmark::State& state) {
   const auto input = bench_input(static_cast<int>(state.range(0)));
   for (auto _ : state) {

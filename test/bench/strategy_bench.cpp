@@ -1,5 +1,6 @@
-/// Each strategy alone on the cluster of the benchmark's reference: the plan of one cycle on a warm snapshot, with its
-/// allocations. The fit over 3,000, 30,000 and 150,000 pods stands below each family (n log n is the aim).
+/// Each strategy alone on the reference cluster of the benchmarks: the plan of one cycle on a warm snapshot, with its
+/// allocations. The complexity fit over 3,000, 30,000 and 150,000 pods is printed below each family (the aim is n log
+/// n).
 
 #include <benchmark/benchmark.h>
 #include <sys/resource.h>
@@ -17,13 +18,13 @@
 
 namespace {
 
-/// All pods are old by then; what goes by age takes a third of them.
+/// All pods are old at this time. Strategies that use the age select a third of them.
 const base::TimePoint kBenchNow{std::chrono::sys_days(std::chrono::year(2026) / 11 / 21)};
 
 struct BenchedStrategy {
   const char* name;
   const char* args;
-  bool spreads_softly = false;  ///< all spread constraints are ScheduleAnyway
+  bool spreads_softly = false;  ///< whether all spread constraints are ScheduleAnyway
 };
 constexpr BenchedStrategy kBenched[] = {
     {"AlternatingUtilization",
@@ -43,7 +44,7 @@ constexpr BenchedStrategy kBenched[] = {
     {"RemovePodsViolatingNodeTaints", "{}"},
     {"RemovePodsViolatingTopologySpreadConstraint", "{}"},
 };
-/// The same cycle by requests, and by measured usage that says the same: at most 1.3 × as long is the aim.
+/// One cycle by requests, and one by equal measured usage. The aim is at most 1.3 times the time.
 constexpr BenchedStrategy kByRequests = {
     "LowNodeUtilization", R"({"thresholds":{"cpu":30,"memory":30},"targetThresholds":{"cpu":60,"memory":60}})"};
 constexpr BenchedStrategy kByUsage = {
@@ -56,7 +57,7 @@ std::shared_ptr<const api::Pod> spread_softly(const std::shared_ptr<const api::P
   return std::make_shared<const api::Pod>(std::move(soft));
 }
 
-/// Built once for each size: the snapshot is not what is measured.
+/// Built once for each size, because the snapshot is not measured.
 const scheduling::ClusterSnapshot& warm_snapshot(int nodes, bool softly) {
   static std::map<std::pair<int, bool>, std::unique_ptr<const scheduling::ClusterSnapshot>> known;
   auto& snapshot = known[{nodes, softly}];
@@ -72,7 +73,7 @@ const scheduling::ClusterSnapshot& warm_snapshot(int nodes, bool softly) {
   return *snapshot;
 }
 
-/// Everything uses what it asks for, now and usually.
+/// Returns a usage that equals the requests, currently and on average.
 std::shared_ptr<const scheduling::MeasuredUsage> usage_as_requested(const scheduling::ClusterSnapshot& cluster) {
   using scheduling::kCpuIndex, scheduling::kMemoryIndex;
   auto usage = std::make_shared<scheduling::MeasuredUsage>();
@@ -103,7 +104,7 @@ struct Variant {
 };
 constexpr Variant kVariants[] = {{""}, {"/limit:100", 100}, {"/Upstream", {}, api::Compatibility::kUpstream}};
 
-/// Of the process: the cluster's objects, the snapshot and whatever the plans needed at most so far.
+/// Returns the peak memory of the process: the cluster's objects, the snapshot and the plans so far.
 double peak_resident_mib() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -134,7 +135,7 @@ void plan_strategy(benchmark::State& state, const BenchedStrategy& benched, cons
   state.SetComplexityN(static_cast<benchmark::IterationCount>(snapshot.pod_count()));
 }
 
-/// A name that the catalogue does not have, or args that it refuses, are left out loudly.
+/// Prints errors and returns false if the catalogue does not contain the name or rejects the args.
 bool is_usable(const BenchedStrategy& benched) {
   const auto errors = strategies::validate({{benched.name, benched.args}});
   for (const api::FieldError& error : errors) std::fprintf(stderr, "%s: %s\n", benched.name, error.to_string().c_str());

@@ -11,7 +11,7 @@
 #include "usage/parse/metrics_server.hpp"
 #include "usage/parse/prometheus.hpp"
 
-/// Ingest of usage: 5,000 nodes and 150,000 pods, beside bare simdjson parsing of the same bytes.
+/// Ingest of usage: 5,000 nodes and 150,000 pods. The baseline is bare simdjson parsing of the same bytes.
 
 namespace {
 
@@ -21,7 +21,7 @@ constexpr int kPage = 1'000;
 
 using Pages = std::vector<std::string>;
 
-/// As metrics-server sends them: sorted, labels and all.
+/// Returns an item in metrics-server's format: sorted, including labels.
 std::string node_item(int i) {
   return fmt::format(
       R"({{"metadata":{{"name":"node-{0:05}","creationTimestamp":"2026-11-21T12:00:07Z","labels":{{"beta.kubernetes.io/arch":"amd64",)"
@@ -37,7 +37,7 @@ std::string pod_item(int i) {
       i / 10, i, i / 300, 1'000'000LL + i * 7919LL, 50'000 + i % 9973);
 }
 
-/// The whole list in pages of so many items.
+/// Returns the complete list in pages of `page` items.
 Pages pages_of(int items, int page, std::string (*item)(int)) {
   Pages pages;
   for (int first = 0; first < items; first += page) {
@@ -61,7 +61,7 @@ struct Cluster {
     return sum;
   }
 };
-/// kPage items a page, or all in one as metrics-server does.
+/// Returns the lists with kPage items per page, or in one page like metrics-server's.
 Cluster& cluster(bool in_pages) {
   static Cluster paged{pages_of(kNodes, kPage, node_item), pages_of(kPods, kPage, pod_item)};
   static Cluster whole{pages_of(kNodes, kNodes, node_item), pages_of(kPods, kPods, pod_item)};
@@ -78,7 +78,7 @@ double heap_bytes() {
   return static_cast<double>(info.uordblks + info.hblkhd);
 }
 
-/// Baseline: simdjson makes its own document of each page.
+/// Baseline: simdjson builds its own document of each page.
 void BM_Usage_BareSimdjsonDom(benchmark::State& state) {
   Cluster& all = cluster(state.range(0) != 0);
   simdjson::dom::parser parser;
@@ -92,7 +92,7 @@ void BM_Usage_BareSimdjsonDom(benchmark::State& state) {
 }
 BENCHMARK(BM_Usage_BareSimdjsonDom)->Arg(1)->Arg(0)->Unit(benchmark::kMillisecond);
 
-/// Baseline: on demand, over all items, none read.
+/// Baseline: on-demand iteration over all items, without reading them.
 void BM_Usage_BareSimdjsonOnDemand(benchmark::State& state) {
   Cluster& all = cluster(state.range(0) != 0);
   simdjson::ondemand::parser parser;
@@ -139,8 +139,9 @@ void BM_Usage_MetricsServer(benchmark::State& state) {
 }
 BENCHMARK(BM_Usage_MetricsServer)->Arg(1)->Arg(0)->Unit(benchmark::kMillisecond);
 
-/// What the operator keeps of one source: the answers of the default smoothing window, then the figures of one policy,
-/// then a second set of figures (a cycle holds the old ones while new ones are made), then forecasts. Heap, in MB.
+/// Memory that the operator uses per source: the answers of the default smoothing window, then the figures of one
+/// policy, then a second set of figures (a cycle holds the old ones while new ones are built), then forecasts. Heap in
+/// MB.
 void BM_Usage_Kept(benchmark::State& state) {
   Cluster& all = cluster(true);
   for (auto _ : state) {
@@ -174,7 +175,7 @@ void BM_Usage_Kept(benchmark::State& state) {
 }
 BENCHMARK(BM_Usage_Kept)->Iterations(1)->Unit(benchmark::kMillisecond);
 
-/// As koordlet writes it: the node, and 30 pods on it, sorted by nothing.
+/// Returns an item in koordlet's format: the node and 30 pods on it, unsorted.
 std::string node_metric_item(int node) {
   constexpr int kPodsOnNode = kPods / kNodes;
   std::string item = fmt::format(
@@ -256,7 +257,7 @@ void BM_Usage_PrometheusVectorBare(benchmark::State& state) {
 }
 BENCHMARK(BM_Usage_PrometheusVectorBare)->Unit(benchmark::kMillisecond);
 
-/// One column of all pods, in no order.
+/// One column of all pods, unsorted.
 void BM_Usage_PrometheusVector(benchmark::State& state) {
   std::string text = prometheus_answer();
   api::UsageQuery query;

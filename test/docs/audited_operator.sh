@@ -1,7 +1,8 @@
 # shellcheck shell=bash
-# Leaves in the working folder what docs/audit.md reads: the audit log of an operator that has moved a pod once, its Secret
+# Creates the input of docs/audit.md in the working folder: the audit log of an operator that has moved a pod once, its Secret
 # of signing keys, and the API server's audit log of that time. Sourced by command_blocks.py and run by
-# hack/observability/verify-traces.sh, on a real cluster whose folder is CLUSTER_DIR. MORE_CONFIG: of the operator, YAML.
+# hack/observability/verify-traces.sh, on a real cluster whose folder is CLUSTER_DIR. MORE_CONFIG contains additional operator
+# configuration as YAML.
 
 kubectl create namespace shop --dry-run=client -o yaml | kubectl apply -f -
 hack/image/manifest.sh registry.example.com/ops/evacuator:0.1.0 auto | kubectl apply -f -
@@ -21,7 +22,7 @@ spec:
     - name: PodLifeTime
       args: {maxPodLifeTimeSeconds: 1}
 POLICY
-sleep 2 # until the pods are older than that
+sleep 2 # until the pods are older than maxPodLifeTimeSeconds
 cat >audit.yaml <<CONFIG
 audit: {sinks: [File], file: {path: audit.log}}
 server: {healthAddress: "127.0.0.1:0", metricsAddress: "127.0.0.1:0"}

@@ -197,7 +197,7 @@ def run_page(blocks, environment, folder):
         text, _ = shell.communicate(timeout=LIMIT)
         why = f"ended with {shell.returncode}"
     except subprocess.TimeoutExpired:
-        os.killpg(shell.pid, signal.SIGKILL)  # with what it started
+        os.killpg(shell.pid, signal.SIGKILL)  # including its child processes
         text, _ = shell.communicate()
         why = f"did not end within {LIMIT} s"
     found = outputs_of(text)

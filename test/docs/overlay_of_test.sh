@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks which overlay hack/image/overlay_of.sh chooses for a server, with a kubectl that plays one.
+# Checks which overlay hack/image/overlay_of.sh chooses for a server, with a fake kubectl.
 # usage: test/docs/overlay_of_test.sh   (part of make verify)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -30,7 +30,7 @@ expect legacy v1.36.0 v1.20.2
 expect default '' 1.31
 expect error ''
 expect error '' elsewhere
-# Nothing that is applied to whatever server is at hand has the choice in it.
+# Commands for a server of unknown version must not name the overlay.
 if grep -nE 'manifest\.sh [^ ]+ (legacy|default) \| kubectl' test/docs/*.sh hack/e2e.sh hack/observability/*.sh ||
   grep -nE '^<!-- before: .*manifest\.sh [^ ]+ (legacy|default)' -r README.md docs; then
   echo "overlay_of: use the overlay \"auto\" there"

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Leaves top.log in the working folder: four days of `kubectl top pods -A --containers`, every five minutes, of the pods that
-# dump.json has in namespace shop. Sourced by command_blocks.py.
+# Creates top.log in the working folder: four days of `kubectl top pods -A --containers`, every five minutes, of the pods of
+# dump.json in namespace shop. Sourced by command_blocks.py.
 
 jq -r '.items[] | select(.kind == "Pod" and .metadata.namespace == "shop") | . as $pod | .spec.containers[] |
   [$pod.metadata.namespace, $pod.metadata.name, .name] | @tsv' dump.json >containers.tsv

@@ -1,5 +1,5 @@
-/// The end-to-end suite: GoogleTest with one cluster for all scenarios. EVACUATOR_E2E_TARGET chooses which, see
-/// test/e2e/harness/environment.hpp; EVACUATOR_E2E_SCRATCH is where logs go (default: a new folder below /tmp).
+/// The end-to-end suite: GoogleTest with one cluster for all scenarios. EVACUATOR_E2E_TARGET selects it, see
+/// test/e2e/harness/environment.hpp. EVACUATOR_E2E_SCRATCH is the folder for logs (default: a new folder below /tmp).
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 
 namespace soak {
 
-/// What is stored as a T, each version of each object decoded once.
+/// Caches stored objects decoded as T. Each version of each object is decoded once.
 template <typename T>
 class Decoded {
  public:
@@ -16,7 +16,7 @@ class Decoded {
 
   explicit Decoded(Decode decode) : decode_(decode) {}
 
-  /// Stays where it is as long as this lives.
+  /// The reference is valid for the lifetime of this object.
   const base::Result<T>& of(const simulator::Object& object) {
     const auto known = entries_.find(object.get());
     if (known != entries_.end()) return known->second.second;
@@ -25,7 +25,7 @@ class Decoded {
 
  private:
   const Decode decode_;
-  /// With the object itself, so that its address means it indefinitely.
+  /// Keeps a reference to each object, so that its address is not reused.
   std::unordered_map<const api::Json*, std::pair<simulator::Object, base::Result<T>>> entries_;
 };
 

@@ -7,13 +7,13 @@
 
 namespace soak {
 
-/// The one source of chance of a run. std::mt19937_64 is specified to the bit and no std distribution is used, so a
-/// seed means the same everywhere.
+/// The only source of randomness of a run. std::mt19937_64 is specified exactly and no std distribution is used, so a
+/// seed gives the same run on every platform.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
 
-  /// 0 … n-1. REQUIRES: n > 0.
+  /// Returns 0 … n-1. REQUIRES: n > 0.
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
   std::int64_t between(std::int64_t least, std::int64_t most) {
     return least + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(most - least + 1)));

@@ -1,4 +1,4 @@
-/// test_soak [--first SEED] [--seeds N] [--verbose] [--live SECONDS]: one run per seed; exits with 1 if an invariant
+/// test_soak [--first SEED] [--seeds N] [--verbose] [--live SECONDS]: one run per seed. Exits with 1 if an invariant
 /// was violated.
 
 #include <fmt/format.h>

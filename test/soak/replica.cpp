@@ -3,7 +3,7 @@
 namespace soak {
 namespace {
 
-/// A watch that always has something to tell would never let the others go on.
+/// Maximum number of polls per step, so that a watch with an endless stream of events does not block the others.
 constexpr int kMaxPolls = 1000;
 
 controllers::OperatorConfig configured_for(const Neighbours& neighbours) {

@@ -20,18 +20,19 @@ namespace soak {
 
 inline constexpr const char* kOurUser = "system:serviceaccount:evacuator-system:evacuator";
 
-/// The default one, but for a responder, and more than two a namespace: else most PodGroups would never begin.
+/// Returns the default configuration, but as a responder and with more than two Evacuations per namespace, since
+/// otherwise most PodGroups would never begin.
 controllers::OperatorConfig operator_config();
 
-/// `native`: it serves the EvictionRequest API.
+/// Returns the API resources of the simulator; with `native` including the EvictionRequest API.
 kube::Discovery what_the_simulator_serves(bool native);
 
-/// What a replica works with, beside the server.
+/// Services that a replica uses in addition to the API server.
 struct Neighbours {
   controllers::evacuation::ServiceCaller& services;
   controllers::GateClientFactory gates;
-  bool native = false;           ///< the server serves the EvictionRequest API, and the operator is a responder, too
-  bool places_pods = false;      ///< the placement webhook is installed
+  bool native = false;           ///< whether the server serves the EvictionRequest API and the operator is a responder
+  bool places_pods = false;      ///< whether the placement webhook is installed
   bool allows_required = false;  ///< webhook.allowRequired
 };
 
@@ -40,12 +41,12 @@ class Replica {
  public:
   Replica(simulator::ApiServer& server, const base::Clock& clock, std::string identity, const Neighbours& neighbours);
 
-  /// True if anything happened.
+  /// Returns true if anything happened.
   bool step();
   std::optional<base::TimePoint> next_due() const { return operator_.next_due(); }
-  /// Takes in what the watches bring.
+  /// Processes watch events only.
   void follow();
-  /// Its placement webhook; nullopt: the review could not be read.
+  /// Calls the placement webhook. Returns nullopt if the review could not be read.
   std::optional<std::string> review_pod(std::string_view review) const { return operator_.review_pod(review); }
   const std::string& identity() const { return identity_; }
 

@@ -1,5 +1,5 @@
-// The example service behind a socket: webhook_service [port [seconds per move [bearer token]]]. Plain HTTP on
-// loopback; put TLS in front of it, or give http_server::ServerOptions a certificate.
+// The example service on a socket: webhook_service [port [seconds per move [bearer token]]]. Plain HTTP on loopback.
+// Add TLS with a proxy in front of it or a certificate in http_server::ServerOptions.
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   sigemptyset(&stop);
   sigaddset(&stop, SIGINT);
   sigaddset(&stop, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // before the server's threads
+  pthread_sigmask(SIG_BLOCK, &stop, nullptr);  // before the server starts its threads
 
   const base::SystemClock clock;
   fakes::WebhookBehaviour behaviour;

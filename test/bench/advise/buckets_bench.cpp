@@ -7,8 +7,8 @@
 #include "advisor/history.hpp"
 #include "usage/parse/prometheus.hpp"
 
-/// A day of 5,000 containers, single samples every five minutes: from Prometheus' answer to sketches, as buckets
-/// (Buckets) and as values (Values, which tells them one by one), beside bare simdjson parsing of the buckets (Bare).
+/// A day of 5,000 containers with single samples every five minutes: from Prometheus' answer to sketches, as buckets
+/// (Buckets) and as individual values (Values). The baseline is bare simdjson parsing of the buckets (Bare).
 /// items_per_second counts samples.
 
 namespace {
@@ -18,7 +18,7 @@ constexpr int kPoints = 288;
 constexpr std::int64_t kDayStart = 1'795'262'400;
 constexpr const char* kLabel = "evacuator_series";
 
-/// With a suffix as controllers make them: others are nobody's.
+/// Returns a name with a suffix like those of controllers. Pods with other suffixes belong to no workload.
 std::string pod_of(int series) {
   constexpr std::string_view kLetters = "bcdfghjklmnpqrstvwxz2456789";
   std::string suffix;
@@ -27,7 +27,7 @@ std::string pod_of(int series) {
   return fmt::format("app-{:05}-7d4b9c6f5-{}", series / 8, suffix);
 }
 
-/// A daily wave with what is unusual on it.
+/// Returns a daily cycle with noise.
 double cores_of(int series, int point) {
   const double wave = 0.2 + 0.15 * std::sin(point * 6.2831853 / kPoints);
   return wave * (1 + (series * 7919 + point * 104'729) % 1000 / 2000.0);
@@ -66,7 +66,7 @@ advisor::Owners owners() {
   return all;
 }
 
-/// Copies are not counted: an answer is read in place.
+/// Excludes the copy from the time, since an answer is read in place.
 template <typename Read>
 void run(benchmark::State& state, const std::string& answer, const Read& read) {
   for (auto _ : state) {

@@ -6,8 +6,8 @@
 
 #include "controllers/advice/advice_store.hpp"
 
-/// What ResourceAdvice takes of the operator: two weeks of a cluster of 150,000 pods, and then one round of samples
-/// after the other. Argument: workloads, each with as many pods as every other one, of one container.
+/// Cost of ResourceAdvice in the operator: two weeks of a cluster of 150,000 pods, then round after round of samples.
+/// The argument is the number of workloads, which have equal numbers of pods with one container.
 
 namespace {
 
@@ -44,7 +44,7 @@ class World {
 
   void follow() { store_.follow(controllers::advice::advised_workloads(cluster_, 5'000), now_); }
 
-  /// A daily wave, and a place of its own in it for every pod. Of one pod in `share`; no workload is left out.
+  /// Adds a sample of one pod in `share`, from a daily cycle with a phase per pod. Every workload gets samples.
   void sample(std::size_t share = 1) {
     const double wave = 0.2 + 0.15 * std::sin(static_cast<double>(++rounds_) / 24 * 6.2831853);
     for (std::size_t i = 0; i < cluster_.pods.size(); i += share) {

@@ -105,7 +105,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.say(asked["query"][0])
         elif url.path == "/api/v1/pods":
             self.send(page_from(int(asked.get("continue", ["0"])[0])))
-        else:  # no other kinds here
+        else:  # no other kinds are served
             self.send(b'{"kind":"Status","code":404,"reason":"NotFound","message":"not served"}', 404)
 
 

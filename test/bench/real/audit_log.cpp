@@ -28,7 +28,7 @@ double time_at(const Json& record, const char* field) {
   return time ? std::chrono::duration<double>(time->time_since_epoch()).count() : 0;
 }
 
-/// Of the program, and neither of the server's own nor of whoever measures.
+/// Returns true for requests of the measured program, neither of the server itself nor of the benchmark.
 bool is_measured(const Json& record) {
   const std::string user = text_at(object_at(record, "user"), "username");
   const std::string agent = text_at(record, "userAgent");

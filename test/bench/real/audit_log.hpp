@@ -8,25 +8,26 @@
 
 namespace bench {
 
-/// Of whoever fills the cluster and measures: such requests do not count.
+/// User agent of the benchmark, whose requests are not counted.
 inline constexpr std::string_view kUserAgent = "evacuator-bench";
 
-/// A finished request of the API server's audit log. Times in seconds since the epoch.
+/// A finished request of the API server's audit log. Times are in seconds since the epoch.
 struct Call {
   double received = 0;
   double answered = 0;
-  std::string verb;      ///< "create"
-  std::string resource;  ///< "pods/eviction"
-  int code = 0;          ///< of the answer; 0: none was written
+  std::string verb;      ///< for example "create"
+  std::string resource;  ///< for example "pods/eviction"
+  int code = 0;          ///< status code of the answer; 0 if none was sent
 };
 
-/// Of one line. nullopt: not of the program that is measured, not about an object, not finished, or no JSON.
+/// Parses one line. Returns nullopt if it is not of the measured program, not about an object, not finished, or not
+/// JSON.
 std::optional<Call> call_of(const std::string& line);
 
-/// Neither lists, watches, Leases and reviews, nor what belongs to a policy or the start.
+/// Returns false for lists, watches, Leases, reviews, and requests that belong to a policy or to the start.
 bool is_of_evictions(const Call& call);
 
-/// New whole lines of a file that grows.
+/// Reads new complete lines of a growing file.
 class Tail {
  public:
   Tail(const std::string& path, long from) : file_(path) { file_.seekg(from); }

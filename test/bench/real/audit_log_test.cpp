@@ -21,7 +21,7 @@ std::string line(const std::string& who, const std::string& what, const std::str
          more + "}";
 }
 
-TEST(AuditLog, SaysWhatWasAskedWhenAndWithWhatAnswer) {
+TEST(AuditLog, ContainsRequestTimeAndAnswer) {
   const auto call = call_of(line(kAdmin, kEviction, R"(,"responseStatus":{"code":201})"));
   ASSERT_TRUE(call);
   EXPECT_EQ(call->verb, "create");
@@ -31,7 +31,7 @@ TEST(AuditLog, SaysWhatWasAskedWhenAndWithWhatAnswer) {
   EXPECT_TRUE(bench::is_of_evictions(*call));
 }
 
-TEST(AuditLog, LeavesOutTheServersOwnAndWhoeverMeasures) {
+TEST(AuditLog, OmitsRequestsOfTheServerAndOfTheBenchmark) {
   EXPECT_FALSE(call_of(line(R"("user":{"username":"system:apiserver"},"userAgent":"kube-apiserver")", kEviction)));
   EXPECT_FALSE(call_of(line(R"("user":{"username":"admin"},"userAgent":"evacuator-bench/1")", kEviction)));
   EXPECT_FALSE(call_of(line(R"("user":{"username":"admin"},"userAgent":"kubectl/v1.36")", kEviction)));
@@ -39,7 +39,7 @@ TEST(AuditLog, LeavesOutTheServersOwnAndWhoeverMeasures) {
       line(R"("user":{"username":"system:serviceaccount:evacuator-system:evacuator"},"userAgent":"x")", kEviction)));
 }
 
-TEST(AuditLog, LeavesOutWhatIsNoFinishedRequestAboutAnObject) {
+TEST(AuditLog, OmitsUnfinishedAndOtherRequests) {
   std::string received = line(kAdmin, kEviction);
   received.replace(received.find("ResponseComplete"), 16, "RequestReceived");
   for (const std::string& each : {received, line(kAdmin, R"("requestURI":"/version")"), std::string("{\"stage\":"),
@@ -57,7 +57,7 @@ TEST(AuditLog, SurvivesFieldsOfAnotherKind) {
   EXPECT_EQ(call->received, 0);
 }
 
-TEST(AuditLog, CountsOnlyWhatAnEvictionAsks) {
+TEST(AuditLog, CountsOnlyRequestsOfEvictions) {
   const auto is_counted = [](const char* verb, const char* resource) {
     return bench::is_of_evictions({0, 0, verb, resource, 200});
   };

@@ -8,7 +8,7 @@
 
 #include "test/bench/real/connection.hpp"
 
-/// A cluster at rest, without kubelets and controllers: nobody changes it but the descheduler that is measured.
+/// An idle cluster without kubelets and controllers: only the measured descheduler changes it.
 namespace bench {
 namespace {
 
@@ -42,10 +42,11 @@ void make_node(Connection& connection, int i) {
         {{"name", name},
          {"labels", {{"kubernetes.io/hostname", name}, {"topology.kubernetes.io/zone", fmt::format("z{}", i % 3)}}}}}});
   connection.patch(kube::kNodes, {"", name}, node_status(), "status");
-  connection.patch(kube::kNodes, {"", name}, {{"spec", {{"taints", nullptr}}}});  // not-ready, by the server
+  // removes the not-ready taint, which the server adds
+  connection.patch(kube::kNodes, {"", name}, {{"spec", {{"taints", nullptr}}}});
 }
 
-/// With no replicas wanted no Evacuation waits for one: nobody would make it.
+/// With zero replicas, no Evacuation waits for a replacement, which would never be created.
 void make_workload(Connection& connection, int i) {
   const Json labels = {{"app", fmt::format("app-{}", i)}};
   connection.create(kube::kReplicaSets, "default",

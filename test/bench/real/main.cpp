@@ -9,7 +9,7 @@
 #include "test/bench/real/connection.hpp"
 #include "test/bench/real/observe.hpp"
 
-/// The helper of hack/bench-real.sh, which is its only caller.
+/// The helper of hack/bench-real.sh, its only caller.
 namespace {
 
 constexpr const char* kUsage = R"(usage: evacuator_real_bench COMMAND
@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   kube::prepare_process();
   try {
     return run({argv + 1, argv + argc});
-  } catch (const std::exception& problem) {  // a number that is none
+  } catch (const std::exception& problem) {  // a malformed number
     fmt::print(stderr, "evacuator_real_bench: {}\n", problem.what());
     return 2;
   }

@@ -18,7 +18,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kQuiet = 3;  ///< seconds without a request: the run is over
+constexpr double kQuiet = 3;  ///< seconds without a request until the run ends
 
 double now() { return std::chrono::duration<double>(base::SystemClock().now().time_since_epoch()).count(); }
 
@@ -64,13 +64,13 @@ class Observer {
     if (earliest == 0 || time < earliest) earliest = time;
   }
 
-  /// The first request about an eviction: what comes before is the start.
+  /// Called at the first request of an eviction. Earlier ones belong to the start.
   void begin() {
     cpu_at_first_ = cpu_;
     others_at_first_ = others_cpu();
   }
 
-  /// What cannot be read any more once the process has ended.
+  /// Reads values that are unavailable once the process has ended.
   void sample() {
     const double cpu = cpu_seconds(run_.pid);
     alive_ = cpu >= 0;
@@ -123,7 +123,7 @@ class Observer {
     return result;
   }
 
-  /// As the server sees them: its own queues are in them, the network is not.
+  /// Adds times as measured by the server, including its queues, without the network.
   static void add_times(Json& result, const std::string& what, std::vector<double> seconds) {
     if (seconds.empty()) return;
     std::ranges::sort(seconds);

@@ -4,9 +4,9 @@
 
 namespace bench {
 
-/// Seconds of CPU of all threads of a process so far; negative: it is gone.
+/// Returns the CPU seconds of all threads of a process, negative if it does not exist.
 double cpu_seconds(int pid);
-/// A number of /proc/<pid>/status; 0: there is none.
+/// Returns a number of /proc/<pid>/status, 0 if it does not exist.
 double proc_status(int pid, const std::string& name);
 
 }  // namespace bench

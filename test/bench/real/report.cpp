@@ -53,7 +53,7 @@ void take(Values& values, const Json& run) {
   for (const auto& [what, times] : run["requests"].items()) values["· " + what].push_back(times.get<double>());
 }
 
-/// The median, and beside it the range where there were several runs.
+/// Returns the median, with the range if there were several runs.
 std::string cell(const Values& values, const std::string& field) {
   const auto found = values.find(field);
   if (found == values.end()) return "–";

@@ -17,7 +17,7 @@ constexpr int kQuestions = 2'000;
 
 std::string node_name(int number) { return "ip-10-0-" + std::to_string(10'000 + number) + ".example.internal"; }
 
-/// A cluster as the caches and the collector would have it.
+/// A cluster as the caches and the collector provide it.
 struct World {
   explicit World(int count) {
     auto measured = std::make_shared<scheduling::MeasuredUsage>();
@@ -84,7 +84,7 @@ struct World {
   cmd::ExtenderService service{config, keeper, {}, clock, metrics, {}};
 };
 
-/// About 6 KiB, as many pods have.
+/// Returns a pod of about 6 KiB, a typical size.
 Json asked_pod(int number) {
   Json env = Json::array();
   for (int i = 0; i < 80; ++i)
@@ -100,7 +100,7 @@ Json asked_pod(int number) {
           {"spec", {{"containers", Json::array({container})}}}};
 }
 
-/// About 6 KiB each: a node lists its images.
+/// Returns nodes of about 6 KiB each, since a node lists its images.
 Json node_objects(int count) {
   Json items = Json::array();
   for (int i = 0; i < count; ++i) {
@@ -128,7 +128,7 @@ double milliseconds_of(bench::KeptConnection& client, const char* path, const st
   return answer.took.count();
 }
 
-/// One pod after the other, as kube-scheduler asks. Arguments: nodes; 1: as whole objects (nodeCacheCapable: false).
+/// One pod after the other, like kube-scheduler. Arguments: nodes; 1 for complete objects (nodeCacheCapable: false).
 void BM_Extender(benchmark::State& state) {
   const int count = static_cast<int>(state.range(0));
   const bool is_whole = state.range(1) == 1;

@@ -25,7 +25,7 @@ constexpr int kOwners = 200;
 constexpr int kPods = 30'000;
 constexpr int kReviews = 2'000;
 
-/// Hints of many owners, and many pods, as the caches would have them.
+/// Hints of many owners and many pods, as the caches provide them.
 struct World {
   World() {
     controllers::placement::add_placement_indexes(evacuations, pods);
@@ -58,7 +58,7 @@ struct World {
   controllers::placement::Webhook webhook{hints, {"kube-system"}, metrics, {}};
 };
 
-/// About 8 KiB, as many pods have; or as large as the server takes them.
+/// Returns a review of about 8 KiB, a typical size, or one of the maximum size that the server accepts.
 std::string review(int number, bool is_hostile) {
   Json env = Json::array();
   const int variables = is_hostile ? 4'500 : 80;
@@ -89,13 +89,13 @@ std::string review(int number, bool is_hostile) {
 
 struct Load {
   int per_second;
-  bool is_hostile;  ///< every twentieth pod is enormous
+  bool is_hostile;  ///< whether every twentieth pod is enormous
 };
 
-/// Writes the body of a review by its number; the second: it is to be enormous.
+/// Returns the body of review number n. The second argument requests an enormous one.
 using ReviewOf = std::function<std::string(int, bool)>;
 
-/// Milliseconds of each ordinary review, from several connections at a steady pace.
+/// Returns the milliseconds of each ordinary review, sent by several connections at a constant rate.
 std::vector<double> played(std::uint16_t port, const std::string& ca, const Load& load, std::string_view path,
                            const ReviewOf& review_of = review) {
   std::vector<std::vector<double>> times(kClients);
@@ -121,8 +121,8 @@ std::vector<double> played(std::uint16_t port, const std::string& ca, const Load
   return all;
 }
 
-/// The placement webhook over TLS. Arguments: reviews a second; 1: every twentieth pod has almost 1 MiB. The baseline
-/// is the same pace of the same bodies to a path that nobody serves.
+/// The placement webhook over TLS. Arguments: reviews per second; 1 if every twentieth pod has almost 1 MiB. The
+/// baseline sends the same bodies at the same rate to a path that is not served.
 void BM_PlacementWebhook(benchmark::State& state) {
   const Load load{static_cast<int>(state.range(0)), state.range(1) == 1};
   World world;
@@ -143,7 +143,7 @@ void BM_PlacementWebhook(benchmark::State& state) {
 }
 BENCHMARK(BM_PlacementWebhook)->Args({200, 0})->Args({200, 1})->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
 
-/// Of our own objects: a policy with two strategies and their args, and an Evacuation.
+/// Returns a review of an Evacuator object: a policy with two strategies and their args, or an Evacuation.
 std::string object_review(const Json& object, const char* resource, int number) {
   return Json({{"apiVersion", "admission.k8s.io/v1"},
                {"kind", "AdmissionReview"},
@@ -177,8 +177,8 @@ Json evacuation_object(int number) {
           {"spec", {{"podRef", {{"name", "web-1"}, {"uid", "pod-uid"}}}, {"reason", "maintenance"}}}};
 }
 
-/// The admission webhook over TLS, beside 200 policies. Arguments: reviews a second; 0: /validate of a policy, 1:
-/// /validate of an Evacuation, 2: /record-creator of an Evacuation. The baseline is as in BM_PlacementWebhook.
+/// The admission webhook over TLS with 200 policies. Arguments: reviews per second; 0: /validate of a policy, 1:
+/// /validate of an Evacuation, 2: /record-creator of an Evacuation. The baseline is the one of BM_PlacementWebhook.
 void BM_AdmissionWebhook(benchmark::State& state) {
   const Load load{static_cast<int>(state.range(0)), false};
   const bool is_policy = state.range(1) == 0;

@@ -1,4 +1,4 @@
-// What config/manager promises: two careful replicas, and a configuration that the operator takes.
+// Checks config/manager: two replicas with safe settings, and a valid operator configuration.
 
 #include "test/e2e/config/manifests.hpp"
 
@@ -65,7 +65,7 @@ TEST_F(Manager, IsProbedWhereItServes) {
   EXPECT_EQ(manifests("manager/service.yaml").at(0).at("spec").at("ports").at(0).at("targetPort"), "metrics");
 }
 
-TEST_F(Manager, TellsItsMetricsOnlyToThoseWhoMayGetThem) {
+TEST_F(Manager, ServesItsMetricsToAuthorizedClientsOnly) {
   const Json policy = manifests("manager/network_policy.yaml").at(0).at("spec");
   EXPECT_EQ(policy.at("podSelector").at("matchLabels"), pod_.at("metadata").at("labels"));
   EXPECT_EQ(policy.at("ingress").at(0).at("ports").at(0).at("port"), "metrics") << "and nothing else";

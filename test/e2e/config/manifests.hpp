@@ -22,22 +22,22 @@ inline std::string below_config(const std::string& name) {
   return std::string(EVACUATOR_SOURCE_DIR) + "/config/" + name;
 }
 
-/// Text that is no YAML fails the test.
+/// Parses YAML. Invalid text fails the test.
 inline std::vector<Json> documents(const std::string& text) {
   auto parsed = api::parse_yaml(text);
   if (!parsed) ADD_FAILURE() << parsed.error().message;
   return parsed ? *std::move(parsed) : std::vector<Json>();
 }
 
-/// Of the file of that name below config/.
+/// Returns the documents of this file in config/.
 inline std::vector<Json> manifests(const std::string& name) { return documents(read_file(below_config(name))); }
 
-/// The operator's configuration as it is shipped.
+/// Returns the operator's configuration as shipped.
 inline auto shipped_configuration() {
   return controllers::parse_operator_config(read_file(below_config("manager/config.yaml")));
 }
 
-/// The verbs that the rules give on a resource.
+/// Returns the verbs that the rules grant on a resource.
 inline Verbs verbs_on(const Json& role, const std::string& group, const std::string& resource) {
   Verbs verbs;
   for (const Json& rule : role.at("rules")) {

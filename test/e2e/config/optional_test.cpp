@@ -1,4 +1,4 @@
-// What is optional in config/, and the CRDs.
+// Checks the optional parts of config/ and the CRDs.
 
 #include "test/e2e/config/manifests.hpp"
 
@@ -6,7 +6,7 @@
 
 namespace e2e::config_test {
 
-/// What `kubectl apply -f DIRECTORY` reads: the .yaml, .yml and .json files right in it.
+/// Returns the files that `kubectl apply -f DIRECTORY` reads: .yaml, .yml and .json directly in the directory.
 std::vector<std::filesystem::path> files_that_apply_reads(const std::string& folder) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(EVACUATOR_SOURCE_DIR) + "/" + folder)) {
@@ -30,8 +30,8 @@ TEST_P(CrdFolder, CanBeAppliedAsItIs) {
 INSTANTIATE_TEST_SUITE_P(Both, CrdFolder, ::testing::Values("crds", "crds/legacy"),
                          [](const auto& info) { return std::string(info.param) == "crds" ? "Default" : "Legacy"; });
 
-/// Nobody else may get into the operator's share of the API server, and its lists stay out of it.
-TEST(PriorityAndFairness, IsForTheOperatorsLeasesAndEvictionsAlone) {
+/// Only the operator may use its share of the API server, and its lists do not use that share.
+TEST(PriorityAndFairness, AppliesToTheOperatorsLeasesAndEvictionsOnly) {
   const auto documents = manifests("optional/priority-and-fairness.yaml");
   ASSERT_EQ(documents.size(), 3U);
   EXPECT_EQ(documents[0].at("kind"), "PriorityLevelConfiguration");
@@ -56,7 +56,7 @@ TEST(PriorityAndFairness, IsForTheOperatorsLeasesAndEvictionsAlone) {
   EXPECT_EQ(resources, (std::set<std::string>{"*", "leases", "pods", "pods/eviction"}));
 }
 
-/// Whoever steals the operator's token can change of a pod what this policy lets through, and nothing else.
+/// A stolen operator token allows only those changes of pods that this policy permits.
 TEST(PodWriteLimits, ConcernTheOperatorsAccountAndDenyAllButAnnotations) {
   const auto documents = manifests("optional/pod-write-limits.yaml");
   ASSERT_EQ(documents.size(), 2U);

@@ -1,4 +1,4 @@
-// What kustomize makes of config/.
+// Checks the output of kustomize for config/.
 
 #include "test/e2e/config/manifests.hpp"
 

@@ -1,4 +1,4 @@
-// What config/rbac promises: least privilege, and each right by name. Runs with ctest, as do its neighbours.
+// Checks config/rbac: least privilege, and every right by name. Runs with ctest, like the other tests of this folder.
 
 #include "test/e2e/config/manifests.hpp"
 
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
         GrantCase{"TheLeaseOfInstallationsIsHeld", "coordination.k8s.io", "leases", {"get", "create", "update"}}),
     [](const auto& info) { return std::string(info.param.name); });
 
-/// Those of the leader election are in one namespace only.
+/// The role of the leader election is limited to one namespace.
 TEST(OperatorRole, NamesTheOneLeaseThatInstallationsKnow) {
   const Json role = manifests("rbac/operator_role.yaml").at(0);
   for (const Json& rule : role.at("rules")) {
@@ -124,7 +124,7 @@ TEST(SigningRole, NamesTheOneSecretOfTheConfiguration) {
   }
 }
 
-TEST(UserRoles, LetNobodyReadSecrets) {
+TEST(UserRoles, GrantNoAccessToSecrets) {
   for (const Json& role : manifests("rbac/user_roles.yaml")) EXPECT_EQ(verbs_on(role, "", "secrets"), Verbs{});
 }
 

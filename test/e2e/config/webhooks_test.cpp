@@ -1,4 +1,5 @@
-// What the webhooks of config/ promise: their own Secret and configurations, and to stand in nobody's way.
+// Checks the webhooks of config/: rights on their own Secret and configurations only, and no blocking of other
+// requests.
 
 #include "test/e2e/config/manifests.hpp"
 
@@ -6,7 +7,7 @@ namespace e2e::config_test {
 
 struct WebhookRoleCase {
   const char* folder;
-  std::vector<std::string> kinds;  ///< of webhook configurations
+  std::vector<std::string> kinds;  ///< kinds of webhook configurations
   std::string configuration;
 };
 
@@ -38,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(Config, WebhookRole,
                            return std::string(info.param.folder).starts_with("placement") ? "Placement" : "Admission";
                          });
 
-TEST(PlacementWebhook, StandsInNobodysWay) {
+TEST(PlacementWebhook, BlocksNoRequests) {
   const controllers::OperatorConfig defaults;
   const Json configuration = manifests("placement-webhook/webhook.yaml").at(0);
   EXPECT_EQ(configuration.at("metadata").at("name"), defaults.webhook.configuration);
@@ -60,8 +61,8 @@ TEST(PlacementWebhook, StandsInNobodysWay) {
   EXPECT_TRUE(defaults.webhook.address.ends_with(":" + service.at("spec").at("ports").at(0).at("targetPort").dump()));
 }
 
-/// Only who makes something new has to wait for an answer.
-TEST(AdmissionWebhook, HoldsUpNothingButCreations) {
+/// Only creations wait for an answer.
+TEST(AdmissionWebhook, BlocksOnlyCreations) {
   const controllers::OperatorConfig defaults;
   const auto documents = manifests("admission-webhook/webhook.yaml");
   ASSERT_EQ(documents.size(), 2U);

@@ -1,6 +1,6 @@
-// End-to-end scenario 13: what the planner foretells is what kube-scheduler does. Real cluster only: the simulator's
-// scheduler asks the same code. The default profile on every version; on 1.20, and from 1.25 on, each score alone as
-// well, and all with today's weights (profiles of hack/cluster/scheduler.yaml and scheduler-v1.yaml).
+// End-to-end scenario 13: kube-scheduler does what the planner predicts. Real cluster only, because the simulator's
+// scheduler uses the same code. Tests the default profile on every version; on 1.20 and from 1.25 on, also each score
+// alone, and all scores with current weights (profiles of hack/cluster/scheduler.yaml and scheduler-v1.yaml).
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,8 +14,8 @@
 namespace e2e {
 namespace foresight_test {
 
-constexpr int kPods = 25;       // for each profile
-constexpr int kResidents = 45;  // on their nodes from the start
+constexpr int kPods = 25;       // per profile
+constexpr int kResidents = 45;  // number of pods that are bound from the start
 
 std::uint32_t seed() {
   const char* given = std::getenv("EVACUATOR_E2E_SEED");
@@ -50,7 +50,7 @@ class SchedulerForesight : public Scenario {
 
   Seen look() const { return {api().list(path::nodes()), api().list("/api/v1/pods")}; }
 
-  /// The node that the scheduler gives the pod; "" when it finds none.
+  /// Returns the node that the scheduler chooses for the pod, empty if it finds none.
   std::string await_verdict(const std::string& name) const {
     return await("the scheduler's verdict on " + name, [&](std::string& seen) -> std::optional<std::string> {
       const Json pod = api().get(path::pods(ns(), name));
@@ -65,14 +65,14 @@ class SchedulerForesight : public Scenario {
     api().request("DELETE", path::pods(ns(), name) + "?gracePeriodSeconds=0");
   }
 
-  /// Fails the test unless the scheduler took one of our favourites, or nothing where we have none.
+  /// Fails the test unless the scheduler chose one of the predicted nodes, or none if none is predicted.
   static void compare(const Foresight& ours, const std::string& node, const Json& pod) {
     if (node.empty() ? ours.candidates.empty() : holds(ours.favourites, node)) return;
     ADD_FAILURE() << "the scheduler took " << (node.empty() ? "nothing" : node) << ", our favourites are "
                   << joined(ours.favourites) << " of " << joined(ours.candidates) << "\nfor " << pod.dump();
   }
 
-  /// hack/cluster has a configuration with all of them for 1.20, and another one for 1.25 and later.
+  /// hack/cluster has a configuration with all profiles for 1.20, and one for 1.25 and later.
   bool has_all_profiles() const { return minor_ == 20 || minor_ >= 25; }
   std::span<const SchedulerProfile> profiles() const {
     const std::span all = scheduler_profiles();
@@ -114,15 +114,15 @@ class SchedulerForesight : public Scenario {
   std::unique_ptr<SchedulerWorld> world_;
 };
 
-TEST_F(SchedulerForesight, NamesTheNodesThatKubeSchedulerTakes) {
+TEST_F(SchedulerForesight, PredictsTheNodesThatKubeSchedulerChooses) {
   note("EVACUATOR_E2E_SEED=" + std::to_string(seed()));
   RandomPods pods(ns(), seed());
   for (int i = 0; i < kResidents; ++i) api().create(path::pods(ns()), pods.resident(i));
   for (const SchedulerProfile& profile : profiles()) try_profile(profile, pods);
 }
 
-/// The built-in constraints over nodes and zones; the hermit has no zone.
-TEST_F(SchedulerForesight, KnowsHowSiblingsAreSpread) {
+/// The built-in constraints over nodes and zones. The hermit has no zone.
+TEST_F(SchedulerForesight, PredictsTheSpreadOfSiblings) {
   constexpr int kSiblings = 18;
   const SchedulerProfile& profile = scheduler_profile(has_all_profiles() ? "only-spread" : "default-scheduler");
   Json set = manifest::deployment({.ns = ns(), .name = "web", .replicas = 0});

@@ -42,7 +42,7 @@ void judge(const std::string& scope, int holders, const std::optional<int>& limi
                               " hold slots of " + scope + ", the limit is " + std::to_string(*limit));
 }
 
-/// Ready and not on its way out.
+/// Returns true if the pod is ready and not terminating.
 bool serves(const Json& pod) {
   if (pod.at("metadata").contains("deletionTimestamp")) return false;
   const Json::json_pointer conditions("/status/conditions");

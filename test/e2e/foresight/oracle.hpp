@@ -11,13 +11,13 @@
 
 namespace e2e {
 
-/// Where a pod stands, as the suite itself saw it.
+/// Node and workload of a pod, as observed by the suite.
 struct Place {
   std::string node;
   std::string workload;
 };
 
-/// Limits of Evacuations in flight; absent = none.
+/// Limits of Evacuations in flight; nullopt for no limit.
 struct SlotLimits {
   std::optional<int> total{};
   std::optional<int> per_node{};
@@ -35,23 +35,24 @@ struct SlotReport {
 };
 
 /// Replays every revision of the Evacuations and counts the holders of slots after each: Preparing, Requesting,
-/// InProgress, Evicting and Aborting everywhere, Verifying for its workload only. `places` is keyed "namespace/pod".
+/// InProgress, Evicting and Aborting for all limits, Verifying for its workload only. `places` is keyed by
+/// "namespace/pod".
 SlotReport count_slots(const std::vector<WatchEvent>& events, const std::map<std::string, Place>& places,
                        const SlotLimits& limits);
 
-/// What must never be in the records of the server: two granted evictions of one pod, an eviction without UID
-/// precondition, a pod deleted by `user`. One sentence each.
+/// Returns forbidden calls in the server's records, one sentence each: two granted evictions of one pod, an eviction
+/// without UID precondition, a pod deleted by `user`.
 std::vector<std::string> misdeeds(const std::vector<PodCall>& calls, const std::string& user);
 
-/// How the records differ from "each of these pods was evicted, and no other". A call that was cut off half way may
-/// be the eviction of a pod that has no granted one. One sentence each.
+/// Returns the differences between the records and "each of these pods was evicted, and no other", one sentence each. A
+/// call that was cut off may be the eviction of a pod that has no granted one.
 std::vector<std::string> unlike_evictions_of(const std::set<std::string>& uids, const std::vector<PodCall>& calls);
 
-/// The fewest pods of that app that were ready and not leaving after any revision, from the first on that showed
-/// `enough` of them; nullopt: there never were so many.
+/// Returns the minimum number of pods of the app that were ready and not terminating after any revision, from the first
+/// one with `enough` of them on. Returns nullopt if there was no such revision.
 std::optional<int> least_ready(const std::vector<WatchEvent>& pods, const std::string& app, int enough);
 
-/// Granted evictions by pod UID.
+/// Returns the number of granted evictions by pod UID.
 std::map<std::string, int> grants_by_uid(const std::vector<PodCall>& calls);
 
 }  // namespace e2e

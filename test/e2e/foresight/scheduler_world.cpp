@@ -7,7 +7,7 @@
 namespace e2e {
 namespace {
 
-constexpr std::chrono::seconds kRenewal{5};  // the node controller waits 40 s
+constexpr std::chrono::seconds kRenewal{5};  // the node controller's grace period is 40 s
 constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 constexpr const char* kZone = "topology.kubernetes.io/zone";
 
@@ -54,7 +54,7 @@ Json requests(int cpu, int memory) {
   return {{"requests", {{"cpu", std::to_string(cpu) + "m"}, {"memory", std::to_string(memory) + "Mi"}}}};
 }
 
-/// Some pods ask for nothing, some for one resource only.
+/// Returns requests. Some pods have none, some have one resource only.
 Json some_requests(int dice, int cpu, int memory) {
   Json all = requests(cpu, memory);
   if (dice < 15) return Json::object();
@@ -108,7 +108,7 @@ void SchedulerWorld::make_node(int number) const {
                {"spec", {{"holderIdentity", name}, {"leaseDurationSeconds", 40}, {"renewTime", text_of_now()}}}});
 }
 
-// The server taints every new node as not ready; the node controller takes that off.
+// The server adds a not-ready taint to every new node. The node controller removes it.
 void SchedulerWorld::await_ready() const {
   await("the nodes to lose their first taint", [&](std::string& seen) {
     seen.clear();
@@ -211,7 +211,7 @@ Json RandomPods::next(const std::string& profile, bool in_company, bool spread) 
                                                  {"labelSelector", own_kind}});
     return pod;
   }
-  // Not both, and one constraint only: 1.20 counted pods on nodes of other labels, too.
+  // At most one of the two and only one constraint, because 1.20 also counts pods on nodes that the selector excludes.
   if (chance(15)) {
     spec["nodeSelector"] = {{"disk", "ssd"}};
   } else if (chance(15)) {

@@ -10,15 +10,15 @@
 
 namespace e2e {
 
-/// Twenty nodes without a kubelet, of different sizes, taints and labels: objects only, whose leases it keeps renewing
-/// so that they stay Ready. 19 are in six zones, most of them in a rack; the last, the hermit, is in none. Pods that
-/// are bound there never start. All is gone with it, pods first.
+/// Twenty nodes without a kubelet, with different sizes, taints and labels. They are only objects, whose leases are
+/// renewed so that they stay Ready. 19 are in six zones, most of them in a rack. The last one, the hermit, has no zone.
+/// Pods that are bound to these nodes never start. The destructor removes everything, pods first.
 class SchedulerWorld {
  public:
   static constexpr int kNodes = 20;
   static constexpr int kZones = 6;
 
-  /// Returns when the nodes take pods.
+  /// Returns when the nodes accept pods.
   explicit SchedulerWorld(const Api& api);
   ~SchedulerWorld();
   SchedulerWorld(const SchedulerWorld&) = delete;
@@ -38,15 +38,15 @@ class SchedulerWorld {
   std::thread heartbeat_;
 };
 
-/// Pods with all that moves kube-scheduler's choice, drawn from a seed.
+/// Random pods with all properties that influence kube-scheduler's choice, derived from a seed.
 class RandomPods {
  public:
   RandomPods(std::string ns, std::uint32_t seed) : ns_(std::move(ns)), random_(seed) {}
 
-  /// For the scheduler profile to choose a node. `in_company`: with preferences about other pods; `spread`: with a
-  /// constraint over zones; such a pod may go everywhere.
+  /// Returns a pod for this scheduler profile. `in_company` adds preferences about other pods, `spread` adds a zone
+  /// constraint. Such pods have no other restriction of nodes.
   Json next(const std::string& profile, bool in_company, bool spread);
-  /// One that is on its node already, with affinities that others have to hear.
+  /// Returns a bound pod with affinities that affect other pods.
   Json resident(int number);
 
   static constexpr const char* kApps[] = {"red", "green", "blue", "black", "white"};

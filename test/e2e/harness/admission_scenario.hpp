@@ -12,8 +12,8 @@
 
 namespace e2e {
 
-/// A scenario in which the API server asks the admission webhook. The configurations are those of config/; they and the
-/// role are gone afterwards.
+/// A scenario in which the API server calls the admission webhook, with the configurations of config/. They and the
+/// role are removed at the end.
 class AdmissionScenario : public Scenario {
  protected:
   AdmissionScenario() {
@@ -32,7 +32,7 @@ class AdmissionScenario : public Scenario {
   void stop_calling() const {
     for (const std::string& each : {mutating(), validating()}) api().remove(each);
   }
-  /// The configurations of config/, by URL instead of Service: there is no pod network here.
+  /// Applies the configurations of config/ with a URL instead of the Service, because there is no pod network.
   void call(std::uint16_t port) const {
     std::stringstream text;
     text << std::ifstream(manifest_file("webhook.yaml")).rdbuf();
@@ -46,7 +46,7 @@ class AdmissionScenario : public Scenario {
       kubectl().apply(configuration);
     }
   }
-  /// Of an operator that serves the webhook there.
+  /// Returns settings of an operator that serves the webhook on this port.
   static Operator::Settings serving_at(std::uint16_t port) {
     Operator::Settings settings;
     settings.webhook = "{address: '127.0.0.1:" + std::to_string(port) + "', admission: {enabled: true}}";

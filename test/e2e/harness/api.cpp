@@ -24,7 +24,7 @@ constexpr std::chrono::seconds kRequestLimit{40};
 
 Failure broken(std::string_view what) { return Failure(std::string(what) + ": " + std::strerror(errno)); }
 
-/// A blocking connection whose reads wake up regularly.
+/// A blocking connection whose reads have a timeout.
 class Connection {
  public:
   explicit Connection(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -51,7 +51,8 @@ class Connection {
     }
   }
 
-  /// Feeds what arrives to the parser; false when the peer has closed. Returns after kWatchWakes at the latest.
+  /// Passes received data to the parser. Returns false if the peer has closed the connection. Returns after kWatchWakes
+  /// at the latest.
   bool receive(Parser& parser) {
     char chunk[65536];
     const ssize_t got = ::recv(fd_, chunk, sizeof chunk, 0);
@@ -89,7 +90,7 @@ void prepare(Parser& parser) {
   parser.eager(true);
 }
 
-// The proxy answers 502 and the starting server 5xx or 429 while it is not ready.
+// The proxy answers 502 and a starting server 5xx or 429 while it is not ready.
 bool is_away(int code) { return code == 0 || code == 429 || code >= 500; }
 
 }  // namespace
@@ -154,7 +155,7 @@ Json Api::create(const std::string& collection, const Json& object) const {
         return std::nullopt;
       },
       std::chrono::seconds(60));
-  // Whose answer was lost may have been carried out.
+  // A request whose answer was lost may have been carried out.
   if (answer.code == 409 && answer_lost) return get(collection + "/" + text_at(object, "/metadata/name"));
   if (answer.code >= 300) throw Failure("POST " + collection + ": " + std::to_string(answer.code) + " " + answer.body);
   return Json::parse(answer.body);
@@ -204,7 +205,7 @@ void Recorder::follow() {
       stream();
       if (resource_version_.empty()) relist();
     } catch (const std::exception&) {
-      // The server is away or restarts: resume from where we were.
+      // The server is unavailable or restarts. Resume from the last resource version.
       std::this_thread::sleep_for(kPollInterval);
     }
   }

@@ -19,13 +19,12 @@ using Json = nlohmann::json;
 using WallTime = std::chrono::system_clock::time_point;
 
 struct HttpAnswer {
-  int code = 0;  ///< 0: no answer
+  int code = 0;  ///< 0 if there was no answer
   std::string body;
 };
 
-/// Plain HTTP to a `kubectl proxy`, which adds TLS and credentials: the suite's own eyes and hands, of which no line is
-/// shared with the operator under test. Thread-safe. While the server is away, reads and watches wait for it (up to 60
-/// s).
+/// Plain HTTP to a `kubectl proxy`, which adds TLS and credentials. The suite's own client, which shares no code with
+/// the operator under test. Thread-safe. While the server is unavailable, reads and watches wait for it (up to 60 s).
 class Api {
  public:
   explicit Api(std::uint16_t port) : port_(port) {}
@@ -34,14 +33,14 @@ class Api {
                      std::string_view content_type = "application/json") const;
   /// Throws Failure unless the answer is 2xx.
   Json get(const std::string& path) const;
-  /// Empty on 404; throws Failure on other refusals.
+  /// Returns nullopt on 404. Throws Failure on other errors.
   std::optional<Json> find(const std::string& path) const;
   std::vector<Json> list(const std::string& path) const;
   Json create(const std::string& collection, const Json& object) const;
   Json merge(const std::string& path, const Json& patch) const;
-  /// null on 404.
+  /// Returns null on 404.
   Json merge_if_there(const std::string& path, const Json& patch) const;
-  /// Gone already is fine.
+  /// Succeeds if the object does not exist.
   void remove(const std::string& path) const;
 
   std::uint16_t port() const { return port_; }
@@ -53,15 +52,15 @@ class Api {
   std::uint16_t port_;
 };
 
-/// One event of a watch, with the time it reached us.
+/// One event of a watch, with its time of arrival.
 struct WatchEvent {
   WallTime at;
   std::string type;  ///< ADDED, MODIFIED, DELETED
   Json object;
 };
 
-/// Follows a collection from its list on and keeps every revision that the server tells: the independent watcher.
-/// Resumes after broken connections; `gaps()` says how often the server could not resume and states may be missing.
+/// Follows a collection from its list on and records every revision that the server sends, independently of the
+/// operator. Resumes after broken connections. gaps() counts relists, after which revisions may be missing.
 class Recorder {
  public:
   Recorder(const Api& api, std::string collection);
@@ -84,7 +83,7 @@ class Recorder {
   mutable std::mutex mutex_;
   std::vector<WatchEvent> events_;
   std::string resource_version_;
-  std::atomic<int> gaps_{-1};  // the first list is none
+  std::atomic<int> gaps_{-1};  // the first list is not a gap
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };
@@ -100,7 +99,7 @@ std::string policies(std::string_view name = {});
 std::string leases(std::string_view ns, std::string_view name);
 }  // namespace path
 
-/// The value at a JSON pointer as text ("" when it is not there; numbers as digits).
+/// Returns the value at a JSON pointer as text, empty if it does not exist. Numbers are converted to digits.
 std::string text_at(const Json& object, const char* pointer);
 std::int64_t number_at(const Json& object, const char* pointer, std::int64_t otherwise = 0);
 

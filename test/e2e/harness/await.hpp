@@ -8,7 +8,7 @@
 
 namespace e2e {
 
-/// Why a scenario cannot go on; GoogleTest reports it as the test's failure.
+/// Ends a scenario. GoogleTest reports it as the test's failure.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -16,8 +16,8 @@ struct Failure : std::runtime_error {
 inline constexpr std::chrono::milliseconds kPollInterval{100};
 inline constexpr std::chrono::seconds kPatience{90};
 
-/// Asks `check(seen)` until it answers something true, and returns that; of an optional, its value. `check` may leave
-/// in `seen` (a string) what it saw last; it is part of the message of the Failure thrown after `limit`.
+/// Repeats `check(seen)` until it returns a true value and returns that, or the value of an optional. `check` may store
+/// its last observation in the string `seen`, which becomes part of the message of the Failure thrown after `limit`.
 template <typename Check>
 auto await(std::string_view what, Check&& check, std::chrono::milliseconds limit = kPatience) {
   const auto deadline = std::chrono::steady_clock::now() + limit;

@@ -28,9 +28,10 @@ std::string without_newline(std::string text) {
 
 // ---------------------------------------------------------------- simulator
 
-constexpr int kNewestMinor = 36;  // what the simulator calls itself
+constexpr int kNewestMinor = 36;  // version that the simulator reports
 
-/// The program evacuator_simulated_cluster as a child. It obeys lines on its stdin and answers each with one on stdout.
+/// The program evacuator_simulated_cluster as a child process. It reads commands from its stdin and answers each with
+/// one line on stdout.
 class SimulatorEnvironment final : public Environment {
  public:
   explicit SimulatorEnvironment(const std::filesystem::path& scratch)
@@ -45,7 +46,7 @@ class SimulatorEnvironment final : public Environment {
   void stop_apiserver() override { command("stop-apiserver"); }
   void start_apiserver() override { command("start-apiserver"); }
 
-  /// The journal has no reads.
+  /// The journal contains no reads.
   bool has_listed_by_watch(const std::string&) override { return false; }
 
   std::vector<PodCall> pod_calls() override {
@@ -71,7 +72,7 @@ class SimulatorEnvironment final : public Environment {
     return options;
   }
 
-  /// Waits until `text` is in its log after the first `skip` bytes; returns what follows it on that line.
+  /// Waits until `text` is in the log after the first `skip` bytes. Returns the rest of that line.
   std::string await_line(const std::string& text, std::size_t skip) {
     return await("the simulator to say " + text, [&](std::string& seen) -> std::optional<std::string> {
       seen = read_file(child_.log()).substr(skip);
@@ -127,15 +128,15 @@ std::string cluster_script(const std::string& script, const std::vector<std::str
   return without_newline(done.out);
 }
 
-/// The answer to a call whose caller did not live to hear it, in the words of the server: it does not say whether it
-/// was carried out. Servers from 1.22 on have more than one.
+/// Returns true for a server's answer to a client that had disconnected. Such an answer does not show whether the call
+/// was carried out. Servers from 1.22 on have several messages.
 bool tells_of_a_lost_caller(const std::string& message) {
   static constexpr std::string_view kWords[] = {"context canceled", "request did not complete within",
                                                 "unable to return a response in the time allotted", "APIServer panic"};
   return std::ranges::any_of(kWords, [&](std::string_view words) { return message.find(words) != std::string::npos; });
 }
 
-/// The audit log, read as it grows.
+/// The growing audit log.
 class AuditLog {
  public:
   explicit AuditLog(std::filesystem::path file) : file_(std::move(file)) {}
@@ -150,7 +151,7 @@ class AuditLog {
     return calls_;
   }
 
-  /// The server took a watch that begins with a list of `path`, by `user`.
+  /// Returns true if the server accepted a watch by `user` that begins with a list of `path`.
   bool has_watch_list(const std::string& user, const std::string& path) const {
     std::ifstream log(file_, std::ios::binary);
     for (std::string line; std::getline(log, line) && !log.eof();) {

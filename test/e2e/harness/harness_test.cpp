@@ -1,4 +1,4 @@
-// The suite's own tools must be able to tell right from wrong: these tests need no cluster and run with `ctest`.
+// Tests of the suite's own tools. They need no cluster and run with `ctest`.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ TEST(Run, GivesOutputErrorsAndExitCode) {
   EXPECT_FALSE(done.ok());
 }
 
-TEST(Run, KillsWhatTakesTooLong) {
+TEST(Run, KillsAfterTheTimeout) {
   const Finished done = run({"sleep", "60"}, {}, seconds(0));
   EXPECT_TRUE(done.timed_out);
   EXPECT_EQ(done.exit_code, 128 + SIGKILL);
@@ -62,7 +62,7 @@ TEST(ProcessGroup, EndsWithItsOwner) {
   std::filesystem::remove(log);
 }
 
-TEST(ProcessGroup, HearsAndEndsByItself) {
+TEST(ProcessGroup, ReadsItsInputAndExits) {
   const auto log = temporary("input.log");
   Process child({.argv = {"sh", "-c", "read line; echo got $line; exit 5"},
                  .environment = {},
@@ -76,7 +76,7 @@ TEST(ProcessGroup, HearsAndEndsByItself) {
   std::filesystem::remove(log);
 }
 
-TEST(Await, TellsWhatItSawLast) {
+TEST(Await, ReportsTheLastObservation) {
   try {
     await(
         "rain",
@@ -133,7 +133,7 @@ Json pod_with(const std::map<std::string, std::string>& annotations) {
 struct AnswerCase {
   const char* name;
   std::map<std::string, std::string> annotations;
-  std::map<std::string, std::string> want;  ///< empty: nothing to say
+  std::map<std::string, std::string> want;  ///< empty if no answer is expected
   bool says_ready = true;
 };
 

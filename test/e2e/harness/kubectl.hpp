@@ -11,17 +11,17 @@
 
 namespace e2e {
 
-/// The stock kubectl, as a user has it.
+/// The unmodified kubectl.
 class Kubectl {
  public:
   Kubectl(std::filesystem::path kubeconfig, std::filesystem::path scratch)
       : kubeconfig_(std::move(kubeconfig)), scratch_(std::move(scratch)) {}
 
   Finished attempt(const std::vector<std::string>& arguments, std::string_view input = {}) const;
-  /// Its stdout; throws Failure with its stderr when it fails.
+  /// Returns stdout. Throws Failure with stderr on errors.
   std::string operator()(const std::vector<std::string>& arguments, std::string_view input = {}) const;
   void apply(const Json& object) const { (*this)({"apply", "-f", "-"}, object.dump()); }
-  /// Starts a long-running one, such as `get -w`; its stdout goes to `log`, the rest beside it.
+  /// Starts a long-running command such as `get -w`. Its stdout goes to `log`, stderr to a file next to it.
   std::unique_ptr<Process> start(const std::vector<std::string>& arguments, const std::filesystem::path& log) const;
 
  private:
@@ -34,10 +34,10 @@ class Kubectl {
 /// One row of `kubectl get`, cells by column title.
 using Row = std::map<std::string, std::string>;
 
-/// Reads kubectl's table: column borders come from the title line, titles may hold blanks ("LAST CYCLE"). A title line
-/// in the middle starts again.
+/// Parses kubectl's table. The title line determines the columns, and titles may contain spaces ("LAST CYCLE"). A
+/// further title line starts a new table.
 std::vector<Row> parse_table(std::string_view text);
-/// The titles of the first line, in order; two blanks or more part them.
+/// Returns the titles of the first line in order. They are separated by two or more spaces.
 std::vector<std::string> table_titles(std::string_view text);
 
 }  // namespace e2e

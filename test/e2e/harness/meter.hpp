@@ -14,16 +14,16 @@
 
 namespace e2e {
 
-/// What metrics-server would serve: metrics.k8s.io as custom resources of that group, which needs no aggregation layer.
+/// Replaces metrics-server: serves metrics.k8s.io as custom resources of that group, which needs no aggregation layer.
 class Meter {
  public:
   static constexpr const char* kGroup = "metrics.k8s.io";
   struct Settings {
-    std::string ns;    ///< whose running pods are measured
-    double cores = 4;  ///< of a node
-    /// What a pod uses of a node.
+    std::string ns;    ///< namespace whose running pods are measured
+    double cores = 4;  ///< cores of a node
+    /// Returns a pod's usage as a share of a node.
     std::function<double(const Json& pod)> use;
-    /// What a node uses beside these pods.
+    /// Returns a node's usage without these pods.
     std::function<double(const std::string& node)> base = [](const std::string&) { return 0.0; };
   };
 
@@ -33,7 +33,7 @@ class Meter {
     kubectl_.apply(definition("pods", "PodMetrics", "Namespaced"));
     kubectl_({"wait", "--for=condition=Established", "--timeout=60s", "crd/nodes.metrics.k8s.io",
               "crd/pods.metrics.k8s.io"});
-    // A definition is Established a moment before its objects are served.
+    // A CRD is Established shortly before its objects are served.
     await("metrics.k8s.io to be served", [&](std::string& seen) {
       const HttpAnswer nodes = api_.request("GET", std::string("/apis/") + kGroup + "/v1beta1/nodes");
       const HttpAnswer pods = api_.request("GET", std::string("/apis/") + kGroup + "/v1beta1/pods");
@@ -45,12 +45,12 @@ class Meter {
   Meter(const Meter&) = delete;
   Meter& operator=(const Meter&) = delete;
 
-  /// Measures again if the last time is long ago. Each node's load as a share of it.
+  /// Measures again if the last measurement is old. Returns each node's load as a share of the node.
   const std::map<std::string, double>& measure() {
     const auto now = std::chrono::steady_clock::now();
     if (now < next_) return loads_;
     next_ = now + std::chrono::seconds(2);
-    measured_at_ = std::time(nullptr);  // of what is read now, not of when the last of it is published
+    measured_at_ = std::time(nullptr);  // time of reading, not of publishing
     loads_.clear();
     for (const Json& node : api_.list(path::nodes())) {
       const std::string name = text_at(node, "/metadata/name");
@@ -89,7 +89,7 @@ class Meter {
                    {"kind", kind},
                    {"metadata", {{"name", name}}},
                    {"timestamp", time},
-                   {"window", "1s"}});  // as it is now, not a mean
+                   {"window", "1s"}});  // an instantaneous value, not a mean
     return object;
   }
   void publish_pod(const Json& pod) {

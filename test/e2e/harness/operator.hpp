@@ -10,7 +10,7 @@
 
 namespace e2e {
 
-/// `evacuator run` as a child, under the operator's own credentials.
+/// `evacuator run` as a child process with the operator's own credentials.
 class Operator {
  public:
   struct Settings {
@@ -21,33 +21,34 @@ class Operator {
     std::chrono::seconds renew_deadline{4};
     std::chrono::seconds retry_period{1};
     std::string limits =
-        "{total: 10, perNode: 5, perTargetNode: 5, perNamespace: 10, perWorkload: 5}";  ///< limits.inFlight, as YAML
-    std::string services = "[]";                                                        ///< services, as YAML
-    std::string webhook = "{enabled: false}";                                           ///< webhook, as YAML
+        "{total: 10, perNode: 5, perTargetNode: 5, perNamespace: 10, perWorkload: 5}";  ///< limits.inFlight as YAML
+    std::string services = "[]";                                                        ///< services as YAML
+    std::string webhook = "{enabled: false}";                                           ///< webhook as YAML
   };
 
-  /// `folder` takes its configuration and logs.
+  /// Writes configuration and logs to `folder`.
   Operator(std::filesystem::path kubeconfig, std::filesystem::path folder, Settings settings);
 
-  /// Returns at once; see await_ready().
+  /// Returns immediately; see await_ready().
   void start();
-  /// `evacuator run --once` with these flags, to its end.
+  /// Runs `evacuator run --once` with these flags to its end.
   Finished run_once(const std::vector<std::string>& flags);
-  /// Returns when /readyz says 200. Throws Failure with the log's end when it dies or is not ready in time.
+  /// Returns when /readyz answers 200. Throws Failure with the end of the log if the process ends or is not ready in
+  /// time.
   void await_ready();
   void kill();
-  /// SIGKILL, and a new process in its place that knows what the API knows.
+  /// Sends SIGKILL and starts a new process, which knows the state of the API only.
   void crash();
-  /// The next start() is of that program.
+  /// Sets the program of the next start().
   void run_from(std::filesystem::path binary) { settings_.binary = std::move(binary); }
-  /// SIGTERM; returns its exit code, throws Failure when it does not end within `limit`.
+  /// Sends SIGTERM and returns the exit code. Throws Failure if the process does not end within `limit`.
   int terminate(std::chrono::seconds limit = std::chrono::seconds(40));
   bool running() { return process_ && process_->running(); }
   pid_t pid() const { return process_ ? process_->pid() : -1; }
   const std::string& identity() const { return settings_.identity; }
-  /// Of /metrics, plain.
+  /// Port of /metrics over plain HTTP.
   std::uint16_t metrics_port() const { return metrics_port_; }
-  /// The text of /metrics.
+  /// Returns the text of /metrics.
   std::string metrics() const;
   std::string log_tail() const;
 
@@ -57,7 +58,7 @@ class Operator {
   std::filesystem::path kubeconfig_;
   std::filesystem::path folder_;
   Settings settings_;
-  std::uint16_t port_ = 0;  ///< of health
+  std::uint16_t port_ = 0;  ///< health port
   std::uint16_t metrics_port_ = 0;
   std::unique_ptr<Process> process_;
 };

@@ -54,7 +54,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-// Between fork and exec only async-signal-safe calls: other threads may have held any lock.
+// Only async-signal-safe calls are allowed between fork and exec, because other threads may hold any lock.
 pid_t spawn(const std::vector<std::string>& argv, const Environ& extra, Streams streams) {
   const std::vector<std::string> environment = merged_environment(extra);
   const std::vector<char*> arguments = pointers(argv);
@@ -170,7 +170,7 @@ void Process::tell(std::string_view line) const { write_all(input_, std::string(
 
 void Process::kill() {
   if (exit_code()) {
-    ::kill(-pid_, SIGKILL);  // what it left behind
+    ::kill(-pid_, SIGKILL);  // child processes that are left
     return;
   }
   ::kill(-pid_, SIGKILL);
@@ -217,8 +217,8 @@ bool is_free(std::uint16_t port) {
 
 }  // namespace
 
-// Below what the kernel gives to outgoing connections and to whoever asks for any port (hack/cluster begins at 20000):
-// nobody else gets it between this look and its use. Runs beside this one begin elsewhere.
+// Uses ports below the kernel's range for outgoing connections and unspecified ports (hack/cluster begins at 20000), so
+// that no other process takes the port between this check and its use. Concurrent runs start at a random port.
 std::uint16_t free_port() {
   constexpr int kFirst = 10000;
   constexpr int kCount = 10000;

@@ -15,47 +15,49 @@ namespace e2e {
 
 using Environ = std::map<std::string, std::string>;
 
-/// How a program that ran to its end ended.
+/// Result of a program that has ended.
 struct Finished {
-  int exit_code = -1;  ///< 128 + signal when killed; -1 when it could not be started
+  int exit_code = -1;  ///< 128 + signal if it was killed; -1 if it could not be started
   bool timed_out = false;
   std::string out;
   std::string err;
   bool ok() const { return exit_code == 0 && !timed_out; }
 };
 
-/// Runs `argv` (found in PATH) to its end, killing it after `limit`. `extra` is added to our environment.
+/// Runs `argv` (searched in PATH) to its end and kills it after `limit`. `extra` is added to this process's
+/// environment.
 Finished run(const std::vector<std::string>& argv, std::string_view input = {},
              std::chrono::seconds limit = std::chrono::seconds(60), const Environ& extra = {});
 
-/// A child in a process group of its own. The destructor kills the whole group: nothing outlives a test, nor us.
+/// A child process in its own process group. The destructor kills the group, so no process outlives a test or the
+/// suite.
 class Process {
  public:
   struct Options {
     std::vector<std::string> argv;
-    Environ environment;           ///< added to ours
+    Environ environment;           ///< added to this process's environment
     std::filesystem::path log;     ///< stdout and stderr, appended
-    std::filesystem::path errors;  ///< stderr apart when not empty
-    bool with_input = false;       ///< keep a pipe to its stdin: tell()
+    std::filesystem::path errors;  ///< separate file for stderr if not empty
+    bool with_input = false;       ///< whether to keep a pipe to its stdin for tell()
   };
 
-  /// Throws std::runtime_error when it cannot be started.
+  /// Throws std::runtime_error if the process cannot be started.
   explicit Process(const Options& options);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// Reaps it when it has ended.
+  /// Reaps the process if it has ended.
   bool running();
-  /// 128 + signal when it was killed; empty while it runs.
+  /// Returns 128 + signal if the process was killed, nullopt while it runs.
   std::optional<int> exit_code();
   void signal(int number) const;
-  /// Writes one line to its stdin.
+  /// Writes one line to the process's stdin.
   void tell(std::string_view line) const;
-  /// SIGKILL to the group, then reaps it.
+  /// Sends SIGKILL to the group and reaps the process.
   void kill();
-  /// True if it ended by itself in time.
+  /// Returns true if the process ended within `limit`.
   bool wait(std::chrono::milliseconds limit);
   const std::filesystem::path& log() const { return log_; }
 
@@ -66,7 +68,7 @@ class Process {
   std::filesystem::path log_;
 };
 
-/// A TCP port of loopback that is free; never the same twice soon.
+/// Returns a free TCP port of loopback, a different one at each call.
 std::uint16_t free_port();
 
 std::string read_file(const std::filesystem::path& path);

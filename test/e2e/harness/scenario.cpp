@@ -68,7 +68,7 @@ void Suite::start_proxy(const std::filesystem::path& scratch) {
   });
 }
 
-// File by file: the kustomize in kubectl 1.20, which Debian 12 has, is too old for config/.
+// Applies single files, because the kustomize of kubectl 1.20, which Debian 12 has, is too old for config/.
 void Suite::install() {
   apply_folder(*kubectl_, "config/namespace");
   apply_folder(*kubectl_, cluster_->crds());
@@ -126,14 +126,14 @@ std::string Scenario::another_namespace() {
   all_namespaces_.insert(name);
   api().create("/api/v1/namespaces", {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}});
   if (!cluster().has_rbac()) return name;
-  // Pods are refused until the namespace's service account is there.
+  // The server rejects pods until the namespace's service account exists.
   await("the service account of " + name,
         [&](std::string&) { return api().find(path::namespaced(name, "serviceaccounts", "default")).has_value(); });
   return name;
 }
 
-// Policies first, so that nothing new appears; then the Evacuations, whose finalizer the operator may no longer take
-// off.
+// Removes policies first, so that no new Evacuations appear, then the Evacuations, whose finalizer no operator can
+// remove any more.
 void Scenario::clear_away() {
   while (!cordoned_.empty()) uncordon(std::string(*cordoned_.begin()));
   for (const std::string& name : policies_) api().remove(path::policies(name));
@@ -143,7 +143,7 @@ void Scenario::clear_away() {
   for (const std::string& ns : namespaces_) {
     for (const Json& item : api().list(path::evacuations(ns))) {
       const std::string at = path::evacuations(ns, text_at(item, "/metadata/name"));
-      // One of a policy may go with it meanwhile.
+      // An Evacuation of a policy may be garbage-collected meanwhile.
       if (item.at("metadata").contains("finalizers"))
         api().merge_if_there(at, {{"metadata", {{"finalizers", nullptr}}}});
       api().remove(at);
@@ -156,7 +156,7 @@ void Scenario::clear_away() {
   }
 }
 
-/// Those of a policy, which no operator is left to take off.
+/// Removes the taints of policies, since no operator is left to do it.
 void Scenario::remove_taints() const {
   for (const Json& node : api().list(path::nodes())) {
     const Json before = node.at("spec").value("taints", Json::array());

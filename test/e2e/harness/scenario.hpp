@@ -19,7 +19,7 @@
 
 namespace e2e {
 
-/// What all scenarios of one run share: the cluster with CRDs and RBAC of config/ installed, and ways to talk to it.
+/// Shared by all scenarios of one run: the cluster with the CRDs and RBAC of config/ installed, and its clients.
 class Suite {
  public:
   explicit Suite(const std::filesystem::path& scratch);
@@ -48,7 +48,7 @@ struct PodInfo {
   std::string app;
 };
 
-/// One scenario: namespaces of its own, operators that end with it, everything cleared away afterwards.
+/// One scenario with its own namespaces and operators. Removes everything at the end.
 class Scenario : public ::testing::Test {
  public:
   static void use(Suite* suite, std::filesystem::path scratch);
@@ -62,60 +62,61 @@ class Scenario : public ::testing::Test {
   const Kubectl& kubectl() const { return suite_->kubectl(); }
   const std::filesystem::path& folder() const { return folder_; }
   const std::string& ns() const { return namespaces_.front(); }
-  /// Another namespace of this scenario.
+  /// Creates another namespace of this scenario.
   std::string another_namespace();
 
   Operator& start_operator(Operator::Settings settings = {}, bool wait_until_ready = true);
-  /// `evacuator run --once` with these flags, to its end.
+  /// Runs `evacuator run --once` with these flags to its end.
   Finished run_once(Operator::Settings settings, const std::vector<std::string>& flags);
-  /// Applies config/optional/<name>.yaml where there is RBAC; taken back in the end.
+  /// Applies config/optional/<name>.yaml on clusters with RBAC. Removed at the end.
   void grant(const std::string& name);
-  /// Applies it and remembers its name for clearing away.
+  /// Applies the policy, which is removed at the end.
   void apply_policy(const Json& policy);
 
-  /// Takes it back in the end.
+  /// Cordons the node, which is uncordoned at the end.
   void cordon(const std::string& node);
   void uncordon(const std::string& node);
-  /// Somebody else will cordon it; taken back in the end, too.
+  /// Call if another program cordons the node, which is uncordoned at the end.
   void will_be_cordoned(const std::string& node) { cordoned_.insert(node); }
   std::vector<std::string> nodes() const;
 
   /// Waits until exactly `count` pods of the app are Ready and none is terminating.
   std::vector<PodInfo> await_pods(const std::string& ns, const std::string& app, int count) const;
   std::vector<PodInfo> deploy(const manifest::Workload& workload) const;
-  /// The pod as it was when its deletion was seen first, once the watcher has seen that.
+  /// Waits until the watcher has recorded the pod's deletion. Returns the first revision with it.
   static Json await_leaving(const Recorder& pods, const PodInfo& pod);
-  /// The UIDs of all pods in the namespace that have not ended: newer kubelets show how a pod ended before its object
-  /// goes.
+  /// Returns the UIDs of all pods in the namespace that have not ended. Newer kubelets set the final phase of a pod
+  /// before they remove the object.
   std::set<std::string> pod_uids(const std::string& ns) const;
-  /// The nodes of our pods that have not ended; "" for those that have none yet.
+  /// Returns the nodes of the namespace's pods that have not ended; an empty name stands for pods without a node.
   std::set<std::string> nodes_in_use() const;
-  /// What the smallest node has to give, in millicores: the nodes of a stock kubemark have one core, ours have four.
+  /// Returns the smallest node's allocatable CPU in millicores: nodes of a stock kubemark have one core, those of
+  /// hack/cluster have four.
   int cpu_of_nodes() const;
-  /// Waits until no pod of an earlier scenario takes room on a node, and every node is Ready. For scenarios that count
-  /// what is on a node, or that foretell where the scheduler puts a pod.
+  /// Waits until no pod of an earlier scenario occupies a node, and every node is Ready. For scenarios that count the
+  /// pods of a node or predict the scheduler's choice.
   void await_quiet() const;
 
-  /// Creates an Evacuation of that very pod, called like the pod; returns its name.
+  /// Creates an Evacuation with the name of the pod. Returns its name.
   std::string evacuate(const PodInfo& pod, const Json& spec = {}) const;
   Json evacuation(const std::string& ns, const std::string& name) const {
     return api().get(path::evacuations(ns, name));
   }
-  /// Waits until its phase is one of `phases`; returns it.
+  /// Waits until the phase is one of `phases`. Returns the Evacuation.
   Json await_phase(const std::string& ns, const std::string& name, const std::set<std::string>& phases,
                    std::chrono::seconds limit = kPatience) const;
-  /// Waits until all Evacuations of these pods are finished; returns them by name.
+  /// Waits until all Evacuations of these pods are finished. Returns them by name.
   std::map<std::string, Json> await_finished(const std::vector<PodInfo>& pods,
                                              std::chrono::seconds limit = kPatience) const;
 
-  /// The server's records of what happened to pods of this scenario's namespaces.
+  /// Returns the server's records for pods of this scenario's namespaces.
   std::vector<PodCall> pod_calls() const;
   /// Fails the test unless each of `pods`, and no other, was evicted, see test/e2e/foresight/oracle.hpp.
   void expect_evicted(const std::vector<PodInfo>& pods) const;
   /// Fails the test for each misdeed of the operator, see test/e2e/foresight/oracle.hpp.
   void expect_no_misdeeds() const;
 
-  /// A line of the report that is printed whatever the outcome.
+  /// Prints a line of the report, whatever the outcome.
   static void note(const std::string& text);
 
  private:
@@ -135,10 +136,10 @@ class Scenario : public ::testing::Test {
 
 inline const std::set<std::string> kFinished{"Succeeded", "Failed", "Cancelled"};
 
-/// phase, reason and message of an Evacuation, for messages.
+/// Returns name, phase, reason and message of an Evacuation, for messages.
 std::string summary(const Json& evacuation);
 std::string phase_of(const Json& evacuation);
-/// The condition of that type; null when there is none.
+/// Returns the condition of this type, null if it does not exist.
 Json condition(const Json& object, const std::string& type);
 std::map<std::string, Place> places_of(const std::vector<PodInfo>& pods);
 

@@ -68,13 +68,14 @@ void HandoffOperator::work() {
     try {
       look_around();
     } catch (const std::exception&) {
-      // A pod that went away between the list and the patch; the next look tells.
+      // The pod was deleted between the list and the patch. The next round reads its state again.
     }
     std::this_thread::sleep_for(kPollInterval);
   }
 }
 
-/// The Evacuation shows what was reported last: a slow machine must see every step, too.
+/// Returns true if the Evacuation shows the last reported progress, so that every step is visible on a slow machine,
+/// too.
 bool HandoffOperator::progress_is_shown(const Json& pod) const {
   const std::string reported = annotation(pod, "progress");
   const auto at = reported.find('@');

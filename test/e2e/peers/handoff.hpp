@@ -11,18 +11,18 @@
 
 namespace e2e {
 
-/// What the workload operator of one app does once it is asked.
+/// The reaction of the workload operator of one app to a request.
 struct HandoffScript {
   std::vector<int> progress{0, 25, 50, 75, 100};
-  bool says_ready = true;  ///< after the last step; otherwise it stays there, with heartbeats
+  bool says_ready = true;  ///< whether it becomes ready after the last step; otherwise it sends heartbeats indefinitely
 };
 
-/// The next answer of the handoff protocol as a merge patch of the pod, one step at a time; nullopt = nothing to say.
-/// Pure. `time` is written into the values.
+/// Returns the next answer of the handoff protocol as a merge patch of the pod, one step at a time, or nullopt if no
+/// answer is due. Pure function. The values contain `time`.
 std::optional<Json> next_answer(const Json& pod, const HandoffScript& script, const std::string& time);
 
 /// A workload operator that answers for the pods of one namespace, by their label app. Apps without a script get no
-/// answer. Each step is kStep after the one before, so that a watcher can see them all.
+/// answer. Consecutive steps are kStep apart, so that a watcher can observe each.
 class HandoffOperator {
  public:
   static constexpr std::chrono::milliseconds kStep{700};

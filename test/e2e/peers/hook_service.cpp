@@ -39,7 +39,7 @@ int listen_on_loopback(std::uint16_t& port) {
   return fd;
 }
 
-/// False when the peer goes or says nothing sensible within a few seconds.
+/// Returns false if the peer disconnects or sends no valid request within a few seconds.
 bool read_request(int fd, RequestParser& parser) {
   const timeval limit{5, 0};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -90,7 +90,7 @@ void HookService::serve() {
     RequestParser parser;
     if (read_request(fd, parser)) {
       const std::string text = answer(std::string(parser.get().target()), parser.get().body());
-      // A client that was killed meanwhile does not hear it.
+      // Fails if the client was killed meanwhile.
       [[maybe_unused]] const ssize_t sent = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
     }
     ::close(fd);

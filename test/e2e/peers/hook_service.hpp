@@ -19,8 +19,8 @@ struct HookCall {
   Json body;
 };
 
-/// The service behind the hooks of a policy: plain HTTP on loopback, POST /v1/hooks/<point>. It says "not done" until
-/// the point is released. Thread-safe.
+/// The service for the hooks of a policy: plain HTTP on loopback, POST /v1/hooks/<point>. Answers "not done" until the
+/// point is released. Thread-safe.
 class HookService {
  public:
   HookService();
@@ -29,16 +29,16 @@ class HookService {
   HookService& operator=(const HookService&) = delete;
 
   std::uint16_t port() const { return port_; }
-  /// From now on that hook is done.
+  /// All further calls of this hook are answered with "done".
   void release(const std::string& point);
-  /// All calls of that hook so far, oldest first.
+  /// Returns all calls of this hook so far, oldest first.
   std::vector<HookCall> calls(const std::string& point) const;
 
  private:
   void serve();
   std::string answer(const std::string& target, const std::string& body);
 
-  std::uint16_t port_ = 0;  // before the listener, which sets it
+  std::uint16_t port_ = 0;  // declared before the listener, which sets it
   int listener_ = -1;
   mutable std::mutex mutex_;
   std::vector<HookCall> calls_;

@@ -1,7 +1,7 @@
-/// The simulator as a process of its own, for the end-to-end suite: four nodes, real time, HTTPS for kubectl and the
+/// The simulator as a separate process for the end-to-end suite: four nodes, real time, HTTPS for kubectl and the
 /// operator, plain HTTP for the journal. Writes admin.kubeconfig and operator.kubeconfig into --folder and prints
-/// "ready: journal on PORT". Then obeys the lines of its stdin, "stop-apiserver" and "start-apiserver": only the way in
-/// is closed, state survives. Answers "done: <line>". Ends with its stdin.
+/// "ready: journal on PORT". Then it executes the lines of its stdin, "stop-apiserver" and "start-apiserver", which
+/// close and open the HTTPS port only; the state is kept. Answers "done: <line>". Exits at the end of stdin.
 
 #include <cstdio>
 #include <cstring>
@@ -30,7 +30,7 @@ std::string take_argument(int argc, char** argv, const char* name) {
   return {};
 }
 
-/// The server and its two ways in.
+/// The server and its two listeners.
 class Service {
  public:
   explicit Service(simulator::Store& store) : server_(store), records_(server_, {}) {}

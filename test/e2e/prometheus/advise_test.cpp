@@ -12,7 +12,7 @@
 #include "test/unit/usage/sources/fake_server.hpp"
 #include "usage/sources/daily.hpp"
 
-/// The queries of `advise` against a real Prometheus (Debian's package) with a past that is known.
+/// The queries of `advise` against a real Prometheus (Debian's package) with known history.
 namespace advise_test {
 
 using namespace advisor;
@@ -20,7 +20,7 @@ using namespace advisor;
 constexpr int kDays = 4;
 constexpr double kMiB = 1024.0 * 1024;
 
-/// Counters and gauges, a scrape a minute.
+/// Counters and gauges with one sample per minute.
 class Past {
  public:
   explicit Past(base::TimePoint start) : start_(start) {}
@@ -53,7 +53,7 @@ class Past {
 
 bool is_gap(int minute) { return minute >= 1440 + 600 && minute < 1440 + 720; }  // two hours of the second day
 
-/// 100m, and 500m from noon to two; starts again, from 0, on the third day.
+/// 100m, and 500m from 12:00 to 14:00. The counter restarts from 0 on the third day.
 double web_seconds(int minute) {
   if (is_gap(minute)) return kUnknown;
   double sum = 0;
@@ -72,7 +72,7 @@ std::string past_of(base::TimePoint start) {
     return is_gap(minute) ? kUnknown : (minute % 1440 == 182 ? 500 : 200) * kMiB;  // a peak between two steps
   });
   past.add("container_start_time_seconds", "gauge", web + R"("a")", [=](int) { return first - 1e6; });
-  // Java starts at six o'clock of the second day: three cores for four minutes.
+  // Java starts at 6:00 on the second day and uses three cores for four minutes.
   const int starts = 1440 + 360;
   const std::string java = R"(namespace="shop",pod="web-7d4b9c6f5-ccccc",container="app",job="a")";
   past.add(
@@ -103,7 +103,7 @@ std::string past_of(base::TimePoint start) {
   return past.text();
 }
 
-/// One for all tests: its past takes promtool half a minute.
+/// Shared by all tests, because promtool needs half a minute for its history.
 struct Server {
   Server()
       : end(std::chrono::floor<std::chrono::days>(base::SystemClock().now())),
@@ -194,7 +194,7 @@ TEST_F(RealAdvise, SinglePointsMakeAPercentile) {
     ASSERT_TRUE(told) << told.error().message;
   }
   const auto& sketch = *all.containers.at({kWeb, "app"}).cpu;
-  // One pod for four days less two hours, the other for two days and eighteen hours.
+  // One pod runs for four days except two hours, the other one for two days and 18 hours.
   EXPECT_NEAR(static_cast<double>(sketch.count()), 4 * 288 - 24 + 2.75 * 288, 20);
   EXPECT_NEAR(sketch.quantile(0.5), 0.1, 0.002);
   EXPECT_NEAR(sketch.quantile(0.99), 0.5, 0.01);

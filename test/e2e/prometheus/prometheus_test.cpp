@@ -13,7 +13,7 @@
 #include "usage/presets.hpp"
 #include "usage/sources/make_source.hpp"
 
-/// The source Prometheus against a real one (Debian's package), which scrapes an exporter of ours.
+/// The source Prometheus against a real server (Debian's package), which scrapes the test's exporter.
 namespace prometheus_test {
 
 using e2e::await;
@@ -36,7 +36,7 @@ api::UsageQuery preset_query(const usage::Preset& preset) {
   return query;
 }
 
-/// Two nodes as node_exporter and the kubelet tell them, after `seconds`.
+/// Returns the metrics of two nodes in the form of node_exporter and the kubelet, after `seconds`.
 std::string two_nodes(int seconds) {
   return fmt::format(
       "node_cpu_seconds_total{{node=\"n1\",cpu=\"0\",mode=\"user\"}} {0}\n"
@@ -71,7 +71,7 @@ class RealPrometheus : public testing::Test {
     EXPECT_TRUE(usage::problems(settings_).empty());
     return usage::make_source(settings_, dependencies());
   }
-  /// The text of a sample; its problems, or its error, go to `seen`.
+  /// Returns the text of a sample. Stores its problems or its error in `seen`.
   static std::string ask(usage::Source& source, std::string& seen) {
     const auto samples = source.sample();
     seen = samples ? joined(samples->problems) : samples.error().message;
@@ -121,7 +121,7 @@ TEST_F(RealPrometheus, SamplesComeWithTheirTimeAndVanishWithTheExporter) {
       kRetryDelay);
 }
 
-TEST_F(RealPrometheus, LiesAreTold) {
+TEST_F(RealPrometheus, InconsistentAnswersAreReported) {
   const std::string load =
       "# TYPE load gauge\nload{node=\"nan\"} NaN\nload{node=\"inf\"} +Inf\nload{node=\"neg\"} -1\n"
       "load{node=\"two\",x=\"1\"} 1\nload{node=\"two\",x=\"2\"} 1\nload{node=\"fine\"} 1.5e-05\n";
@@ -139,7 +139,7 @@ TEST_F(RealPrometheus, LiesAreTold) {
       kRetryDelay);
 }
 
-TEST_F(RealPrometheus, WrongQueriesAreTold) {
+TEST_F(RealPrometheus, InvalidQueriesAreReported) {
   const e2e::RealPrometheus server(folder_, {});
   const std::string url = "http://" + server.address();
   const auto error_of = [&](const std::string& text) {
@@ -158,8 +158,8 @@ TEST_F(RealPrometheus, WrongQueriesAreTold) {
             std::string::npos);
 }
 
-/// A week and a day of steps of five minutes: n1 is 1 … and n2 twice that.
-TEST_F(RealPrometheus, HistoryComesInParts) {
+/// A week and a day in steps of five minutes. The values of n1 are 1 …, those of n2 are twice as high.
+TEST_F(RealPrometheus, HistoryIsReadInParts) {
   const base::TimePoint end = std::chrono::floor<std::chrono::hours>(base::SystemClock().now()) - std::chrono::hours(4);
   const base::TimePoint start = end - std::chrono::hours(24 * 8);
   std::string past = "# TYPE load gauge\n";
@@ -180,7 +180,7 @@ TEST_F(RealPrometheus, HistoryComesInParts) {
   }
 }
 
-/// TLS, a client certificate and a password, as --web.config.file wants them.
+/// TLS, a client certificate and a password, as --web.config.file requires.
 TEST_F(RealPrometheus, IsAskedOverMutualTls) {
   const auto identity = http_server::make_server_identity({"localhost"}, base::SystemClock().now());
   ASSERT_TRUE(identity);

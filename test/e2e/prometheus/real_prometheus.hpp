@@ -1,6 +1,6 @@
 #pragma once
 
-/// A Prometheus of Debian's package, and an exporter of ours that it scrapes.
+/// A Prometheus of Debian's package, and an exporter that it scrapes.
 
 #include <atomic>
 #include <filesystem>
@@ -15,14 +15,14 @@
 
 namespace e2e {
 
-/// Serves /metrics: what `text` says at the moment.
+/// Serves the current text on /metrics.
 class Exporter {
  public:
   explicit Exporter(std::string text);
-  /// Measures at each scrape, on a thread of its own; a Failure answers 500.
+  /// Calls `measure` at each scrape, on a separate thread. Answers 500 if it throws Failure.
   explicit Exporter(std::function<std::string()> measure);
   std::uint16_t port() const { return server_.port(); }
-  /// From the next scrape on; "" answers 500.
+  /// Sets the text for further scrapes. An empty text answers 500.
   void say(std::string text);
 
  private:
@@ -35,7 +35,7 @@ class Exporter {
   http_server::Server server_;
 };
 
-/// A folder that goes with the test.
+/// A folder that is removed at the end of the test.
 class Folder {
  public:
   Folder();
@@ -49,20 +49,20 @@ class Folder {
 };
 
 struct PrometheusSettings {
-  std::optional<std::uint16_t> scrape{};  ///< port of an exporter, each second
+  std::optional<std::uint16_t> scrape{};  ///< port of an exporter that is scraped every second
   std::string web_config{};               ///< text of --web.config.file
   std::string prefix = "/";               ///< --web.route-prefix
-  std::string open_metrics{};             ///< blocks of the past
+  std::string open_metrics{};             ///< history in OpenMetrics format
 };
 
-/// Runs until it is destroyed. Throws when it cannot be started.
+/// Runs until its destruction. The constructor throws if the server cannot be started.
 class RealPrometheus {
  public:
   RealPrometheus(const Folder& folder, const PrometheusSettings& settings);
-  /// "127.0.0.1:40123"
+  /// Returns for example "127.0.0.1:40123".
   std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
   std::uint16_t port() const { return port_; }
-  /// What it wrote, for messages.
+  /// Returns the server's output, for messages.
   std::string log() const { return read_file(process_->log()); }
 
  private:

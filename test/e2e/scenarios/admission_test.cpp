@@ -1,5 +1,6 @@
-// End-to-end scenario 18: the admission webhook refuses a wrong policy by its field, warns of a risky one, and records
-// who makes an Evacuation. When nobody answers, nothing new is made, and what is there goes on and can be deleted.
+// End-to-end scenario 18: the admission webhook rejects an invalid policy by its field, warns of a risky one, and
+// records the creator of an Evacuation. While it is unavailable, creations fail, but existing objects can be changed
+// and deleted.
 
 #include <algorithm>
 #include <chrono>
@@ -43,7 +44,7 @@ TEST_F(Admission, RefusesWarnsAndRecords) {
   apply_policy(policy("e2e-admission", 20));
   const Finished risky = apply(policy("e2e-admission", 20, "Automatic"));
   EXPECT_TRUE(risky.ok()) << risky.err;
-  // The simulator passes no warnings on.
+  // The simulator does not pass warnings on.
   if (cluster().has_rbac()) {
     EXPECT_NE(risky.err.find("Warning: spec.limits: without perCycle.total"), std::string::npos) << risky.err;
   }
@@ -63,13 +64,13 @@ TEST_F(Admission, RefusesWarnsAndRecords) {
   expect_evicted({pod});
 }
 
-TEST_F(Admission, WithoutAnAnswerNothingNewIsMadeAndAllElseGoesOn) {
+TEST_F(Admission, WithoutAnAnswerOnlyCreationsFail) {
   begin();
   const auto pods = deploy({.ns = ns(), .name = "web", .replicas = 2});
   const std::string name = evacuate(pods[0], {{"suspend", true}});
   apply_policy(policy("e2e-admission", 20));
   stop_calling();
-  call(free_port());  // nobody serves it
+  call(free_port());  // unused port
   const Json other = manifest::evacuation(ns(), "other", pods[1].name, pods[1].uid);
   const Finished refused = apply(other);
   EXPECT_FALSE(refused.ok());
@@ -83,13 +84,14 @@ TEST_F(Admission, WithoutAnAnswerNothingNewIsMadeAndAllElseGoesOn) {
   EXPECT_TRUE(apply(other).ok());
 }
 
-/// What the webhook adds to a creation, as one sees it who creates: by turns with a webhook and without.
+/// Latency that the webhook adds to a creation, measured alternately with and without the webhook.
 class AdmissionLatency : public Admission {
  protected:
   static constexpr int kTurns = 6;
   static constexpr int kPerTurn = 50;
 
-  /// Milliseconds of each creation of a suspended Evacuation. The pod is not there, and nothing comes of them.
+  /// Records the milliseconds of each creation of a suspended Evacuation. The pod does not exist, so they have no
+  /// effect.
   void create_some(const std::string& prefix, std::vector<double>& took) const {
     for (int i = 0; i < kPerTurn; ++i) {
       Json object = manifest::evacuation(ns(), prefix + std::to_string(i), "nobody", "nobody");

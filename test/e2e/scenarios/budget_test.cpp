@@ -1,5 +1,5 @@
-// End-to-end scenario 3: a PodDisruptionBudget blocks and is named with its numbers; when it allows, the eviction
-// follows at once.
+// End-to-end scenario 3: a PodDisruptionBudget blocks and is named with its numbers. The eviction follows immediately
+// when the budget allows it.
 
 #include <cstdio>
 
@@ -40,7 +40,7 @@ TEST_F(Budget, BlocksByNameAndLetsGoAtOnce) {
   });
   const Recorder watcher(api(), budgets());
 
-  // Refused at least twice: a client that only polls would now come back in ten seconds or more.
+  // Refused at least twice: a client that only polls would retry after ten seconds or more.
   const std::string name = evacuate(pods.at(0));
   const Json blocked = await("the Evacuation to be blocked twice", [&](std::string& seen) -> std::optional<Json> {
     Json now = evacuation(ns(), name);

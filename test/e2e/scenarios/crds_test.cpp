@@ -1,4 +1,5 @@
-// End-to-end scenario 1: the CRDs apply, kubectl shows the columns, a bad policy is rejected with the field's path.
+// End-to-end scenario 1: the CRDs apply, kubectl shows the columns, an invalid policy is rejected with the field's
+// path.
 
 #include <algorithm>
 
@@ -92,7 +93,7 @@ TEST_F(Crds, TheServerRejectsABadPolicyWithTheFieldsPath) {
   EXPECT_FALSE(api().find(path::policies(ns()))) << "a rejected policy was stored";
 }
 
-TEST_F(Crds, TheOperatorRejectsWhatTheSchemaCannotKnowAndTakesTheCorrection) {
+TEST_F(Crds, TheOperatorRejectsSemanticErrorsAndAcceptsTheCorrection) {
   start_operator();
   const auto await_ready = [&](const std::string& status) {
     return await("Ready to be " + status, [&](std::string& seen) -> std::optional<Json> {

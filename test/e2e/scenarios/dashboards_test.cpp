@@ -1,5 +1,5 @@
-// The dashboards of config/chart/dashboards on a real Prometheus that scrapes the operator at work: every query of
-// every panel has data. And what the operator serves is what docs/reference/metrics.md says.
+// The dashboards of config/chart/dashboards on a real Prometheus that scrapes a working operator: every query of every
+// panel has data. The metrics of the operator match docs/reference/metrics.md.
 
 #include <cmath>
 #include <regex>
@@ -33,14 +33,14 @@ std::string replaced(std::string text, const std::string& what, const std::strin
   return text;
 }
 
-/// A family as a page or the operator tells it.
+/// A metric family in the documentation or of the operator.
 struct Family {
   std::string type;
   std::set<std::string> labels;
 };
 using Families = std::map<std::string, Family>;
 
-/// Rows "| `name` | type | label, label | …".
+/// Reads rows "| `name` | type | label, label | …".
 Families documented() {
   Families all;
   std::istringstream page(read_file(std::string(EVACUATOR_SOURCE_DIR) + "/docs/reference/metrics.md"));
@@ -77,7 +77,7 @@ Families served(const std::string& exposition) {
 
 class Dashboards : public Scenario {
  protected:
-  /// Measures each node as busy, so that a strategy for balance has something to say.
+  /// Returns a query that reports each node as busy, so that a balancing strategy has results.
   Json query_of_nodes() const {
     std::string text;
     for (const std::string& node : nodes()) {
@@ -108,7 +108,8 @@ class Dashboards : public Scenario {
          {"strategies", Json::array({life, balance})}});
   }
 
-  /// Starts the evacuation of a pod that a budget holds. Returns the name of the Evacuation once an answer said so.
+  /// Starts the evacuation of a pod that a budget blocks. Returns the name of the Evacuation once an answer confirms
+  /// it.
   std::string hold(const std::string& app) {
     const PodInfo held = deploy({.ns = ns(), .name = app, .replicas = 1}).at(0);
     kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), app, 1));
@@ -120,7 +121,7 @@ class Dashboards : public Scenario {
     });
     return name;
   }
-  /// One pod stays blocked. The block of another one ends: only then does the time that it lost count.
+  /// One pod stays blocked. The block of another one ends, which is when its blocked time is counted.
   void hold_some() {
     hold("held");
     const std::string name = hold("released");
@@ -128,7 +129,7 @@ class Dashboards : public Scenario {
     await_phase(ns(), name, kFinished);
   }
 
-  /// What stands for Grafana's variables.
+  /// Replaces Grafana's variables.
   std::string filled_in(std::string query) const {
     query = replaced(query, "$__rate_interval", "20s");
     query = replaced(query, "$__range", "5m");
@@ -136,7 +137,7 @@ class Dashboards : public Scenario {
     return replaced(query, "$evictor", ".*");
   }
 
-  /// There is a series whose value is a number.
+  /// Returns true if a series has a finite value.
   static bool has_data(const Json& answer) {
     const Json::json_pointer at("/data/result");
     if (!answer.contains(at)) return false;
@@ -145,7 +146,7 @@ class Dashboards : public Scenario {
     }
     return false;
   }
-  /// Queries of all panels of a dashboard, by where they are.
+  /// Returns the queries of all panels of a dashboard by location.
   std::map<std::string, std::string> queries_of(const Json& board) const {
     std::map<std::string, std::string> all;
     for (const Json& panel : board.at("panels")) {
@@ -165,7 +166,7 @@ class Dashboards : public Scenario {
     }
     return all;
   }
-  /// Each has data at some time: not all at the same one.
+  /// Waits until each query has had data at least once.
   static void await_data(const RealPrometheus& prometheus, std::map<std::string, std::string> queries) {
     const Api http(prometheus.port());
     await("data of every query", [&](std::string& seen) {

@@ -1,5 +1,5 @@
-// End-to-end scenario 16: half of the nodes are full of ordinary pods, the others are held open by one pod each of a
-// set that repel one another. Swaps empty nodes within the budget, with the cluster's own scheduler.
+// End-to-end scenario 16: half of the nodes are full of ordinary pods. Each of the others is kept in use by one pod of
+// a set with anti-affinity. Swaps empty nodes within the budget, with the cluster's own scheduler.
 
 #include <algorithm>
 #include <chrono>
@@ -11,14 +11,13 @@
 namespace e2e {
 namespace defragmentation_test {
 
-// Of a node: four of these leave too little for one of those.
+// Permille of a node. Four web pods leave less than the request of a quorum pod.
 constexpr int kWebOnANode = 4;
 constexpr int kWebPermille = 225;
 constexpr int kQuorumPermille = 125;
 constexpr int kWebBesideQuorum = 3;
 
-/// A node that is deleted, as when its machine is taken away; its object comes back in the end, and its kubelet with
-/// it.
+/// A node that is deleted, as if its machine were removed. Its object and its kubelet are restored at the end.
 class VanishedNode {
  public:
   VanishedNode(const Api& api, std::string name)
@@ -70,14 +69,14 @@ class Defragmentation : public HintedScenario {
     kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), "web", least_web()));
   }
   int least_web() const { return kWebOnANode * full_ - 2; }
-  /// At every moment since the watcher began, by its own count.
+  /// Checks the budget after every revision since the watcher began, with the test's own count.
   void expect_budget_kept(const Recorder& pods) const {
     const auto least = least_ready(pods.events(), "web", kWebOnANode * full_);
     ASSERT_TRUE(least);
     EXPECT_GE(*least, least_web()) << "the budget was overdrawn";
     EXPECT_EQ(pods.gaps(), 0) << "the watcher missed revisions";
   }
-  /// Cycles that made Evacuations, as the policy's status told them one after the other.
+  /// Returns the cycles that created Evacuations, from the revisions of the policy's status.
   std::set<std::string> waves(const Recorder& policies) const {
     std::set<std::string> ids;
     for (const WatchEvent& event : policies.events()) {
@@ -93,14 +92,13 @@ class Defragmentation : public HintedScenario {
       return std::ranges::all_of(all, [](const Json& each) { return kFinished.contains(phase_of(each)); });
     });
   }
-  /// Fewest nodes that hold everything: one a quorum pod, with three others beside it.
+  /// Returns the minimum number of nodes for all pods: one per quorum pod, with three others each.
   int fewest_nodes() const {
     const int others = kWebOnANode * full_ - kWebBesideQuorum * held_;
     return held_ + (std::max(others, 0) + kWebOnANode - 1) / kWebOnANode;
   }
   int busy_nodes() const { return static_cast<int>(nodes_in_use().size()); }
-  /// Each pod has a node that exists: none is on its way, and none stands on a node that is gone. Before that, few
-  /// busy nodes say nothing.
+  /// Returns true if each pod has an existing node. Until then the number of busy nodes is meaningless.
   bool is_settled() const {
     const std::vector<std::string> all = nodes();
     const int pods = static_cast<int>(pod_uids(ns()).size());
@@ -135,9 +133,9 @@ class Defragmentation : public HintedScenario {
       return !grants_by_uid(pod_calls()).empty();
     });
   }
-  /// Hints are worth their time where the scheduler alone would not do.
+  /// Hints are useful only if the scheduler alone would choose other nodes.
   bool is_too_small() const { return nodes().size() < 12; }
-  /// `also` is called at each look.
+  /// Calls `also` at each check.
   void await_fewest_nodes(const std::function<void()>& also = [] {}) {
     await(
         "the cluster to need as few nodes as it can",
@@ -152,7 +150,7 @@ class Defragmentation : public HintedScenario {
     await_pods(ns(), "web", kWebOnANode * full_);
     await_pods(ns(), "quorum", held_);
   }
-  /// Three cycles more without a move, and no taint is left.
+  /// Expects three more cycles without a move, and no taints.
   void expect_rest() {
     const auto before = moves();
     await_cycles(3);
@@ -182,7 +180,7 @@ class Defragmentation : public HintedScenario {
   int held_ = 0;
 };
 
-/// The longest that a pod waited for its node, as far as it was seen.
+/// The maximum observed time that a pod waited for its node.
 class SchedulingWatch {
  public:
   void look(const std::vector<Json>& pods) {
@@ -205,7 +203,7 @@ class SchedulingWatch {
 };
 
 constexpr const char* kWantsTwelve = "wants 12 nodes: hack/e2e.sh fragmentation";
-constexpr std::chrono::milliseconds kSchedulingRound{5000};  // on a machine that is busy with other things
+constexpr std::chrono::milliseconds kSchedulingRound{5000};  // for a busy machine
 
 TEST_F(Defragmentation, EmptiesNodesBySwapsThroughACrash) {
   if (nodes().size() > 4) GTEST_SKIP() << "without hints the scheduler makes no such swaps there";
@@ -268,7 +266,7 @@ TEST_F(Defragmentation, SurvivesAKillInEachWave) {
   expect_no_misdeeds();
 }
 
-TEST_F(Defragmentation, DoesNoHarmWhenNobodyServesTheWebhook) {
+TEST_F(Defragmentation, IsHarmlessWithoutAWebhookServer) {
   if (is_too_small()) GTEST_SKIP() << kWantsTwelve;
   allow_taints();
   fragment();
@@ -297,14 +295,14 @@ TEST_F(Defragmentation, PlansAnewWhenANodeVanishes) {
   apply_defragmentation();
   await_first_eviction();
   const VanishedNode gone(api(), nodes().back());
-  await_fewest_nodes();  // as many as with the node: it was one of those to be emptied, or another one is not
+  await_fewest_nodes();  // the number equals that with the node: it was to be emptied, or another one is kept instead
   expect_all_pods();
   expect_rest();
   expect_no_misdeeds();
 }
 
-/// Without soft taints, which would lead it well enough. Moves that went astray, or none left that would go where they
-/// should: either way the policy says that it is done.
+/// Without soft taints, which would direct the scheduler. Whether moves went to other nodes or no promising move is
+/// left, the policy reports that it has finished.
 TEST_F(Defragmentation, StopsWhenTheSchedulerDisagrees) {
   if (is_too_small()) GTEST_SKIP() << kWantsTwelve;
   fragment();

@@ -1,5 +1,6 @@
-// kube-scheduler with the extender beside a stock one: new pods go where measured load is low, and when the extender is
-// killed scheduling goes on. The second scheduler is a process of its own, for extenders act on all profiles of theirs.
+// kube-scheduler with the extender compared with a stock one: new pods go to nodes with low measured load, and
+// scheduling continues when the extender is killed. The second scheduler is a separate process, because extenders apply
+// to all profiles of a process.
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +17,8 @@ namespace extender_test {
 constexpr int kMinNodes = 12;
 constexpr int kPods = 200;
 constexpr int kMorePods = 60;
-constexpr double kUse = 0.02;     ///< what a pod uses of a node, and requests
-constexpr double kHotBase = 0.5;  ///< what half of the nodes use beside, requested by nobody
+constexpr double kUse = 0.02;     ///< usage and request of a pod as a share of a node
+constexpr double kHotBase = 0.5;  ///< additional usage of half of the nodes, without requests
 constexpr double kCoolBase = 0.05;
 constexpr const char* kScheduler = "load-aware-scheduler";
 
@@ -46,7 +47,7 @@ class Extender : public Scenario {
  protected:
   double cores() const { return cpu_of_nodes() / 1000.0; }
 
-  /// Every other node burns.
+  /// Returns a high base load for every other node.
   std::function<double(const std::string&)> base() const {
     std::set<std::string> hot;
     const std::vector<std::string> all = nodes();
@@ -66,7 +67,7 @@ class Extender : public Scenario {
     kubectl()({"delete", "deployment", name, "-n", ns(), "--wait=true"});
     await_pods(ns(), name, 0);
   }
-  /// Once `count` pods run and are in the measured loads, which are `before` without any.
+  /// Waits until `count` pods are part of the measured loads. `before` contains the loads without any.
   std::map<std::string, double> loads_with(Meter& meter, int count, const std::map<std::string, double>& before) const {
     std::map<std::string, double> loads;
     await(std::to_string(count) + " pods to be measured", [&](std::string& seen) {
@@ -121,7 +122,7 @@ class Extender : public Scenario {
     throw Failure("no kube-scheduler in " + (cluster_folder() / "binaries").string());
   }
 
-  /// As docs/extender.md has it.
+  /// Uses the configuration of docs/extender.md.
   void start_scheduler() {
     const bool is_old = cluster().minor() < 25;
     const std::string plain = "127.0.0.1:" + std::to_string(free_port());
@@ -166,7 +167,7 @@ TEST_F(Extender, SendsNewPodsWhereLoadIsLowAndIsNotNeededToSchedule) {
   const auto stock = loads_with(meter, kPods, before);
   remove("stock");
   await_quiet();
-  loads_with(meter, 0, before);  // what the extender asks for first
+  loads_with(meter, 0, before);  // the first data of the extender
 
   start_extender();
   await_extender(meter);

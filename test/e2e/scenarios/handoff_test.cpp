@@ -1,4 +1,4 @@
-// End-to-end scenario 4: the two-way handoff protocol as a user sees it.
+// End-to-end scenario 4: the two-way handoff protocol from a user's point of view.
 
 #include "test/e2e/peers/handoff.hpp"
 
@@ -21,7 +21,7 @@ class Handoff : public Scenario {
  protected:
   Json pod(const PodInfo& info) const { return api().get(path::pods(info.ns, info.name)); }
 
-  /// `kubectl get evac -w`, once it is listening: what happens before it would not be seen.
+  /// Starts `kubectl get evac -w`. Returns once it is listening, since it would miss earlier changes.
   std::unique_ptr<Process> start_watch() const {
     api().create(path::evacuations(ns()), manifest::evacuation(ns(), "listening", "nobody", {}, {{"suspend", true}}));
     auto watch = kubectl().start({"get", "evac", "-n", ns(), "-w"}, folder() / "watch.txt");
@@ -32,7 +32,7 @@ class Handoff : public Scenario {
     return watch;
   }
 
-  /// Not a trace of ours is left on the pod, which is the very same as before.
+  /// Expects the original pod without any annotation of the operator.
   void expect_untouched(const PodInfo& info) const {
     await(
         "our annotations to be gone",
@@ -54,8 +54,8 @@ class Handoff : public Scenario {
 const std::set<std::string> kPhases{"Pending",  "Preparing", "Requesting", "InProgress", "Evicting", "Verifying",
                                     "Aborting", "Backoff",   "Succeeded",  "Failed",     "Cancelled"};
 
-/// PHASE and PROGRESS of each line of `kubectl get evac -w`. Its columns shift when a longer cell comes along, so the
-/// cells are found by their content: the word that is a phase, and the number right behind it.
+/// Returns PHASE and PROGRESS of each line of `kubectl get evac -w`. Its columns shift with longer cells, so the cells
+/// are identified by content: the word that is a phase, and the number after it.
 std::vector<std::pair<std::string, int>> watched(const std::string& text) {
   std::vector<std::pair<std::string, int>> lines;
   std::istringstream stream(text);
@@ -88,7 +88,7 @@ TEST_F(Handoff, ProgressIsSeenFromZeroToHundredThenThePodLeaves) {
   ASSERT_EQ(phase_of(done), "Succeeded") << done.at("status").dump(2);
   EXPECT_EQ(text_at(done, "/status/evictor"), "annotation");
 
-  // The pod went only after its operator had said ready to this very request.
+  // The pod left after its operator had confirmed this request with ready-to-evict.
   const Json leaving = await_leaving(pods, primary);
   EXPECT_EQ(text_at(leaving, "/metadata/annotations/handoff.evacuator.dev~1ready-to-evict"),
             text_at(leaving, "/metadata/annotations/handoff.evacuator.dev~1request"));

@@ -1,5 +1,5 @@
 // End-to-end scenario 10: a stateful pod is prepared (hook), handed over by its operator (generic protocol), moved, and
-// tidied up after (hook). The operator is killed in each of these steps.
+// cleaned up after (hook). The operator is killed in each of these steps.
 
 #include "test/e2e/harness/process.hpp"
 #include "test/e2e/harness/scenario.hpp"
@@ -15,7 +15,7 @@ Json hook() { return {{"webhook", {{"service", "keeper"}}}, {"timeoutSeconds", 1
 
 class StatefulHandoff : public Scenario {
  protected:
-  /// Hooks run only for what the policy itself makes: it nominates each pod that is older than a second.
+  /// Hooks run only for a policy's own Evacuations. The policy nominates each pod that is older than a second.
   void apply_hooks() {
     apply_policy(manifest::pod_life_time_policy(ns(), ns(), 1,
                                                 {{"mode", "Automatic"},
@@ -28,7 +28,8 @@ class StatefulHandoff : public Scenario {
     return {.services = "[{name: keeper, url: 'http://127.0.0.1:" + std::to_string(service_.port()) +
                         "', namespaces: ['" + ns() + "'], uses: [hook]}]"};
   }
-  /// Name of the policy's Evacuation of that pod, once it has its slot. Then the policy nominates no other.
+  /// Returns the name of the policy's Evacuation of this pod once it has its slot. From then on the policy nominates no
+  /// other pod.
   std::string await_hand_over(const PodInfo& pod) {
     std::string name;
     await("the policy's Evacuation to have its slot", [&](std::string& seen) {
@@ -49,7 +50,7 @@ class StatefulHandoff : public Scenario {
       return service_.calls(point).size() > more_than;
     });
   }
-  /// Kills the operator while that hook is at work; the new one must ask for the same again.
+  /// Kills the operator while this hook is running. The new process must repeat the call.
   void crash_during(const std::string& point, const std::string& name, Operator& op) const {
     await_call(point, 0, name, op);
     op.kill();
@@ -100,13 +101,13 @@ TEST_F(StatefulHandoff, PreHandOverAndPostEachSurviveACrash) {
   expect_one_token("pre");
   expect_one_token("post");
 
-  // The pod went only after its operator had said ready to this very request.
+  // The pod left after its operator had confirmed this request with ready-to-evict.
   const Json leaving = await_leaving(pods, primary);
   const std::string request = text_at(leaving, "/metadata/annotations/handoff.evacuator.dev~1request");
   EXPECT_FALSE(request.empty());
   EXPECT_EQ(text_at(leaving, "/metadata/annotations/handoff.evacuator.dev~1ready-to-evict"), request);
 
-  // The post hook was told who took over, and came after the eviction.
+  // The post hook received the name of the replacement and was called after the eviction.
   const PodInfo heir = await_pods(ns(), "db", 1).front();
   const HookCall post = service_.calls("post").front();
   EXPECT_EQ(text_at(post.body, "/replacement/name"), heir.name) << post.body.dump(2);

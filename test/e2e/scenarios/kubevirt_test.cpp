@@ -1,6 +1,5 @@
-// End-to-end scenario 12: virtual machines of KubeVirt. On the real cluster KubeVirt is test/fakes/kubevirt: real
-// definitions, a real ValidatingWebhook over TLS, an aggregated API; on the simulator it is built in. Both run the same
-// rules.
+// End-to-end scenario 12: virtual machines of KubeVirt. On the real cluster KubeVirt is test/fakes/kubevirt: real CRDs,
+// a real ValidatingWebhook over TLS, an aggregated API. In the simulator it is built in. Both use the same rules.
 
 #include <iostream>
 #include <memory>
@@ -19,8 +18,8 @@ std::string kubevirt_path(const std::string& ns, const std::string& plural, cons
   return "/apis/kubevirt.io/v1/namespaces/" + ns + "/" + plural + (name.empty() ? "" : "/" + name);
 }
 
-/// KubeVirt for all tests of this file. It must outlive the namespaces of the tests: it holds finalizers there, and its
-/// webhook fails closed.
+/// KubeVirt for all tests of this file. Must outlive the namespaces of the tests, because it has finalizers there, and
+/// its webhook fails closed.
 class Installation {
  public:
   Installation(const Api& api, const std::filesystem::path& kubeconfig, const std::filesystem::path& folder)
@@ -37,7 +36,7 @@ class Installation {
       await("the migrations to be gone",
             [&](std::string&) { return api_.list("/apis/kubevirt.io/v1/" + kMigrations).empty(); });
     } catch (const std::exception& e) {
-      std::cout << e.what() << std::endl;  // the webhook, which fails closed, must go in any case
+      std::cout << e.what() << std::endl;  // the webhook, which fails closed, must be removed in any case
     }
     try {
       uninstall();
@@ -104,7 +103,7 @@ class VirtualMachines : public Scenario {
     installed_ = true;
   }
 
-  /// Starts a VM whose migrations go as `script` says; its pod.
+  /// Starts a VM whose migrations follow `script`. Returns its pod.
   PodInfo start_machine(const std::string& name, const std::string& script) const {
     api().create(
         kubevirt_path(ns(), kVmis),
@@ -160,7 +159,7 @@ class VirtualMachines : public Scenario {
       return !eviction_codes(pod).empty();
     });
   }
-  /// The VM "db" runs on another node, and nothing of the move is left.
+  /// Expects the VM "db" on another node, without leftovers of the move.
   void expect_moved(const PodInfo& pod, const Json& done) {
     EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);
     EXPECT_EQ(text_at(done, "/status/reason"), "Migrated") << summary(done);
@@ -175,7 +174,7 @@ class VirtualMachines : public Scenario {
     expect_no_misdeeds();
   }
 
-  /// The VM runs where it ran, and nothing tells of the attempt.
+  /// Expects the VM on its original node, without leftovers of the attempt.
   void expect_stayed(const PodInfo& pod, const Json& done) const {
     EXPECT_EQ(text_at(condition(done, "RollbackComplete"), "/reason"), "Complete") << done.at("status").dump(2);
     EXPECT_EQ(mark("db"), "");
@@ -185,7 +184,7 @@ class VirtualMachines : public Scenario {
     EXPECT_EQ(text_at(machine("db"), "/status/nodeName"), pod.node);
     expect_no_misdeeds();
   }
-  /// Answers of the server to evictions of that pod.
+  /// Returns the server's answers to evictions of this pod.
   std::vector<int> eviction_codes(const PodInfo& pod) const {
     std::vector<int> codes;
     for (const PodCall& call : pod_calls()) {
@@ -196,7 +195,7 @@ class VirtualMachines : public Scenario {
   static Json patiently() {
     return {{"retry", {{"maxAttempts", 1}}}, {"timeouts", {{"totalSeconds", 300}, {"abortSeconds", 60}}}};
   }
-  /// By a VirtualMachineInstanceMigration of our own.
+  /// Uses a VirtualMachineInstanceMigration created by the operator.
   static Json by_migration() {
     Json spec = patiently();
     spec["evictors"] = Json::array({{{"name", "kubevirt"}, {"parameters", {{"mode", "Migration"}}}}});
@@ -226,7 +225,7 @@ TEST_F(VirtualMachines, LeaveByLiveMigrationThroughTwoCrashes) {
   EXPECT_EQ(migrations().size(), 1U);
 }
 
-TEST_F(VirtualMachines, StayWhenTheirMigrationsFailForEverAlsoThroughACrash) {
+TEST_F(VirtualMachines, StayWhenTheirMigrationsAlwaysFailAlsoThroughACrash) {
   const PodInfo pod =
       start_machine("db", "scheduled=0s, preparing=0s, ready=0s, run=1s, fail=always, reason=disk full");
   Operator& op = start_operator();

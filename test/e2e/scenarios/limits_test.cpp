@@ -1,4 +1,4 @@
-// End-to-end scenario 5: in-flight limits are never exceeded, as seen by an independent watcher of every revision.
+// End-to-end scenario 5: in-flight limits are never exceeded, according to an independent watcher of every revision.
 
 #include "test/e2e/harness/scenario.hpp"
 
@@ -8,7 +8,7 @@ namespace limits_test {
 class Limits : public Scenario {};
 
 TEST_F(Limits, AreNeverExceeded) {
-  // Of a total of 5 one slot is kept for policies.
+  // One slot of a total of 5 is reserved for policies.
   const SlotLimits limits{.total = 4, .per_node = 2, .per_namespace = 3, .per_workload = 1};
   const std::vector<std::string> spaces{ns(), another_namespace()};
   std::vector<PodInfo> pods;

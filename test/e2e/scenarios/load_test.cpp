@@ -1,6 +1,6 @@
-// End-to-end scenario 15: requests are balanced and load is not. Measured load is levelled without overshoot; then
-// nothing moves. metrics.k8s.io is served as custom resources of that group, which needs no aggregation layer.
-// Scenario 16: the same with a daily wave that a real Prometheus remembers: the move comes hours before the peak.
+// End-to-end scenario 15: requests are balanced and load is not. Measured load is leveled without overshoot, then
+// nothing moves. metrics.k8s.io is served as custom resources of that group, which needs no aggregation layer. Scenario
+// 16: a daily load cycle in the history of a real Prometheus, where the move happens hours before the peak.
 
 #include <algorithm>
 #include <cmath>
@@ -16,12 +16,13 @@ namespace load_test {
 
 constexpr int kHot = 6;
 constexpr int kCool = 18;
-constexpr double kHotUse = 0.125;  // what a pod uses of a node
+constexpr double kHotUse = 0.125;  // usage of a pod as a share of a node
 constexpr double kCoolUse = 0.0125;
 
 class Load : public Scenario {
  protected:
-  /// Six hot pods on one node, and as many cool ones on each of the others: requests are equal everywhere.
+  /// Creates six hot pods on one node and six cool ones on each of the others, with equal requests on all nodes.
+  /// Returns the hot node.
   std::string burn() {
     await_quiet();
     const std::vector<std::string> all = nodes();
@@ -48,7 +49,7 @@ class Load : public Scenario {
   }
   Json policy() const { return api().get(path::policies(ns())); }
   double cores() const { return cpu_of_nodes() / 1000.0; }
-  /// What a user sees who types it.
+  /// Returns the output of a command run by a user.
   std::string output_of(const std::vector<std::string>& command) const {
     const Finished done =
         run(command, {}, std::chrono::seconds(60),
@@ -56,7 +57,7 @@ class Load : public Scenario {
     if (!done.ok()) ADD_FAILURE() << command.at(1) << ": " << done.err;
     return done.out;
   }
-  /// What planning again now would move.
+  /// Returns the moves of a new plan for the current state.
   Json what_if() const {
     write_file(folder() / "dump.json", kubectl()({"get", "nodes,pods,replicasets,namespaces,pdb", "-A", "-o", "json"}));
     write_file(folder() / "policy.json", policy_object().dump());
@@ -102,23 +103,24 @@ TEST_F(Load, IsLevelledWhereRequestsAreAlready) {
   expect_no_misdeeds();
 }
 
-// --- a daily wave
+// --- daily load cycle
 
 constexpr double kTargetPercent = 50;
 constexpr int kHours = 3600;
 
-/// -1 … 1, the same for the same number.
+/// Returns a deterministic value in -1 … 1 for each number.
 double noise(std::int64_t number) {
   auto mixed = static_cast<std::uint64_t>(number) * 0x9e3779b97f4a7c15U;
   mixed = (mixed ^ mixed >> 31) * 0xbf58476d1ce4e5b9U;
   return static_cast<double>((mixed ^ mixed >> 29) % 2001) / 1000 - 1;
 }
 
-/// Each day has its peak at `peak`'s time of day. Six hot pods use 40 % of a node six hours before it, and 65 % then.
+/// Each day has its peak at `peak`'s time of day. Six hot pods use 40 % of a node six hours before the peak and 65 % at
+/// the peak.
 class Wave {
  public:
   explicit Wave(std::time_t peak) : peak_(peak) {}
-  /// What a hot pod uses of a node.
+  /// Returns a hot pod's usage as a share of a node.
   double share_at(std::time_t time) const {
     const double days = std::difftime(time, peak_) / (24 * kHours);
     return 0.025 + 0.08325 * (1 + std::cos(2 * std::numbers::pi * days)) / 2 + 0.0005 * noise(time / 60);
@@ -131,7 +133,7 @@ class Wave {
 
 class ForecastLoad : public Load {
  protected:
-  /// Two weeks in which the pods were where they are now.
+  /// Returns a history of two weeks with the pods on their current nodes.
   std::string past(const std::string& burning, std::time_t now) const {
     std::string text = "# TYPE node_cores gauge\n";
     for (const std::string& node : nodes()) {
@@ -152,7 +154,7 @@ class ForecastLoad : public Load {
     }
     return counts;
   }
-  /// What an exporter would say now.
+  /// Returns the current metrics of an exporter.
   std::string exposition() const {
     std::map<std::string, double> loads;
     for (const std::string& node : nodes()) loads[node] = 0;

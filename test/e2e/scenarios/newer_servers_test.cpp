@@ -1,5 +1,5 @@
-// End-to-end scenario 17: what only newer servers have: rules in CEL (1.25), limits of what the operator may write
-// (1.30), its share of a busy server (1.29), lists by a watch (1.32). Each is skipped where the server lacks it.
+// End-to-end scenario 17: features of newer servers only: rules in CEL (1.25), limits of the operator's writes (1.30),
+// its share of a busy server (1.29), watch lists (1.32). Each test is skipped if the server lacks the feature.
 
 #include "test/e2e/harness/scenario.hpp"
 #include "test/e2e/peers/handoff.hpp"
@@ -9,7 +9,7 @@ namespace newer_servers_test {
 
 class NewerServers : public Scenario {
  protected:
-  /// Why a scenario that wants a real server of that version cannot run here; "" when it can.
+  /// Returns why a scenario for a real server of this version cannot run here, empty if it can.
   std::string lacks(int minor) const {
     if (cluster().name() != "real") return "the simulator has no such thing";
     if (cluster().minor() >= minor) return {};
@@ -18,12 +18,12 @@ class NewerServers : public Scenario {
   Finished change(const std::string& name, const Json& spec) const {
     return kubectl().attempt({"patch", "evac", name, "-n", ns(), "--type=merge", "-p", Json{{"spec", spec}}.dump()});
   }
-  /// By whoever has the operator's token; it is admitted or not, and not carried out.
+  /// Sends a patch with the operator's token as a dry run, so that it is admitted or rejected without an effect.
   Finished as_operator(const PodInfo& pod, const Json& patch) const {
     return Kubectl(cluster().operator_kubeconfig(), folder())
         .attempt({"patch", "pod", pod.name, "-n", pod.ns, "--dry-run=server", "-p", patch.dump()});
   }
-  /// Requests that the server gave seats of `level` by `schema`.
+  /// Returns true if the server dispatched requests at `level` by `schema`.
   bool has_dispatched(const std::string& schema, const std::string& level) const {
     const std::string metrics = api().request("GET", "/metrics").body;
     return metrics.find("apiserver_flowcontrol_dispatched_requests_total{flow_schema=\"" + schema +
@@ -31,7 +31,7 @@ class NewerServers : public Scenario {
   }
 };
 
-TEST_F(NewerServers, RefuseToChangeWhatMayNotChange) {
+TEST_F(NewerServers, RejectChangesOfImmutableFields) {
   if (const std::string why = lacks(25); !why.empty()) GTEST_SKIP() << why;
   const std::string name = "by-hand";
   api().create(path::evacuations(ns()),
@@ -61,7 +61,7 @@ TEST_F(NewerServers, LetTheOperatorWriteItsAnnotationsAndNothingElse) {
   const PodInfo pod =
       deploy({.ns = ns(), .name = "db", .annotations = {{"handoff.evacuator.dev/mode", "required"}}}).at(0);
   const Json image = {{"spec", {{"containers", Json::array({{{"name", "main"}, {"image", "evil"}}})}}}};
-  await("the limits to be in force", [&](std::string& seen) {  // the server compiles them by the way
+  await("the limits to be in force", [&](std::string& seen) {  // the server compiles the rules in the background
     const Finished done = as_operator(pod, image);
     seen = done.err;
     return done.err.find("the operator may not change the spec of a pod") != std::string::npos;
@@ -86,7 +86,7 @@ TEST_F(NewerServers, GiveTheOperatorAShareOfItsOwn) {
   grant("priority-and-fairness");
   const PodInfo pod = deploy({.ns = ns(), .name = "web"}).at(0);
   start_operator({.leader_election = true});
-  await("its Leases to have theirs", [&](std::string&) {  // those that it renews once the server knows the schema
+  await("its Leases to have theirs", [&](std::string&) {  // Leases that are renewed after the server knows the schema
     return has_dispatched("evacuator-leases", "leader-election");
   });
   const Json done = await_phase(ns(), evacuate(pod), kFinished);

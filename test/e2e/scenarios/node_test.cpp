@@ -1,5 +1,5 @@
-// End-to-end scenario 11: `kubectl evacuator node` empties a node of thirty pods within their budgets, and the operator
-// is killed while it does.
+// End-to-end scenario 11: `kubectl evacuator node` empties a node of thirty pods within their budgets, while the
+// operator is killed.
 
 #include <algorithm>
 
@@ -18,7 +18,7 @@ class Node : public Scenario {
  protected:
   static std::string app(int number) { return "app-" + std::to_string(number); }
 
-  /// All workloads on `node`, each with a budget; afterwards the other nodes are open.
+  /// Creates all workloads on `node`, each with a budget, then uncordons the other nodes.
   std::vector<PodInfo> crowd(const std::string& node) {
     await_quiet();  // the plugin counts every pod of the node
     for (const std::string& other : nodes()) {
@@ -36,7 +36,7 @@ class Node : public Scenario {
     return pods;
   }
 
-  /// As a user types it: kubectl finds the plugin in PATH.
+  /// Runs the plugin through kubectl, which finds it in PATH.
   std::unique_ptr<Process> plugin(const std::vector<std::string>& arguments) const {
     Process::Options options;
     options.argv = {kubectl_binary(), "evacuator"};
@@ -47,8 +47,9 @@ class Node : public Scenario {
     return std::make_unique<Process>(options);
   }
 
-  /// No eviction call is on its way. Kubernetes may charge one that is cut off to the budget for two minutes
-  /// (status.disruptedPods) although the pod stays: life/crash_test.cpp has that, here it would only take time.
+  /// Returns true if no eviction call is in flight. Kubernetes may charge a call that was cut off to the budget for two
+  /// minutes (status.disruptedPods) although the pod stays. life/crash_test.cpp covers that; here it would only take
+  /// time.
   bool is_quiet() const {
     const auto all = api().list(path::evacuations(ns()));
     const auto grants = grants_by_uid(pod_calls());  // a grant is stored when its pod has left, or a second later
@@ -58,7 +59,8 @@ class Node : public Scenario {
              grants.contains(text_at(each, "/spec/podRef/uid"));
     });
   }
-  /// Sets how many pods of `app(0)` must stay. With all of them the node cannot be empty, however fast the cluster is.
+  /// Sets the minimum number of pods of `app(0)`. If all of them must stay, the node cannot become empty, however fast
+  /// the cluster is.
   void set_last_budget(int min_available) const {
     kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), app(0), min_available));
   }
@@ -95,7 +97,7 @@ TEST_F(Node, IsEmptiedWithinTheBudgetsThroughTwoCrashes) {
         seen = read_file(drain->log());
         return drain->exit_code();
       },
-      std::chrono::seconds(320));  // an eviction that is cut off all the same costs two minutes of it
+      std::chrono::seconds(320));  // an eviction that is cut off nevertheless costs two minutes
 
   const std::string told = read_file(drain->log());
   EXPECT_EQ(code, 0) << told;

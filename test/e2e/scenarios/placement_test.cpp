@@ -1,5 +1,5 @@
-// End-to-end scenario 14: a placement hint makes the scheduler take a node that it would not take by itself; without
-// the webhook, after its time, or without a new pod it does no harm.
+// End-to-end scenario 14: a placement hint makes the scheduler choose a node that it would not choose otherwise.
+// Without the webhook, after its expiry, or without a new pod it has no effect.
 
 #include "test/e2e/harness/hinted_scenario.hpp"
 
@@ -8,7 +8,7 @@ namespace placement_test {
 
 class Placement : public HintedScenario {
  protected:
-  /// The operator serves the webhook, and the server calls `port` for it; 0: the operator's.
+  /// Starts an operator that serves the webhook. The server calls `port` for it, or the operator's port if 0.
   void begin(std::uint16_t port = 0) {
     await_quiet();
     op_ = &start_hinting_operator(port);
@@ -19,7 +19,7 @@ class Placement : public HintedScenario {
     fill(hinted_);
     fill(pod_.node);
   }
-  /// Something that makes other nodes better ones.
+  /// Adds load, so that other nodes get a better score.
   void fill(const std::string& node) const {
     const Json resources = {{"requests", {{"cpu", std::to_string(cpu_of_nodes() / 4) + "m"}, {"memory", "500Mi"}}}};
     const Json pod = {
@@ -74,7 +74,7 @@ TEST_F(Placement, AnExpiredHintTouchesNoPod) {
   kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), "web", 1));
   const std::string name = evacuate_towards_hinted(2);
   const Json waiting = await_phase(ns(), name, {"Requesting"});
-  // startedAt has whole seconds: the operator may have started up to one second later than it says.
+  // startedAt has whole seconds, so the actual start may be up to one second later.
   const WallTime expiry = parse_time(text_at(waiting, "/status/startedAt")) + std::chrono::seconds(2 + 1);
   await("the hint's time to be over", [&](std::string&) { return std::chrono::system_clock::now() > expiry; });
   kubectl()({"delete", "pdb", "-n", ns(), "web-budget"});
@@ -84,7 +84,7 @@ TEST_F(Placement, AnExpiredHintTouchesNoPod) {
   EXPECT_EQ(reason_of(done), "HintUnused");
 }
 
-TEST_F(Placement, AHintForAPodThatNeverComesIsNamed) {
+TEST_F(Placement, AnUnusedHintIsReported) {
   begin();
   const auto bare = await_pods(ns(), "load", 2);
   const PodInfo& leaving = bare.front().node == hinted_ ? bare.back() : bare.front();

@@ -1,4 +1,4 @@
-// End-to-end scenario 2: a PodLifeTime policy plans in DryRun and touches nothing; in Automatic it moves the pods and
+// End-to-end scenario 2: a PodLifeTime policy plans in DryRun and changes nothing. In Automatic it moves the pods and
 // counts them.
 
 #include <algorithm>
@@ -25,7 +25,8 @@ class Policy : public Scenario {
     return uids;
   }
 
-  // Publishes a plan of exactly these pods, twice, so that a cycle that already knew the plan has run, too.
+  // Waits for two cycles with a plan of exactly these pods, so that one of them started with the plan already
+  // published.
   void await_plan(const std::set<std::string>& uids) const {
     std::set<std::string> cycles;
     await("two cycles with a plan of all old pods", [&](std::string& seen) {
@@ -53,7 +54,7 @@ TEST_F(Policy, DryRunPlansAndAutomaticMoves) {
   const std::vector<PodInfo> old_pods = deploy({.ns = ns(), .name = "web", .replicas = kReplicas});
   const std::set<std::string> old_uids = uids_of(old_pods);
 
-  // DryRun: a plan, and nothing else.
+  // DryRun: only a plan.
   apply_policy(manifest::pod_life_time_policy(ns(), ns(), kOld));
   await_plan(old_uids);
   EXPECT_TRUE(api().list(path::evacuations(ns())).empty());
@@ -75,7 +76,7 @@ TEST_F(Policy, DryRunPlansAndAutomaticMoves) {
     EXPECT_EQ(text_at(each, "/metadata/name"), text_at(each, "/spec/podRef/name") + "-" + uid.substr(0, 8));
   }
 
-  // Suspended: no new cycles, running ones end, the numbers add up.
+  // Suspended: no new cycles start, running ones end, the counts are consistent.
   kubectl()({"patch", "dsp", ns(), "--type=merge", "-p", R"({"spec":{"suspend":true}})"});
   const Json settled = await("the policy to settle", [&](std::string& seen) -> std::optional<Json> {
     Json now = policy();
@@ -110,7 +111,7 @@ TEST_F(Policy, ManualWaitsForAPerson) {
     if (all.empty()) return std::nullopt;
     return text_at(all.front(), "/metadata/name");
   });
-  // Two more cycles go by without effect.
+  // Two more cycles have no effect.
   std::set<std::string> cycles;
   await("two more cycles", [&](std::string&) {
     cycles.insert(text_at(policy(), "/status/lastCycle/id"));

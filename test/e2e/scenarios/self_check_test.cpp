@@ -1,4 +1,4 @@
-// Before the scenarios: the suite's eyes can see. Nothing here needs the operator.
+// Runs before the scenarios and checks the suite's own observation. Does not need the operator.
 
 #include <algorithm>
 
@@ -17,8 +17,8 @@ class SelfCheck : public Scenario {
     return api().request("POST", path::pods(pod.ns, pod.name) + "/eviction", body.dump());
   }
 
-  /// Until it is granted. A newer server writes the pod's status before it deletes it, and a kubelet that writes it in
-  /// between makes that a conflict; and the budgets' controller may be behind.
+  /// Retries until the eviction is granted. A newer server writes the pod's status before it deletes the pod, which
+  /// conflicts with concurrent writes of the kubelet. The disruption controller may also lag.
   void evict_at_last(const PodInfo& pod) const {
     await("the eviction of " + pod.name, [&](std::string& seen) {
       const HttpAnswer answer = evict(pod, pod.uid);
@@ -28,7 +28,7 @@ class SelfCheck : public Scenario {
     });
   }
 
-  /// Not those of the kubelet, which deletes what has stopped.
+  /// Excludes calls of the kubelet, which deletes stopped pods.
   std::vector<PodCall> calls_about(const PodInfo& pod) const {
     std::vector<PodCall> found;
     for (PodCall& call : pod_calls()) {
@@ -36,7 +36,7 @@ class SelfCheck : public Scenario {
     }
     return found;
   }
-  /// As the server answers before it writes its log, now and then.
+  /// Waits, because the server sometimes answers before it writes its log.
   std::vector<PodCall> await_calls_about(const PodInfo& pod, std::size_t at_least) const {
     return await("the calls about " + pod.name + " in the records",
                  [&](std::string& seen) -> std::optional<std::vector<PodCall>> {
@@ -74,7 +74,7 @@ TEST_F(SelfCheck, TheRecordsShowEvictionsAndDeletes) {
   await_pods(ns(), "web", 2);
 }
 
-TEST_F(SelfCheck, TheOperatorIsKnownByItsNameAndItsEvictionsAreSeen) {
+TEST_F(SelfCheck, TheOperatorAndItsEvictionsAreRecognized) {
   const PodInfo pod = deploy({.ns = ns(), .name = "web", .replicas = 1}).at(0);
   const Json body = {{"apiVersion", cluster().pdb_version()},
                      {"kind", "Eviction"},

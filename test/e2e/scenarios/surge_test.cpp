@@ -1,5 +1,5 @@
-// End-to-end scenario 9: the only replica of a workload, and a budget that wants it: its replacement is ready before it
-// leaves, and the number of replicas goes back, also when the operator is killed in between.
+// End-to-end scenario 9: the only replica of a workload with a budget that requires it. Its replacement is ready before
+// it leaves, and the replica count is restored, also when the operator is killed in between.
 
 #include "test/e2e/harness/scenario.hpp"
 
@@ -19,7 +19,7 @@ class Surge : public Scenario {
     if (!done.ok()) note("taking the role of surge back: " + done.err);
   }
 
-  /// One pod that a PodDisruptionBudget never lets go.
+  /// Creates one pod that a PodDisruptionBudget always blocks.
   PodInfo begin() const {
     const PodInfo pod = deploy({.ns = ns(), .name = "web", .replicas = 1}).front();
     kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), "web", 1));
@@ -33,8 +33,8 @@ class Surge : public Scenario {
     return pod;
   }
 
-  /// Controllers from 1.22 on compare the ages of two ready pods by their logarithms to the base 2: the younger one is
-  /// sure to go only when the other is much older than the scenario takes from here.
+  /// Controllers from 1.22 on compare the ages of two ready pods by their logarithms to the base 2. They delete the
+  /// younger one reliably only if the other is much older than the rest of the scenario takes.
   void await_age(const PodInfo& pod) const {
     if (cluster().name() != "real" || cluster().minor() < 22) return;
     await("the pod to be old", [&](std::string& seen) {
@@ -48,7 +48,7 @@ class Surge : public Scenario {
   Json deployment() const { return api().get(path::apps(ns(), "deployments", "web")); }
   std::string mark() const { return text_at(deployment(), "/metadata/annotations/surge.evacuator.dev~1in-progress"); }
   bool is_granted(const PodInfo& pod) const { return grants_by_uid(pod_calls()).contains(pod.uid); }
-  /// One pod too many, asked for in the name of an Evacuation.
+  /// Waits for the surge pod and the mark of the Evacuation.
   void await_surge(const std::string& evacuation_name, const Operator& op) const {
     await("the extra replica", [&](std::string& seen) {
       const Json now = deployment();
@@ -56,7 +56,7 @@ class Surge : public Scenario {
       return number_at(now, "/spec/replicas") == 2 && !mark().empty();
     });
   }
-  /// The number is the user's again, and nothing tells of us.
+  /// Expects the user's replica count and no mark.
   void expect_number_given_back() const {
     EXPECT_EQ(number_at(deployment(), "/spec/replicas"), 1);
     EXPECT_EQ(mark(), "");
@@ -102,7 +102,7 @@ TEST_F(Surge, TheReplacementIsReadyBeforeTheOnlyPodLeavesThroughTwoCrashes) {
   expect_no_misdeeds();
 }
 
-TEST_F(Surge, IsTakenBackWhenCancelledWhileTheOperatorIsDead) {
+TEST_F(Surge, IsRevertedWhenCancelledDuringDowntime) {
   const PodInfo pod = begin();
   cordon(pod.node);
   await_age(pod);
@@ -112,7 +112,7 @@ TEST_F(Surge, IsTakenBackWhenCancelledWhileTheOperatorIsDead) {
   const std::string name = evacuate(pod, kBySurge);
   await_surge(name, op);
   op.kill();
-  await_pods(ns(), "web", 2);  // the younger of two ready pods is now the one to go
+  await_pods(ns(), "web", 2);  // the younger of two ready pods is deleted next
   api().merge(path::evacuations(ns(), name), {{"spec", {{"cancel", {{"requested", true}}}}}});
   op.start();
   const Json done = await_phase(ns(), name, kFinished);

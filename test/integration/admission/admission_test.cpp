@@ -1,4 +1,4 @@
-// The admission webhook about our own objects, as the simulated API server calls it.
+// The admission webhook for Evacuator's own objects, as called by the simulated API server.
 
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ TEST_F(Admission, AWrongPolicyIsRefusedByItsField) {
   EXPECT_EQ(changed.status, 422) << changed.body;
 }
 
-/// The message of the webhook and of the condition are the same one.
+/// The webhook and the condition report the same message.
 TEST_F(Admission, SaysWhatTheConditionReadySays) {
   ASSERT_EQ(make(policy("wrong", 120)).status, 201);
   run_for(minutes(1));
@@ -71,7 +71,7 @@ TEST_F(Admission, SaysWhatTheConditionReadySays) {
   EXPECT_NE(said.find(ready), std::string::npos) << said << "\n" << ready;
 }
 
-TEST_F(Admission, WhatIsThereAlreadyCanBeLabelledAndRemoved) {
+TEST_F(Admission, ExistingObjectsCanBeLabelledAndRemoved) {
   Json wrong = policy("wrong", 120);
   wrong["metadata"]["finalizers"] = Json::array({"example.com/hold"});
   ASSERT_EQ(make(wrong).status, 201);
@@ -106,7 +106,7 @@ TEST_F(Admission, RecordsWhoMakesAnEvacuationAndKeepsTheRecord) {
   EXPECT_EQ(record_of(name), record);
 }
 
-TEST_F(Admission, WhatTheOperatorMakesStaysItsOwn) {
+TEST_F(Admission, OperatorsEvacuationsKeepTheirOrigin) {
   install_admission_webhook();
   const std::string name = evacuate_as_operator(pods().front());
   ASSERT_TRUE(run_to_end(name));

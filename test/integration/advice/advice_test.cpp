@@ -9,7 +9,7 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// The operator keeps advice current: the real controller on the simulator, over days of virtual time.
+/// The operator updates advice continuously. Runs the real controller on the simulator over days of virtual time.
 namespace advice_test {
 
 using api::Json;
@@ -22,7 +22,7 @@ constexpr const char* kOurUser = "system:serviceaccount:evacuator-system:evacuat
 
 class KeptAdvice : public integration::Rig {
  protected:
-  /// Every container of a running pod uses a quarter of a core and 100 MiB.
+  /// Returns samples in which every container of a running pod uses a quarter of a core and 100 MiB.
   base::Result<std::vector<std::string>> sample(const usage::EachContainer& each) {
     if (!metrics_work) return base::unavailable("metrics.k8s.io/v1beta1 is not served");
     for (const auto& object : cluster->store().list(kube::kPods)) {
@@ -65,7 +65,7 @@ class KeptAdvice : public integration::Rig {
     events.reset();
     client.reset();
   }
-  /// As Rig::drive(), in longer steps: these are days.
+  /// Like Rig::drive() with longer steps, because the tests span days.
   void live(base::Duration time) {
     const base::TimePoint end = clock.now() + time;
     for (;;) {
@@ -89,7 +89,7 @@ class KeptAdvice : public integration::Rig {
     const api::Condition* condition = api::find_condition(found->status.conditions, "Ready");
     return condition ? condition->reason + ": " + condition->message : "";
   }
-  /// As a tenant does: without the right to write the status.
+  /// Creates an advice like a tenant, who may not write the status.
   kube::Response forge(Json status, const std::string& name = "deployment-web") {
     return server->handle(kube::create_request(kResourceAdvices, "shop",
                                                {{"apiVersion", "evacuator.dev/v1alpha1"},
@@ -106,7 +106,7 @@ class KeptAdvice : public integration::Rig {
   }
 
   controllers::OperatorConfig config;
-  base::TimePoint begun{};  ///< the first operator
+  base::TimePoint begun{};  ///< start of the first operator
   bool metrics_work = true;
   std::function<void(const kube::Request&)> on_call;
   base::Metrics metrics;
@@ -116,7 +116,7 @@ class KeptAdvice : public integration::Rig {
   std::unique_ptr<controllers::Operator> op;
 };
 
-TEST_F(KeptAdvice, IsThereAfterThreeDaysAndAFailOverInTheMiddleLosesNoDay) {
+TEST_F(KeptAdvice, ExistsAfterThreeDaysIncludingAFailover) {
   stage(2);
   start();
   live(hours(1));
@@ -124,7 +124,7 @@ TEST_F(KeptAdvice, IsThereAfterThreeDaysAndAFailOverInTheMiddleLosesNoDay) {
   EXPECT_THAT(ready("deployment-web"), HasSubstr("InsufficientHistory: main: no history"));
   live(hours(35));
   stop();
-  start();  // another replica: it knows nothing but what the objects say
+  start();  // another replica that knows only what the objects contain
   live(hours(11));
   stop();
   start();
@@ -135,7 +135,7 @@ TEST_F(KeptAdvice, IsThereAfterThreeDaysAndAFailOverInTheMiddleLosesNoDay) {
   const auto& app = found->status.containers.at(0);
   EXPECT_EQ(app.days, 3);
   EXPECT_EQ(*app.first_sample, begun);
-  // Twelve a day and pod an hour; a fail-over costs at most what came since the last write, half an hour.
+  // Twelve samples per pod and hour. A failover loses at most the samples since the last write, half an hour.
   EXPECT_GE(app.samples, 60 * 12 * 2 - 2 * 12 - 8);
   EXPECT_EQ(found->status.replicas, 2);
   EXPECT_EQ(found->status.workload_text, "Deployment/web");
@@ -143,7 +143,7 @@ TEST_F(KeptAdvice, IsThereAfterThreeDaysAndAFailOverInTheMiddleLosesNoDay) {
   EXPECT_EQ(found->status.memory_text, "64Mi → 115Mi");
 }
 
-TEST_F(KeptAdvice, IsWrittenOnceAnIntervalAndNotWithoutNews) {
+TEST_F(KeptAdvice, IsWrittenOncePerIntervalAndOnlyWithChanges) {
   stage(2);
   start();
   live(hours(10));
@@ -174,7 +174,7 @@ TEST_F(KeptAdvice, GoesWithItsWorkload) {
   EXPECT_FALSE(advice("deployment-web")) << "nor is it made again";
 }
 
-TEST_F(KeptAdvice, IsMadeAgainWhenSomebodyDeletesIt) {
+TEST_F(KeptAdvice, IsRecreatedAfterItsDeletion) {
   stage(2);
   start();
   live(hours(3));
@@ -188,8 +188,8 @@ TEST_F(KeptAdvice, IsMadeAgainWhenSomebodyDeletesIt) {
   EXPECT_EQ(advice("deployment-web")->status.containers.at(0).first_sample, before) << "with all that was known";
 }
 
-/// Objects of the right name that somebody else has made, and objects of no workload.
-TEST_F(KeptAdvice, ThatATenantForgesLeadsNowhere) {
+/// Forged objects with the right name, and objects without a workload.
+TEST_F(KeptAdvice, ForgedObjectsHaveNoEffect) {
   stage(2);
   add(simulator::objects::name_space("bank"));
   add(simulator::objects::deployment("bank", "vault", 1, "100m", "64Mi"));
@@ -206,7 +206,7 @@ TEST_F(KeptAdvice, ThatATenantForgesLeadsNowhere) {
   EXPECT_EQ(advice("deployment-vault", "bank")->status.workload.name, "vault");
 }
 
-TEST_F(KeptAdvice, WhoseStatusIsHostileBeginsAnew) {
+TEST_F(KeptAdvice, WithAHostileStatusStartsAgain) {
   stage(2);
   start();
   live(hours(3));
@@ -220,7 +220,7 @@ TEST_F(KeptAdvice, WhoseStatusIsHostileBeginsAnew) {
   }
 }
 
-TEST_F(KeptAdvice, IsBoundedAndSharedOutAmongNamespaces) {
+TEST_F(KeptAdvice, IsBoundedAndDistributedOverNamespaces) {
   stage(1);
   add(simulator::objects::name_space("aaa"));
   for (int i = 0; i < 8; ++i) add(simulator::objects::deployment("aaa", "w" + std::to_string(i), 1, "10m", "16Mi"));
@@ -243,7 +243,7 @@ TEST_F(KeptAdvice, IsOfSelectedNamespacesOnly) {
   EXPECT_FALSE(advice("deployment-web", "dev"));
 }
 
-TEST_F(KeptAdvice, ThatMayNotBeWrittenIsNotTriedAllTheTime) {
+TEST_F(KeptAdvice, ForbiddenWritesAreNotRetriedConstantly) {
   stage(2);
   int asked = 0;
   on_call = [&](const kube::Request& request) { asked += request.path.find("resourceadvices") != std::string::npos; };
@@ -266,7 +266,7 @@ TEST_F(KeptAdvice, ThatMayNotBeWrittenIsNotTriedAllTheTime) {
   EXPECT_EQ(*advice("deployment-web")->status.containers.at(0).first_sample, begun) << "samples were kept meanwhile";
 }
 
-/// A process that ends in good order writes what it has; a successor goes on without a gap.
+/// On a regular shutdown the process writes its samples. Its successor continues without a gap.
 TEST_F(KeptAdvice, IsWrittenAtTheEndOfAProcess) {
   stage(2);
   transport = std::make_unique<fakes::MortalTransport>(*server, simulator::User{kOurUser, {}, "evacuator"});
@@ -329,7 +329,7 @@ TEST_F(KeptAdvice, IsATableForKubectl) {
   request.accept = "application/json;as=Table;v=v1;g=meta.k8s.io";
   const Json table = Json::parse(server->handle(request, {"alice", {}, "kubectl"}).body);
   Json cells = table.at("rows").at(0).at("cells");
-  cells.erase(6);  // its age
+  cells.erase(6);  // age column
   EXPECT_EQ(cells, Json({"deployment-web", "Deployment/web", 1, "100m → 225m", "64Mi → 115Mi", "Low", "True", 2}));
 }
 

@@ -9,7 +9,7 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// Alice may edit namespace shop, no more. She makes Evacuations that pretend to be of a policy of somebody else.
+/// Alice may edit namespace shop only. She creates Evacuations that claim another user's policy.
 namespace forged_origin_test {
 
 using api::Json;
@@ -20,7 +20,7 @@ using Phase = api::EvacuationPhase;
 
 class ForgedOrigin : public Rig {
  protected:
-  /// Pods of `web`, `db` and the policy `balance` of the administrator.
+  /// Creates the pods of `web` and `db` and the administrator's policy `balance`.
   void begin(const Json& spec = Json::object(), int replicas = 3) {
     stage(replicas);
     Json policy = {{"apiVersion", "evacuator.dev/v1alpha1"},
@@ -44,7 +44,7 @@ class ForgedOrigin : public Rig {
     const auto* found = api::find_condition(evacuation.status.conditions, type);
     return found ? found->message : "";
   }
-  /// She sees that it counts as made by hand, and why.
+  /// Expects that the Evacuation counts as manual and that its condition explains why.
   void expect_hand_made(const std::string& name, const std::string& why) const {
     EXPECT_EQ(condition(name, "OriginVerified"), "NotSigned");
     EXPECT_THAT(message(name, "OriginVerified"), HasSubstr(why));
@@ -77,7 +77,7 @@ TEST_F(ForgedOrigin, WithASignatureOfHerOwnIsMadeByHand) {
   expect_hand_made(name, "of a key that the operator does not have");
 }
 
-TEST_F(ForgedOrigin, ThatOwnsItselfByThePolicyIsMadeByHand) {
+TEST_F(ForgedOrigin, WithThePolicyAsOwnerCountsAsManual) {
   begin();
   Json body = evacuation_of(pods()[0], of_balance());
   const Json policy_object = *cluster->store().get(kube::kPolicies, {"", "balance"});
@@ -107,7 +107,7 @@ TEST_F(ForgedOrigin, ThatSaysInItsStatusThatItIsVerifiedIsMadeByHand) {
   expect_hand_made(name, "it carries no signature");
 }
 
-/// As a wildcard role may write evacuations/status.
+/// The attacker has a wildcard role and may write evacuations/status.
 TEST_F(ForgedOrigin, WhoseStatusIsMadeToSayThatItIsVerifiedIsMadeByHand) {
   begin({{"limits", {{"inFlight", {{"total", 1}}}}}});
   budget("web", "web", 3);
@@ -195,7 +195,7 @@ TEST_F(ForgedOrigin, WithAnotherTimeoutThanWasSignedDoesNotCount) {
   expect_hand_made(name, "the object was changed since it was signed");
 }
 
-// --- what the policy of others would suffer
+// --- effects on the policy of another user
 
 const auto kFailedVerification = testing::AnyOf("ReplacementTimeout", "SameNode");
 
@@ -212,7 +212,7 @@ TEST_F(ForgedOrigin, DoesNotOpenAForeignPolicysCircuit) {
   EXPECT_FALSE(has_event("CircuitOpened"));
 }
 
-TEST_F(ForgedOrigin, IsWhatOpensTheCircuitWhereItIsNotForged) {
+TEST_F(ForgedOrigin, OpensTheCircuitIfTheOriginIsReal) {
   begin();
   for (int i = 0; i < 5; ++i) {
     const std::string name = evacuate_as_operator(pods()[0], of_balance({{"timeouts", {{"verifySeconds", 1}}}}));
@@ -248,8 +248,8 @@ TEST_F(ForgedOrigin, DoesNotStartAForeignPolicysCooldowns) {
   EXPECT_THAT(policy().cooldowns, testing::SizeIs(testing::Le(2U))) << "as of any made by hand";
 }
 
-/// The cache keeps only the result of one that has ended; what it was made of is asked before.
-TEST_F(ForgedOrigin, IsNotWhatOneOfThePolicyBecomesWhenItHasEnded) {
+/// After the end the cache stores the result only. The parameters are checked earlier.
+TEST_F(ForgedOrigin, ASignedEvacuationStaysProvenAfterItsEnd) {
   begin();
   const Json chain = Json::array({{{"name", "eviction-api"}, {"parameters", {{"requestedBy", "me"}}}}});
   const std::string real = evacuate_as_operator(pods()[0], of_balance({{"evictors", chain}}));
@@ -259,11 +259,11 @@ TEST_F(ForgedOrigin, IsNotWhatOneOfThePolicyBecomesWhenItHasEnded) {
   EXPECT_EQ(policy().evicted, 1);
 }
 
-// --- a spec that was changed (a server that does not know the CRD's rules)
+// --- changed spec, on a server without the CRD's validation rules
 
 struct ChangedCase {
   const char* name;
-  std::function<void(Json& spec)> prepare;  ///< so that it stays in the phase
+  std::function<void(Json& spec)> prepare;  ///< changes the spec so that the Evacuation stays in the phase
   Phase phase;
 };
 class SpecChanged : public ForgedOrigin, public testing::WithParamInterface<ChangedCase> {};
@@ -313,7 +313,7 @@ TEST_F(ForgedOrigin, ChangedWhileItsOwnerWorksFailsAndIsRolledBack) {
   EXPECT_EQ(annotation(pod, "handoff.evacuator.dev/request"), "") << "our marks are taken off";
 }
 
-TEST_F(ForgedOrigin, ChangedInWhatMayChangeGoesOn) {
+TEST_F(ForgedOrigin, ContinuesAfterPermittedChanges) {
   begin();
   const std::string name = evacuate_as_operator(pods()[0], of_balance({{"suspend", true}}));
   settle();
@@ -336,7 +336,7 @@ TEST_F(ForgedOrigin, WhosePriorityWasRaisedOvertakesNobody) {
   EXPECT_EQ(phase(name), Phase::kSucceeded) << "it only counts for less";
 }
 
-TEST_F(ForgedOrigin, WhoseUidAndNodeWeFilledInIsNoChange) {
+TEST_F(ForgedOrigin, FilledInUidAndNodeAreNoChange) {
   begin();
   const std::string name = evacuate(pods()[0], [](Json& spec) { spec["podRef"].erase("uid"); });
   ASSERT_TRUE(run_to_end(name));

@@ -1,5 +1,5 @@
 // kubectl-evacuator from its arguments to its exit code, against the simulated API server over HTTP, with the real
-// Evacuation controller behind it. While the plugin waits, virtual time goes on.
+// Evacuation controller. Virtual time advances while the plugin waits.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,8 +60,8 @@ class Plugin : public Rig {
     return cmd::plugin::Session::connect(flags, io);
   }
 
-  /// Runs it in namespace shop unless the arguments say otherwise; `after_nap` is called with the number of the wait
-  /// and says whether the user presses Ctrl-C then.
+  /// Runs the plugin in namespace shop unless the arguments specify another one. `after_nap` receives the number of the
+  /// wait and returns true to simulate Ctrl-C.
   Ran run(std::vector<std::string> args, const std::function<bool(int)>& after_nap = {}) {
     Ran ran;
     int naps = 0;
@@ -121,7 +121,7 @@ TEST_F(Plugin, PodAsksUnderTheUsualNameAndWaits) {
   EXPECT_FALSE(pod_exists(pod));
 }
 
-TEST_F(Plugin, PodSaysWhatIsThereAlready) {
+TEST_F(Plugin, PodReportsExistingEvacuations) {
   stage();
   const std::string pod = pods().front();
   EXPECT_EQ(in_shop({"pod", pod}).code, 0);
@@ -145,7 +145,7 @@ TEST_F(Plugin, PodTriesAgainAfterAnEndWithoutLosingTheOldStory) {
   EXPECT_EQ(evacuations().size(), 2U);
 }
 
-TEST_F(Plugin, PodGoesOnAfterAMissingOneAndTells) {
+TEST_F(Plugin, PodContinuesAfterAMissingOneAndReportsIt) {
   stage();
   const Ran ran = in_shop({"pod", "nope", pods().front(), "-o", "name"});
   EXPECT_EQ(ran.code, 1);
@@ -167,7 +167,7 @@ TEST_F(Plugin, PodTakesSelectorsEvictorsAndDryRuns) {
   EXPECT_EQ(evacuations()[0].spec.grace_period_seconds, 7);
 }
 
-TEST_F(Plugin, PodGivesUpWaitingInTimeAndLeavesItRunning) {
+TEST_F(Plugin, PodStopsWaitingAtItsTimeoutAndKeepsTheEvacuation) {
   stage();
   budget("web", "web", 3);
   start_operator();
@@ -178,7 +178,7 @@ TEST_F(Plugin, PodGivesUpWaitingInTimeAndLeavesItRunning) {
   EXPECT_FALSE(api::is_terminal(evacuations()[0].status.phase));
 }
 
-TEST_F(Plugin, PodOfAGroupIsRefusedAndToldHowAllOfThemGo) {
+TEST_F(Plugin, PodOfAGroupIsRefusedWithTheFlagForTheGroup) {
   stage(3, {{"evacuator.dev/group", "trainer"}});
   start_operator();
   const auto names = pods();
@@ -211,13 +211,13 @@ TEST_F(Plugin, PodCompletesAGroupOfWhichSomeAreAskedAndPrintsObjects) {
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(Json::parse(ran.out)["items"].size(), 2U);
   EXPECT_EQ(evacuations().size(), 3U);
-  EXPECT_EQ(in_shop({"pod", names[0]}).code, 0);  // all are asked now: nothing to refuse
+  EXPECT_EQ(in_shop({"pod", names[0]}).code, 0);  // every member has an Evacuation now, so nothing is refused
   const Ran all = in_shop({"pod", "-l", "app=web"});
   EXPECT_EQ(all.code, 0) << all.err;
   EXPECT_EQ(evacuations().size(), 3U);
 }
 
-TEST_F(Plugin, PodRefusesAGroupThatCannotBeWholeAndGoesOnWithTheRest) {
+TEST_F(Plugin, PodRefusesAnIncompleteGroupAndContinuesWithTheRest) {
   stage(2);
   const auto names = pods();
   annotate(names[0], "evacuator.dev/group", "trainer");
@@ -249,7 +249,7 @@ TEST_F(Plugin, NodeRefusesHalfAGroupAndBringsTheRestAlong) {
   for (const auto& each : evacuations()) EXPECT_EQ(each.meta.labels.value(cmd::plugin::kDrainLabel), "node-a");
 }
 
-TEST_F(Plugin, NodeGoesOnWithAGroupThatIsOnItsWay) {
+TEST_F(Plugin, NodeContinuesWithALeavingGroup) {
   stage(3, {{"evacuator.dev/group", "trainer"}});
   start_operator();
   const Ran first = run({"node", "node-a", "--whole-group"}, [](int naps) { return naps == 1; });
@@ -303,7 +303,7 @@ TEST_F(Plugin, NodeShowsItsOrderInADryRun) {
   EXPECT_TRUE(evacuations().empty());
 }
 
-TEST_F(Plugin, NodeLeavesEverythingRunningOnCtrlCAndGoesOnWhenCalledAgain) {
+TEST_F(Plugin, NodeKeepsEvacuationsOnCtrlCAndContinuesOnTheNextCall) {
   stage(9);
   start_operator();
   const Ran first = run({"node", "node-a"}, [](int naps) { return naps == 1; });
@@ -335,7 +335,7 @@ TEST_F(Plugin, NodeCancelStopsItAndUncordonsWhenAskedTo) {
   EXPECT_FALSE(node("node-a")["metadata"].value("annotations", Json::object()).contains(cmd::plugin::kCordonedBy));
 }
 
-TEST_F(Plugin, NodeOpensAgainOnFailureOnlyWhatItClosed) {
+TEST_F(Plugin, NodeUncordonsOnFailureOnlyWhatItCordoned) {
   stage(9);
   budget("web", "web", 9);
   start_operator();
@@ -385,7 +385,7 @@ TEST_F(Plugin, WatchShowsChangesUntilCtrlC) {
   start_operator();
   const std::string pod = pods().front();
   ASSERT_EQ(in_shop({"pod", pod}).code, 0);
-  // The watch is a thread of the server's: it may take its real time, and the user waits for the end.
+  // The watch runs in a thread of the server and may take real time. The user waits for the end.
   const Ran ran = run({"watch", "pod/" + pod, "-n", "shop"}, [&](int naps) {
     const auto all = evacuations();
     return naps > 200 || (naps > 5 && api::is_terminal(all[0].status.phase));
@@ -403,7 +403,7 @@ TEST_F(Plugin, WatchRedrawsATableOnATerminal) {
   EXPECT_THAT(ran.out, AllOf(HasSubstr("\033[5A\033[J"), HasSubstr("… and 1 more")));
 }
 
-TEST_F(Plugin, ApproveReleasesWhatWaitsForAPerson) {
+TEST_F(Plugin, ApproveReleasesEvacuationsThatWaitForApproval) {
   stage();
   start_operator();
   const std::string name = evacuate(pods().front(), [](Json& spec) { spec["suspend"] = true; });
@@ -416,7 +416,7 @@ TEST_F(Plugin, ApproveReleasesWhatWaitsForAPerson) {
   EXPECT_THAT(in_shop({"approve", "--all"}).err, HasSubstr("Nothing waits for approval"));
 }
 
-/// As the operator makes them, and has stored that it did.
+/// Makes the Evacuation look as if the operator had created it and stored the proof.
 void belong_to(Json& evacuation, const std::string& policy) {
   evacuation["metadata"]["labels"]["evacuator.dev/policy"] = policy;
   evacuation["spec"]["source"]["policy"] = policy;
@@ -533,7 +533,7 @@ TEST_F(Plugin, WarnsWhenNoOperatorRuns) {
               HasSubstr("no operator holds the Lease evacuator-system/evacuator"));
 }
 
-/// Says the same again and again.
+/// Returns the same samples at each call.
 class FixedSource final : public usage::Source {
  public:
   explicit FixedSource(usage::Samples samples) : samples_(std::move(samples)) {}
@@ -607,7 +607,7 @@ TEST_F(Plugin, SaysThatTheKindsAreMissing) {
   std::filesystem::remove(file);
 }
 
-/// A node with virtual machines: one that migrates with its disks, and one that would be shut down.
+/// A node with two virtual machines: one migrates with its disks, the other would be shut down.
 class PluginMachines : public Plugin {
  protected:
   void machines_on_one_node(const char* other_strategy) {

@@ -1,4 +1,5 @@
-// `evacuator uninstall` against the simulated API server over HTTP: with the operator, without it, and when it hangs.
+// `evacuator uninstall` against the simulated API server over HTTP: with a running operator, without one, and with one
+// that hangs.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,7 +52,7 @@ class Uninstall : public Rig {
     return cmd::plugin::run(args, io);
   }
 
-  /// An operator, and the Lease that shows it.
+  /// Creates an operator and its Lease.
   void start() {
     add({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "evacuator-system"}}}});
     add({{"apiVersion", "coordination.k8s.io/v1"},
@@ -63,7 +64,7 @@ class Uninstall : public Rig {
            {"renewTime", base::format_time(clock.now())}}}});
     start_operator();
   }
-  /// Nobody renews the Lease any more.
+  /// Stops the operator and waits until its Lease has expired.
   void kill_operator() {
     stop_operator();
     run_for(base::minutes(5));
@@ -77,7 +78,7 @@ class Uninstall : public Rig {
           {{"mode", "DryRun"},
            {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 30}}}}})}}}});
   }
-  /// A handoff that is under way.
+  /// Starts a handoff. Returns the pod.
   std::string hand_off() {
     const std::string pod = pods()[0];
     const std::string name = evacuate(pod);
@@ -87,7 +88,7 @@ class Uninstall : public Rig {
 
   std::size_t left(const kube::ResourceType& type) const { return cluster->store().list(type, "").size(); }
 
-  /// What `kubectl delete -k config/default` does to a definition; true once it is really gone.
+  /// Deletes a CRD like `kubectl delete -k config/default`. Returns true once it is gone.
   bool delete_definition(const std::string& name) {
     kube::Request request;
     request.method = "DELETE";
@@ -99,7 +100,7 @@ class Uninstall : public Rig {
     return server->handle(request, kAdmin).status == 404;
   }
 
-  bool renews_ = true;  ///< the operator shows that it leads
+  bool renews_ = true;  ///< whether the operator renews its Lease
   std::optional<std::string> answer_;
   std::string out_;
   std::string err_;
@@ -118,7 +119,7 @@ class Uninstall : public Rig {
 
 const std::vector<std::pair<std::string, std::string>> kHandsOff = {{"handoff.evacuator.dev/mode", "required"}};
 
-TEST_F(Uninstall, WithItsOperatorTakesBackWhatIsUnfinishedAndLeavesNothing) {
+TEST_F(Uninstall, WithItsOperatorRevertsUnfinishedEvacuationsAndLeavesNothing) {
   stage(3, kHandsOff);
   start();
   make_policy();
@@ -149,7 +150,7 @@ TEST_F(Uninstall, WorksWhenTheOperatorIsGoneAlready) {
   EXPECT_TRUE(delete_definition("evacuations.evacuator.dev"));
 }
 
-/// What it is for: this is how an installation hung.
+/// Without `uninstall`, the finalizers of its objects block the deletion of a CRD.
 TEST_F(Uninstall, IsNeededSinceADefinitionWaitsForTheFinalizersOfItsObjects) {
   stage(3, kHandsOff);
   start();
@@ -161,7 +162,7 @@ TEST_F(Uninstall, IsNeededSinceADefinitionWaitsForTheFinalizersOfItsObjects) {
   EXPECT_EQ(left(kube::kEvacuations), 0U) << "also when the definition is being deleted";
 }
 
-TEST_F(Uninstall, DryRunSaysWhatItWouldDoAndChangesNothing) {
+TEST_F(Uninstall, DryRunPrintsTheStepsAndChangesNothing) {
   stage(3, kHandsOff);
   start();
   make_policy();
@@ -187,7 +188,7 @@ TEST_F(Uninstall, AsksFirst) {
   EXPECT_EQ(left(kube::kPolicies), 0U);
 }
 
-TEST_F(Uninstall, NamesWhatDoesNotEndInTime) {
+TEST_F(Uninstall, NamesUnfinishedObjectsAfterTheTimeout) {
   stage(3, kHandsOff);
   start();
   const std::string pod = hand_off();
@@ -199,8 +200,8 @@ TEST_F(Uninstall, NamesWhatDoesNotEndInTime) {
   EXPECT_EQ(annotation(pod, "handoff.evacuator.dev/request"), "");
 }
 
-/// Its Lease is behind when uninstall begins, or never comes (--leader-elect=false).
-TEST_F(Uninstall, DoesNotReleaseWhatALiveOperatorIsTakingBack) {
+/// The operator's Lease is expired when uninstall begins, or does not exist (--leader-elect=false).
+TEST_F(Uninstall, DoesNotReleaseObjectsThatALiveOperatorReverts) {
   stage(3, kHandsOff);
   start();
   for (const bool renews : {true, false}) {
@@ -219,7 +220,7 @@ TEST_F(Uninstall, DoesNotReleaseWhatALiveOperatorIsTakingBack) {
   }
 }
 
-/// Between its deletion and the garbage collector nobody of a policy may begin.
+/// Between the deletion of a policy and the garbage collection none of its Evacuations may begin.
 TEST_F(Uninstall, AdmitsNothingOfThePoliciesThatItDeletes) {
   stage(3);
   start();
@@ -248,14 +249,14 @@ TEST_F(Uninstall, AdmitsNothingOfThePoliciesThatItDeletes) {
   EXPECT_EQ(granted(), 0U);
 }
 
-TEST_F(Uninstall, OfWhatIsNotInstalledIsDone) {
+TEST_F(Uninstall, SucceedsIfNothingIsInstalled) {
   ASSERT_TRUE(delete_definition("evacuations.evacuator.dev"));
   ASSERT_TRUE(delete_definition("deschedulerpolicies.evacuator.dev"));
   EXPECT_EQ(run({"--yes"}), 0) << err_;
   EXPECT_THAT(out_, HasSubstr("are not installed in this cluster: there is nothing to remove"));
 }
 
-TEST_F(Uninstall, IsAboutTheWholeCluster) {
+TEST_F(Uninstall, AppliesToTheWholeCluster) {
   EXPECT_EQ(run({"-n", "shop"}), 1);
   EXPECT_THAT(err_, HasSubstr("uninstall is about the whole cluster"));
   EXPECT_THAT(out_, IsEmpty());

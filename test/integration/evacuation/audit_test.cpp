@@ -12,8 +12,8 @@
 #include "test/fakes/temp_folder.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// The whole operator on the simulated cluster, with its audit log: what happened can be read back, and its chain
-/// holds.
+/// The complete operator on the simulated cluster with its audit log. Events can be read back, and the hash chain is
+/// intact.
 namespace audit_test {
 
 using api::Json;
@@ -23,7 +23,7 @@ using testing::IsSupersetOf;
 using testing::Not;
 using Phase = api::EvacuationPhase;
 
-/// A disk that may be full.
+/// A sink on a disk that may be full.
 class Disk final : public audit::Sink {
  public:
   Disk(std::string path, const bool& full) : inner_({.path = std::move(path)}), full_(full) {}
@@ -40,7 +40,7 @@ class Disk final : public audit::Sink {
   const bool& full_;
 };
 
-/// One process: operator and audit log.
+/// One process with operator and audit log.
 struct Process {
   Process(simulator::ApiServer& server, const base::ManualClock& clock, const std::string& identity,
           const std::string& path, const bool& disk_full, bool stops_admissions)
@@ -94,7 +94,7 @@ class Audited : public Rig {
     process_ = std::make_unique<Process>(*server, clock, identity, path_, disk_full_, stops_admissions_);
   }
 
-  /// Like Rig::run_until, with the whole operator.
+  /// Like Rig::run_until(), with the complete operator.
   bool drive_until(const std::function<bool()>& condition, base::Duration limit = std::chrono::hours(1)) {
     const base::TimePoint end = clock.now() + limit;
     for (;;) {
@@ -155,7 +155,7 @@ class Audited : public Rig {
   const std::string path_ = folder_.file("audit.log");
   bool disk_full_ = false;
   bool stops_admissions_ = false;
-  std::set<std::string> tokens_;  ///< that the API server saw on evictions
+  std::set<std::string> tokens_;  ///< tokens of the evictions that the API server received
   std::unique_ptr<Process> process_;
 };
 
@@ -175,7 +175,7 @@ TEST_F(Audited, AFullEvacuationLeavesAVerifiableChain) {
               IsSupersetOf({"PodNominated/Planned", "EvacuationCreated/Allowed", "PhaseChanged/Proceeded",
                             "CallIntended/Planned", "CallAnswered/Allowed", "EvacuationFinished/Succeeded"}));
   EXPECT_THAT(actions(), Contains("CyclePlanned/Planned"));
-  EXPECT_THAT(actions(), Contains("PodRefused/Refused"));  // one a cycle: the others hit the limit
+  EXPECT_THAT(actions(), Contains("PodRefused/Refused"));  // one record per cycle: the other pods hit the limit
 }
 
 TEST_F(Audited, EveryEvictionOfTheApiServersLogIsFoundByItsToken) {
@@ -211,7 +211,7 @@ TEST_F(Audited, ARefusalIsRecordedOnceWhileItLasts) {
   EXPECT_LT(records({.action = "PodRefused"}).size(), cycles * 2);
 }
 
-TEST_F(Audited, TheChainGoesOnOverARestartInTheMiddle) {
+TEST_F(Audited, TheChainContinuesAcrossARestart) {
   stage(2, {{"handoff.evacuator.dev/mode", "required"},
             {"simulator.evacuator.dev/handoff", "ack=1s, progress=4s, heartbeat=10s, ready=60s, aborted=1s"}});
   start("first");
@@ -250,16 +250,16 @@ TEST_F(Audited, AVerdictWhoseLineACrashTookIsToldByTheNextProcess) {
   expect_intact();
 }
 
-// --- the answer to a status write is lost, and the write is not
+// --- the answer to a status write is lost although the write succeeded
 
 struct LostCase {
   simulator::FaultEffect effect;
-  std::int64_t after;  ///< how many status writes are answered first
-  bool with_budget;    ///< then the eviction is refused for a while
+  std::int64_t after;  ///< number of status writes that are answered first
+  bool with_budget;    ///< whether a budget refuses the eviction for some time
 };
 class LostAnswer : public Audited, public testing::WithParamInterface<LostCase> {
  protected:
-  /// "from>to" of each transition in the log, in its order.
+  /// Returns "from>to" of each transition in the log, in order.
   std::vector<std::string> transitions() const {
     std::vector<std::string> all;
     for (const audit::Record& record : records()) {
@@ -338,7 +338,7 @@ TEST_F(Audited, ACancelIsRecordedWithItsFate) {
 TEST_F(Audited, NothingIsAdmittedWhileTheLogFailsIfSoConfigured) {
   stops_admissions_ = true;
   stage(3);
-  add(simulator::objects::name_space("evacuator-system"));  // where the Lease is, and Events about it
+  add(simulator::objects::name_space("evacuator-system"));  // namespace of the Lease and of the Events about it
   start("first");
   disk_full_ = true;
   process_->log->record({});
@@ -415,7 +415,7 @@ TEST_F(Audited, NothingIsNominatedWhereTheServerForbidsUsToMovePods) {
   ASSERT_TRUE(drive_until([&] { return granted() > 0; })) << "tried again after a while";
 }
 
-TEST_F(Audited, EvacuationsGoOnWhileTheLogFailsByDefault) {
+TEST_F(Audited, EvacuationsContinueWhileTheLogFailsByDefault) {
   stage(3);
   start("first");
   disk_full_ = true;

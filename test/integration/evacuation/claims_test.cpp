@@ -3,8 +3,8 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/kubevirt_stage.hpp"
 
-/// A pod whose PersistentVolumeClaim is being deleted or Lost holds the last use of it: with the pod's end the claim
-/// goes, and with reclaim policy Delete the volume. It stays, whoever asks, and whatever would move it.
+/// A pod whose PersistentVolumeClaim is being deleted or Lost is its last user: when the pod ends, the PVC is removed,
+/// and with reclaim policy Delete the volume, too. Such a pod stays, whatever requested the move.
 namespace claims_test {
 
 using api::Json;
@@ -19,8 +19,8 @@ const std::string kClaim = "data-db-0";
 template <typename Stage>
 class WithClaims : public Stage {
  protected:
-  /// As the protection controller: a claim that is being deleted goes once no pod uses it any more, and its volume with
-  /// it.
+  /// Acts as the PVC protection controller: a PVC that is being deleted is removed once no pod uses it, together with
+  /// its volume.
   void protect_claims() {
     this->watcher = [this] {
       for (const auto& claim : this->cluster->store().list(kube::kPersistentVolumeClaims, "shop")) {
@@ -68,7 +68,7 @@ class WithClaims : public Stage {
 
 class RiskyClaim : public WithClaims<Rig> {
  protected:
-  /// db-0 and db-1, each with a claim of its own, and the operator.
+  /// Creates db-0 and db-1, each with its own PVC, and the operator. Returns the first pod.
   std::string begin() {
     namespace objects = simulator::objects;
     add(objects::name_space("shop"));
@@ -113,14 +113,14 @@ TEST_F(RiskyClaim, TheVolumeWouldHaveGoneWithThePod) {
   EXPECT_FALSE(volume_exists()) << "this is what the others of this file are about";
 }
 
-TEST_F(RiskyClaim, OneThatIsLostKeepsItsPod) {
+TEST_F(RiskyClaim, ALostPvcKeepsItsPod) {
   const std::string pod = begin();
   lose_volume(kClaim);
   expect_refused(evacuate(pod), "its PersistentVolumeClaim data-db-0 is Lost");
   EXPECT_TRUE(pod_exists(pod));
 }
 
-TEST_F(RiskyClaim, OneThatIsMissingKeepsItsPod) {
+TEST_F(RiskyClaim, AMissingPvcKeepsItsPod) {
   const std::string pod = begin();
   ASSERT_TRUE(cluster->store().remove(kube::kPersistentVolumeClaims, {"shop", kClaim}, {}, 0));
   settle();
@@ -173,7 +173,7 @@ TEST_F(RiskyClaim, TheCallIsDecidedOnALiveLookAndNotOnTheCache) {
   const std::string name = evacuate(pod);
   bool deleted = false;
   replica->transport.before_each_call = [&](const kube::Request& request) {
-    // The caches hear nothing from the first write on, and the claim is deleted right then.
+    // The caches receive no events from the first write on, and the PVC is deleted at that moment.
     if (deleted || request.method == "GET") return;
     replica->informers_frozen = deleted = true;
     edit(kube::kPersistentVolumeClaims, kClaim,

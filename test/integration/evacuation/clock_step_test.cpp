@@ -3,7 +3,7 @@
 #include "simulator/behaviour.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// Somebody sets the machine's clock (NTP, an administrator): delays and back-offs do not go by it.
+/// The machine's clock is set (by NTP or an administrator). Delays and backoffs must not depend on it.
 namespace clock_step_test {
 
 using base::minutes;
@@ -49,7 +49,7 @@ TEST_F(ClockStep, OfAnHourBackDoesNotStopACache) {
   EXPECT_TRUE(run_until([&] { return granted() == 1; }, minutes(2)));
 }
 
-/// Its next try is put off by a delay that is in memory only.
+/// Its next attempt is delayed by a backoff that is only in memory.
 TEST_F(ClockStep, OfAnHourBackDoesNotHoldAnEvacuationWhoseAnswerWasLost) {
   stage();
   budget("web", "web", 3);
@@ -80,9 +80,9 @@ TEST_F(ClockStep, OfAnHourAheadEndsWhatIsPastItsDeadlineAndKeepsItsPod) {
   EXPECT_TRUE(pod_exists(pod));
 }
 
-// --- ahead for a while, then set right: what was stored meanwhile is not believed
+// --- clock ahead, then corrected: timestamps stored meanwhile are not trusted
 
-/// It may wait for hours by the creation time, which is the API server's.
+/// Sets a decision TTL of hours, which counts from the creation time of the API server.
 void be_patient(api::Json& spec) { spec["timeouts"]["decisionTTLSeconds"] = 36'000; }
 
 TEST_F(ClockStep, OfTwoHoursAheadThatIsSetRightDoesNotHoldACancel) {

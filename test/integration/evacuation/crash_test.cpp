@@ -5,9 +5,9 @@
 #include "test/integration/rig/crash.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// Scenario 44: the process dies at each single call of a life, before or after the server carried it out, and another
-/// one takes over. The end must be the one of an undisturbed run, and the pod evicted exactly once (invariants I2, I3,
-/// I4).
+/// Scenario 44: the process crashes at each API call of an Evacuation, before or after the server carried it out, and
+/// another one takes over. The result must equal that of an undisturbed run, and the pod must be evicted exactly once
+/// (invariants I2, I3, I4).
 namespace evacuation_crash_test {
 
 using fakes::Death;
@@ -15,7 +15,8 @@ using integration::Rig;
 using Annotations = std::vector<std::pair<std::string, std::string>>;
 using Phase = api::EvacuationPhase;
 
-/// What must not depend on crashes: everything but times, history and the tokens' attempt trail.
+/// The part of the result that must not depend on crashes: everything except times, history and the attempt counter in
+/// the tokens.
 struct Ending {
   Phase phase = Phase::kPending;
   std::string reason;
@@ -44,7 +45,7 @@ class Play final : public Rig {
   }
   void TestBody() override {}
 
-  /// `die_at` < 0: nobody dies. Returns how many calls the first process made.
+  /// Crashes at call `die_at`, never if negative. Returns the number of calls of the first process.
   int run(int die_at, Death how, bool cancel_half_way) {
     stage(2, annotations_);
     start_operator("first");
@@ -69,13 +70,13 @@ class Play final : public Rig {
     for (const auto& each : end.status.conditions) {
       result.conditions[each.type] = std::string(api::to_string(each.status)) + " " + each.reason;
     }
-    result.conditions.erase("Progressing");       // which wait was seen last depends on the moment
-    result.conditions.erase("ReplacementReady");  // Ready or SameNode: the scheduler's choice
+    result.conditions.erase("Progressing");       // the last wait that was observed depends on timing
+    result.conditions.erase("ReplacementReady");  // Ready or SameNode depends on the scheduler's choice
     return result;
   }
 
  private:
-  /// The workload's operator is done with its part after the move.
+  /// Completes the post phase in place of the workload's operator.
   void complete_post() {
     const auto now = find(name_);
     if (completed_ || !now || now->status.phase != Phase::kVerifying) return;
@@ -114,7 +115,7 @@ void die_everywhere(const Annotations& annotations, Phase wanted, std::size_t gr
 
 TEST(Crash, S44_AtEveryCallOfScenario1) { die_everywhere({}, Phase::kSucceeded, 1); }
 
-/// The fewest requests: between its two writes nothing but memory knows that it was granted.
+/// Minimum number of requests: between the two writes the grant is only in memory.
 TEST(Crash, S44_AtEveryCallOfAPlainEvictionOfTheOperator) {
   die_everywhere({}, Phase::kSucceeded, 1, false, false, true);
 }

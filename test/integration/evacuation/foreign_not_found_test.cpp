@@ -3,8 +3,8 @@
 #include "simulator/eviction_request/native_eviction.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// Not every 404 says that an object does not exist: a proxy's page and a kind that is not served at the moment are
-/// 404, too. Success is claimed only after a live read has shown the pod gone (I16).
+/// A 404 does not always mean that an object does not exist: a proxy's error page and a kind that is temporarily not
+/// served are 404, too. Success is reported only after a live read has shown that the pod is gone (I16).
 namespace foreign_not_found_test {
 
 using base::minutes;
@@ -24,7 +24,7 @@ class ForeignNotFound : public Rig, public testing::WithParamInterface<Foreign40
     start_operator();
     pod_ = pods().front();
   }
-  /// From now on the requests whose path has that part are answered by somebody else.
+  /// Answers all further requests whose path contains `part` with the foreign 404.
   void interpose(const std::string& part, const std::string& method = "") {
     replica->transport.lie = [part, method](const kube::Request& request) -> std::optional<kube::Response> {
       const bool meant = request.path.find(part) != std::string::npos && (method.empty() || method == request.method);
@@ -70,7 +70,7 @@ TEST_P(ForeignNotFound, ForTheEvictionIsAskedAgain) {
   expect_to_go_on(name);
 }
 
-/// Its responders have their say, though the API that they answer in cannot be seen for a while.
+/// The responders act although their API is not readable for some time.
 TEST_P(ForeignNotFound, ForTheEvictionRequestApiDoesNotLeadToAPlainEviction) {
   responds = true;
   responders = api::Json::array({{{"name", "acme.io/db"}, {"priority", 10000}}});

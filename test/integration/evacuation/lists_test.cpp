@@ -1,5 +1,5 @@
-/// The ways in which the operator's caches fill: lists by a watch in protobuf (everything else here runs so), and what
-/// is left where the server cannot, or breaks off.
+/// How the operator's caches are filled: by a watch list in protobuf (like in all other tests), and by the fallbacks
+/// when the server does not support it or aborts.
 
 #include <gmock/gmock.h>
 
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 
 class Lists : public integration::Rig {
  protected:
-  /// Counts, and does nothing.
+  /// Returns a rule that counts requests without an effect.
   static FaultRule counter(const char* verb) {
     return {.effect = FaultEffect::kDelay, .verb = verb, .resource = "pods", .delay = base::milliseconds(0)};
   }
@@ -27,7 +27,7 @@ class Lists : public integration::Rig {
   void strike(FaultEffect effect, std::int64_t after = 0) {
     server->faults().add({.effect = effect, .resource = "pods", .count = 1, .after = after});
   }
-  /// That the caches are whole: a pod goes, and with it all that has to be known of it.
+  /// Expects that the caches are complete by evicting a pod, which requires all of them.
   void expect_an_evacuation_to_succeed() {
     const std::string name = evacuate(pods().front());
     ASSERT_TRUE(run_to_end(name));
@@ -39,7 +39,7 @@ struct Way {
   const char* name;
   bool protobuf;
   bool streamed;
-  std::int64_t lists;  ///< of pods
+  std::int64_t lists;  ///< number of lists of pods
   std::int64_t watches;
 };
 class ListWays : public Lists, public testing::WithParamInterface<Way> {};
@@ -56,7 +56,8 @@ TEST_P(ListWays, FillTheCaches) {
   expect_an_evacuation_to_succeed();
 }
 
-// Of a list that comes in JSON nothing is read: the pages follow. The first kind, pods, is refused for all.
+// A watch list in JSON is abandoned unread, and pages follow. The refusal of the first kind, pods, applies to all
+// kinds.
 INSTANTIATE_TEST_SUITE_P(Lists, ListWays,
                          testing::Values(Way{"ByAWatchInProtobuf", true, true, 0, 1},
                                          Way{"ByAWatchInJson", false, true, 0, 1},
@@ -77,9 +78,9 @@ TEST_F(Lists, ARefusalIsRememberedForAllKinds) {
   EXPECT_EQ(watches_of_a_start(), one_for_each_cache + 1) << "and one was refused";
 }
 
-TEST_F(Lists, OneThatIsCutAnywhereIsTakenUpAgain) {
+TEST_F(Lists, AListCutAtAnyEventIsRepeated) {
   stage();
-  for (std::int64_t after = 0; after < 6; ++after) {  // three pods, and the bookmark behind them
+  for (std::int64_t after = 0; after < 6; ++after) {  // three pods and the bookmark after them
     SCOPED_TRACE(after);
     server->faults().clear();
     strike(FaultEffect::kCutWatch, after);
@@ -91,7 +92,7 @@ TEST_F(Lists, OneThatIsCutAnywhereIsTakenUpAgain) {
   expect_an_evacuation_to_succeed();
 }
 
-TEST_F(Lists, OneThatIsCutAnywhereInItsBytesIsTakenUpAgain) {
+TEST_F(Lists, AListCutAtAnyByteIsRepeated) {
   server->abilities().streamed_lists = false;
   stage();
   for (int part = 0; part < 10; ++part) {
@@ -109,7 +110,7 @@ TEST_F(Lists, OneThatIsCutAnywhereInItsBytesIsTakenUpAgain) {
   expect_an_evacuation_to_succeed();
 }
 
-TEST_F(Lists, OneWithoutItsBookmarkIsGivenUpAndNothingIsDoneMeanwhile) {
+TEST_F(Lists, AListWithoutItsBookmarkIsAbandonedWithoutAction) {
   stage();
   const std::string name = evacuate(pods().front());
   strike(FaultEffect::kHoldBookmark);
@@ -126,7 +127,7 @@ TEST_F(Lists, OneWithoutItsBookmarkIsGivenUpAndNothingIsDoneMeanwhile) {
   EXPECT_EQ(phase(name), api::EvacuationPhase::kSucceeded);
 }
 
-TEST_F(Lists, OneThatStallsIsGivenUp) {
+TEST_F(Lists, AStalledListIsAbandoned) {
   stage();
   strike(FaultEffect::kStallWatch, 2);
   start_operator();
@@ -136,8 +137,8 @@ TEST_F(Lists, OneThatStallsIsGivenUp) {
   expect_an_evacuation_to_succeed();
 }
 
-/// As behind a load balancer, while one server after the other goes back to an older version.
-TEST_F(Lists, AServerThatForgetsWhatItCouldIsFollowed) {
+/// A load balancer while servers are downgraded one after the other.
+TEST_F(Lists, AServerThatLosesAbilitiesIsFollowed) {
   stage();
   start_operator();
   ASSERT_TRUE(replica->ready());

@@ -2,8 +2,7 @@
 
 #include "test/integration/rig/rig.hpp"
 
-/// What a standby knows of its predecessor's admissions comes through a watch, and a half-open watch looks like one
-/// with no news.
+/// A standby learns its predecessor's admissions through a watch. A half-open watch looks like one without events.
 namespace new_leader_test {
 
 using base::seconds;
@@ -24,17 +23,18 @@ class NewLeader : public Rig {
   }
 };
 
-/// I7: two slots. The leader gives them to C and D; the standby, whose watch died before, would give them to A and B.
+/// I7: two slots. The leader grants them to C and D. The standby, whose watch broke before that, would grant them to A
+/// and B.
 TEST_F(NewLeader, GrantsNoSlotAgainThatItsHalfOpenWatchDidNotShow) {
   stage(4);
-  budget("web", "web", 4);  // nothing may leave: who has a slot keeps it
+  budget("web", "web", 4);  // blocks every eviction, so that slots stay occupied
   start_operator("replica-1");
   const auto names = pods();
   replica->may_act = false;
   const std::string c = evacuate(names[2]);
   const std::string d = evacuate(names[3]);
   settle();
-  replica->informers_frozen = true;  // the leader knows of these two only
+  replica->informers_frozen = true;  // only the leader receives the next two
   const std::string a = evacuate(names[0]);
   const std::string b = evacuate(names[1]);
 
@@ -79,7 +79,7 @@ TEST_F(NewLeader, ReconcilesNothingBeforeItsListHasCome) {
 }
 
 /// `kubectl scale --replicas=0` and back, an hour later (docs/upgrade.md).
-TEST_F(NewLeader, EndsWhatExpiredWhileNobodyRanAndGoesOnWithTheRest) {
+TEST_F(NewLeader, EndsEvacuationsThatExpiredDuringDowntimeAndContinuesOthers) {
   stage(4);
   budget("web", "web", 4);
   start_operator("replica-1");

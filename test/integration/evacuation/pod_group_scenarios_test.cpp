@@ -5,8 +5,8 @@
 #include "test/integration/rig/crash.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// PodGroups on the simulated cluster (docs/concepts/pod-groups.md): all leave or none, in the stated order, over
-/// crashes.
+/// PodGroups on the simulated cluster (docs/concepts/pod-groups.md): all members leave or none, in the configured
+/// order, across crashes.
 namespace pod_group_scenarios_test {
 
 using api::Json;
@@ -20,7 +20,8 @@ const std::string kOrder = "evacuator.dev/group-order";
 
 class PodGroup : public Rig {
  protected:
-  /// As many pods in one group, each on its node; the template says so, replacements belong to it, too.
+  /// Creates `replicas` pods of one group, each on its own node. The group is set in the pod template, so replacements
+  /// belong to it, too.
   std::vector<std::string> begin(int replicas = 3) {
     stage(replicas, {{kGroup, "trainer"}});
     start_operator();
@@ -40,7 +41,7 @@ class PodGroup : public Rig {
       EXPECT_EQ(reason(name), why) << name << ": " << get(name).status.message;
     }
   }
-  /// Somebody else writes that Evacuation's status; nobody is told before the next round.
+  /// Changes the stored status as another writer. The caches see it in the next round.
   void edit_stored(const std::string& name, const std::function<void(Json&)>& change) {
     (void)cluster->store().mutate(kube::kEvacuations, {"shop", name}, simulator::Part::kAll,
                                   [&](Json& object) -> base::Status {
@@ -48,7 +49,7 @@ class PodGroup : public Rig {
                                     return base::Done{};
                                   });
   }
-  /// At no moment one of them was evicted while another one had not voted.
+  /// Checks continuously that no member is evicted before all have voted.
   void watch_votes(const std::vector<std::string>& names) {
     watcher = [this, names] {
       if (granted() == 0) return;
@@ -76,7 +77,7 @@ TEST_F(PodGroup, WaitsUntilAllAreAskedToLeave) {
   EXPECT_EQ(granted(), 3u);
 }
 
-TEST_F(PodGroup, OfOneThatNobodyCompletesNobodyLeaves) {
+TEST_F(PodGroup, AnIncompleteGroupDoesNotLeave) {
   const auto names = begin();
   expect_end({evacuate(names[0])}, Phase::kCancelled, "DecisionExpired");
   EXPECT_TRUE(evictions().empty());
@@ -97,7 +98,7 @@ TEST_F(PodGroup, ADryRunOfOneIsNotItsLeaving) {
   run_for(seconds(60));
   EXPECT_EQ(phase(waits), Phase::kPending);
   EXPECT_EQ(condition(waits, "SlotAcquired"), "WaitingForGroup");
-  EXPECT_EQ(granted(), 0u);  // the dry run asked, too
+  EXPECT_EQ(granted(), 0u);  // the dry run took part in the vote
 }
 
 TEST_F(PodGroup, APodThatIsTakenOutOfItsGroupLeavesAlone) {
@@ -107,7 +108,7 @@ TEST_F(PodGroup, APodThatIsTakenOutOfItsGroupLeavesAlone) {
   EXPECT_EQ(granted(), 1u);
 }
 
-TEST_F(PodGroup, StaysWhenABudgetNeverLetsAllOfThemGo) {
+TEST_F(PodGroup, StaysWhenABudgetNeverAllowsAll) {
   const auto names = begin();
   budget("web", "web", 2);  // allows one of the three
   const auto made = evacuate_all(names);
@@ -117,7 +118,7 @@ TEST_F(PodGroup, StaysWhenABudgetNeverLetsAllOfThemGo) {
   EXPECT_TRUE(evictions().empty());
 }
 
-/// Well before its members would look again by themselves.
+/// The retry interval of the members is much longer.
 TEST_F(PodGroup, GoesAtOnceWhenItsBudgetOpens) {
   const auto names = begin();
   budget("web", "web", 2);  // allows one of the three
@@ -153,9 +154,9 @@ TEST_F(PodGroup, StaysWhenOneCannotLeave) {
   EXPECT_TRUE(evictions().empty());
 }
 
-TEST_F(PodGroup, StaysWhenOneIsCancelledBeforeAnybodyLeft) {
+TEST_F(PodGroup, StaysWhenOneIsCancelledBeforeTheFirstLeft) {
   const auto names = begin();
-  // The third is held at its preparation, so the gate stays shut.
+  // The third member stays in its preparation, so the gate remains closed.
   annotate(names[2], "handoff.evacuator.dev/mode", "required");
   annotate(names[2], "handoff.evacuator.dev/phases", "pre,migrate");
   annotate(names[2], "simulator.evacuator.dev/handoff", "ack=1s, heartbeat=10s, aborted=2s");
@@ -167,7 +168,7 @@ TEST_F(PodGroup, StaysWhenOneIsCancelledBeforeAnybodyLeft) {
   EXPECT_TRUE(evictions().empty());
 }
 
-TEST_F(PodGroup, AVoteThatWasTakenBackCountsNoMoreAlthoughTheCacheLags) {
+TEST_F(PodGroup, AWithdrawnVoteDoesNotCountAlthoughTheCacheLags) {
   const auto names = begin(2);
   annotate(names[1], "handoff.evacuator.dev/mode", "required");
   annotate(names[1], "handoff.evacuator.dev/phases", "pre,migrate");
@@ -175,7 +176,7 @@ TEST_F(PodGroup, AVoteThatWasTakenBackCountsNoMoreAlthoughTheCacheLags) {
   const auto made = evacuate_all(names);
   ASSERT_TRUE(run_until([&] { return condition(made[0], "GroupReady") == "Prepared"; }, seconds(30)));
   bool taken_back = false;
-  // In the middle of the second one's look at the world, which the caches cannot follow.
+  // Happens in the middle of the second member's reads, where the caches lag behind.
   replica->transport.before_each_call = [&](const kube::Request& request) {
     const bool looks = request.method == "GET" && request.path.ends_with("/pods/" + names[1]);
     if (taken_back || !looks || annotation(names[1], "handoff.evacuator.dev/pre-done").empty()) return;
@@ -195,8 +196,8 @@ TEST_F(PodGroup, AVoteThatWasTakenBackCountsNoMoreAlthoughTheCacheLags) {
   EXPECT_TRUE(evictions().empty());
 }
 
-/// The window that ADR 7 tells of: between the last look at the votes and the write of the first Leaving.
-TEST_F(PodGroup, AVoteTakenBackAfterTheLastLookIsACancelAfterTheGate) {
+/// The window that ADR 7 describes: between the last read of the votes and the write of the first Leaving.
+TEST_F(PodGroup, AVoteWithdrawnAfterTheLastReadIsACancelAfterTheGate) {
   const auto names = begin(2);
   const auto made = evacuate_all(names);
   std::size_t stays = 2;
@@ -223,7 +224,7 @@ TEST_F(PodGroup, AVoteTakenBackAfterTheLastLookIsACancelAfterTheGate) {
 
 TEST_F(PodGroup, LeavesInTheStatedOrder) {
   const auto names = begin();
-  annotate(names[0], kOrder, "1");  // the leader
+  annotate(names[0], kOrder, "1");  // leads the group
   const auto made = evacuate_all(names);
   bool early = false;
   bool looked = false;
@@ -244,7 +245,7 @@ TEST_F(PodGroup, OneAtATimeWhereTheLimitsHoldOnlyOne) {
   auto names = pods();
   for (std::size_t i = 0; i < 4; ++i) annotate(names[i], kGroup, i % 2 == 0 ? "even" : "odd");
   start_operator();
-  const auto made = evacuate_all(names);  // even and odd ask in turns
+  const auto made = evacuate_all(names);  // even and odd pods request in turns
   bool mixed = false;
   watcher = [&] {
     int slots[2] = {0, 0};
@@ -268,7 +269,7 @@ TEST_F(PodGroup, ALimitThatIsTooSmallIsNamed) {
   expect_end(made, Phase::kCancelled, "DecisionExpired");
 }
 
-/// Two of a group, the operator dies at one call and another one takes over.
+/// Two pods of a group. The operator crashes at one call and another one takes over.
 class PodGroupPlay final : public Rig {
  public:
   void TestBody() override {}
@@ -292,7 +293,7 @@ class PodGroupPlay final : public Rig {
   using Rig::granted;
 
   std::vector<std::string> made;
-  bool alone = false;  ///< one was evicted before the other had voted
+  bool alone = false;  ///< whether one pod was evicted before the other had voted
 };
 
 TEST(PodGroupCrash, AtEveryCall) {

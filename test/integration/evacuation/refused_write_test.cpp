@@ -6,7 +6,7 @@
 #include "api/json/yaml.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// Evacuations that were stored under an older schema: the API server takes nothing that is written of them (422).
+/// Evacuations that were stored under an older schema: the API server rejects every write to them (422).
 namespace refused_write_test {
 
 using api::Json;
@@ -19,7 +19,7 @@ class StuckEvacuation : public Rig {
  protected:
   StuckEvacuation() { limits = {api::IntOrPercent{1, false}, {}, {}, {}}; }
 
-  /// The schema of today, with another bound for spec.priority.
+  /// Installs the current schema with another maximum of spec.priority.
   void allow_priorities_to(int maximum) {
     std::ifstream file(EVACUATOR_SOURCE_DIR "/crds/evacuator.dev_evacuations.yaml");
     std::stringstream text;
@@ -32,7 +32,8 @@ class StuckEvacuation : public Rig {
     ASSERT_TRUE(done) << done.error().message;
   }
 
-  /// One that has the only slot, is held by a budget, and does not fit the schema any more. The budget goes.
+  /// Creates an Evacuation that has the only slot, is blocked by a budget, and no longer matches the schema. Then
+  /// removes the budget.
   std::string stick() {
     stage();
     start_operator();
@@ -70,14 +71,14 @@ TEST_F(StuckEvacuation, LetsOthersHaveItsSlotAndLeavesTheServerInPeace) {
   EXPECT_TRUE(pod_exists(get(stuck).spec.pod_ref.name)) << "no call without its intent written down";
 }
 
-TEST_F(StuckEvacuation, GoesOnAtOnceWhenItsSpecIsFixed) {
+TEST_F(StuckEvacuation, ContinuesAtOnceWhenItsSpecIsFixed) {
   const std::string stuck = stick();
   patch_evacuation(stuck, {{"spec", {{"priority", 5}}}});
   EXPECT_TRUE(run_to_end(stuck, minutes(5)));
   EXPECT_EQ(phase(stuck), Phase::kSucceeded);
 }
 
-TEST_F(StuckEvacuation, GoesOnByItselfWhenTheSchemaIsFixed) {
+TEST_F(StuckEvacuation, ContinuesWhenTheSchemaIsFixed) {
   const std::string stuck = stick();
   allow_priorities_to(100);
   EXPECT_TRUE(run_to_end(stuck, minutes(12)));

@@ -3,8 +3,8 @@
 #include "simulator/behaviour.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// What a plain eviction costs the API server, from the Evacuation's create to its terminal status, Events included and
-/// lists, watches and Leases not (state-machine.md#requests). The pod's owner lives and makes a replacement.
+/// Number of API requests of a plain eviction, from the Evacuation's creation to its terminal status, including Events,
+/// without lists, watches and Leases (state-machine.md#requests). The pod's owner exists and creates a replacement.
 namespace evacuation_requests_test {
 
 using base::seconds;
@@ -17,7 +17,7 @@ const std::string kStatus = "PATCH its status";
 const std::string kEviction = "POST the eviction";
 const std::string kEvent = "POST the Event";
 
-/// How long a pod takes, in seconds.
+/// Durations of a pod's stop and start, in seconds.
 struct Times {
   const char* stops;
   const char* starts;
@@ -76,7 +76,7 @@ TEST_F(EvictionRequests, AreOneMoreIfBothTakeTheirTime) {
   EXPECT_EQ(end(name), (Requests{kCreate, kStatus, kEviction, kStatus, kStatus, kStatus, kEvent}));
 }
 
-TEST_F(EvictionRequests, TellAWaitOfMoreThanASecond) {
+TEST_F(EvictionRequests, StoreAWaitOfMoreThanASecond) {
   const std::string name = begin({"10", "25"});
   ASSERT_TRUE(run_until([&] { return granted() == 1; }, seconds(5)));
   run_for(seconds(1));
@@ -86,7 +86,7 @@ TEST_F(EvictionRequests, TellAWaitOfMoreThanASecond) {
   EXPECT_EQ(phase(name), Phase::kVerifying);
 }
 
-/// Only memory knows who awaits whom.
+/// Which Evacuation waits for which pod is stored in memory only.
 TEST_F(EvictionRequests, CountANewPodInOneEvacuationOnly) {
   limits = {};
   const std::string first = begin({"0.3", "5"});

@@ -5,7 +5,7 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// The scenarios that concern the eviction API and the annotation evictor, by their numbers.
+/// The scenarios of the eviction API and of the annotation evictor, by number.
 namespace evacuation_scenarios_test {
 
 using api::Json;
@@ -16,7 +16,7 @@ using simulator::FaultEffect;
 
 class Scenario : public Rig {
  protected:
-  /// Cluster and operator; the name of the first web pod.
+  /// Creates cluster and operator. Returns the name of the first web pod.
   std::string begin(std::vector<std::pair<std::string, std::string>> annotations = {}, int replicas = 3) {
     stage(replicas, std::move(annotations));
     start_operator();
@@ -34,7 +34,7 @@ class Scenario : public Rig {
     server->faults().add(rule);
   }
 
-  /// A webhook in front of evictions that answers so many times.
+  /// Installs a webhook that denies the first `times` evictions.
   void webhook(simulator::Denial denial, int times) {
     auto left = std::make_shared<int>(times);
     simulator::Webhook hook;
@@ -133,7 +133,7 @@ TEST_F(Scenario, S05_UidChangedBeforeThePost) {
   start_operator();
   const std::string old_uid = pod_uid("db-0");
   const std::string name = evacuate("db-0");
-  // At the worst moment: the pod is replaced under its name between our live read and our call.
+  // The pod is replaced under its name between the operator's live read and its call.
   bool done = false;
   replica->transport.before_each_call = [&](const kube::Request& request) {
     if (done || request.method != "POST" || request.path.find("/eviction") == std::string::npos) return;
@@ -189,7 +189,7 @@ TEST_F(Scenario, S08_EachWriteArrivesTwice) {
 
 TEST_F(Scenario, S09_GrantedWithoutDeletionTimestamp) {
   const std::string pod = begin();
-  budget("web", "web", 3);  // keeps the pod; the first answers are a lie from in between
+  budget("web", "web", 3);  // blocks the eviction; the first answers falsely report success
   const std::string name = evacuate(pod);
   replica->transport.lie = [n = 0](const kube::Request& request) mutable -> std::optional<kube::Response> {
     if (request.path.find("/eviction") == std::string::npos || n++ >= 3) return std::nullopt;
@@ -267,7 +267,7 @@ TEST_F(Scenario, S14_NamespaceTerminating) {
   expect_end(name, Phase::kSucceeded, "Evicted");
 }
 
-/// A server that has just started refuses for some seconds what its roles grant.
+/// A server that has just started refuses requests that its roles allow, for some seconds.
 TEST_F(Scenario, S15_RbacOfAServerThatHasJustStarted) {
   const std::string pod = begin();
   std::optional<base::TimePoint> first;
@@ -286,7 +286,7 @@ TEST_F(Scenario, S15_RbacOfAServerThatHasJustStarted) {
   EXPECT_EQ(get(name).status.attempt, 1);
 }
 
-/// Pages of a proxy are not the API server's word, whatever their code says.
+/// Responses of a proxy are not decisions of the API server, whatever their status code.
 TEST_F(Scenario, S15_PagesOfAProxyFailNothing) {
   const std::string pod = begin();
   static constexpr int kPages[] = {400, 403, 405, 407, 408, 413, 421, 425};
@@ -359,7 +359,7 @@ TEST_F(Scenario, S29_NoOperatorOptional) {
   EXPECT_EQ(condition(name, "HandoffAcknowledged"), "AcknowledgeTimeout");
 }
 
-/// Takes `ready` away right when our eviction call is on the wire.
+/// Removes `ready` while the eviction call is in flight.
 void revoke_on_the_wire(integration::Operator& replica, simulator::Cluster& cluster, const std::string& pod,
                         bool* done) {
   replica.transport.before_each_call = [&cluster, pod, done](const kube::Request& request) {
@@ -368,7 +368,7 @@ void revoke_on_the_wire(integration::Operator& replica, simulator::Cluster& clus
     ASSERT_TRUE(
         cluster.store().mutate(kube::kPods, {"shop", pod}, simulator::Part::kAll, [](Json& object) -> base::Status {
           object["metadata"]["annotations"].erase("handoff.evacuator.dev/ready-to-evict");
-          object["metadata"]["annotations"]["handoff.evacuator.dev/mode"] = "optional";  // silences the guard of I10
+          object["metadata"]["annotations"]["handoff.evacuator.dev/mode"] = "optional";  // disables the I10 check
           return base::Done{};
         }));
   };
@@ -468,7 +468,7 @@ TEST_F(Scenario, BackgroundEvictionIsFollowed) {
   EXPECT_EQ(evictions().size(), 1u);
 }
 
-TEST_F(Scenario, BackgroundEvictionThatGivesUpIsAskedAgain) {
+TEST_F(Scenario, AFailedBackgroundEvictionIsRequestedAgain) {
   const std::string pod = begin({{"descheduler.alpha.kubernetes.io/request-evict-only", ""},
                                  {std::string(simulator::behaviour::kBackground), "fail=10s"}});
   const std::string name = evacuate(pod, [](Json& spec) { spec["retry"] = {{"maxAttempts", 2}}; });
@@ -644,7 +644,7 @@ TEST_F(Scenario, DuplicateEndsAtOnceAndNamesTheFirst) {
   EXPECT_EQ(phase(first), Phase::kRequesting);
 }
 
-TEST_F(Scenario, ADryRunBetweenAttemptsGivesWayToWhoMovesItsPod) {
+TEST_F(Scenario, ADryRunBetweenAttemptsYieldsToTheMoverOfItsPod) {
   const std::string pod = begin();
   budget("web", "web", 3);
   const std::string dry = evacuate(pod, [](Json& spec) {

@@ -1,4 +1,4 @@
-/// Bounds on what a tenant may put into an Evacuation, and what becomes of those made before the bounds.
+/// Size limits of an Evacuation, and the handling of Evacuations created before the limits existed.
 
 #include <gmock/gmock.h>
 
@@ -40,8 +40,8 @@ TEST_F(Sizes, AHugeParameterNameIsRefusedByName) {
   EXPECT_EQ(phase(other), Phase::kSucceeded);
 }
 
-/// It was stored before the bounds, and the operator has not seen it yet.
-TEST_F(Sizes, AHugeOneFromBeforeEndsAsInvalid) {
+/// The Evacuation was stored before the limits, and the operator has not processed it yet.
+TEST_F(Sizes, AnOldHugeEvacuationEndsAsInvalid) {
   stage();
   const std::string pod = pods()[0];
   add(with_parameter(pod, std::string(10'000, 'k')));
@@ -52,8 +52,8 @@ TEST_F(Sizes, AHugeOneFromBeforeEndsAsInvalid) {
   EXPECT_TRUE(pod_exists(pod));
 }
 
-/// It was under way when the CRD with the bounds was applied.
-TEST_F(Sizes, AHugeOneThatIsUnderWayGoesOnToItsEnd) {
+/// The Evacuation was in progress when the CRD with the limits was applied.
+TEST_F(Sizes, AHugeEvacuationInProgressContinues) {
   stage();
   start_operator();
   budget("web", "web", 3);
@@ -62,7 +62,7 @@ TEST_F(Sizes, AHugeOneThatIsUnderWayGoesOnToItsEnd) {
   edit(kube::kEvacuations, name, [](Json& object) {
     object["spec"]["evictors"] =
         Json::array({{{"name", "eviction-api"}, {"parameters", {{std::string(10'000, 'k'), "x"}}}}});
-    object["status"].erase("specHash");  // accepted by an operator that took none
+    object["status"].erase("specHash");  // accepted by an operator that computed no hash
   });
   EXPECT_EQ(server->handle(kube::delete_request(kube::kPdbs, {"shop", "web"}, ""), {"alice", {}, "kubectl"}).status,
             200);

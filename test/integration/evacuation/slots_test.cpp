@@ -7,7 +7,7 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// Who may create Evacuations in one namespace must not keep the others from leaving (docs/concepts/limits.md).
+/// A user who may create Evacuations in one namespace must not delay other namespaces (docs/concepts/limits.md).
 namespace slots_test {
 
 using namespace integration;
@@ -21,7 +21,7 @@ constexpr const char* kRequest = "handoff.evacuator.dev/request";
 
 class Slots : public Rig {
  protected:
-  /// Deployment shop/web is the attacker's, shop/victim another one's.
+  /// Deployment shop/web belongs to the attacker, shop/victim to another user.
   void begin(std::int64_t total, std::vector<std::pair<std::string, std::string>> annotations = {}) {
     limits = {api::IntOrPercent{total, false}, api::IntOrPercent{5, false}, {}, api::IntOrPercent{5, false}};
     stage(3, std::move(annotations));
@@ -30,7 +30,7 @@ class Slots : public Rig {
     run_for(seconds(30));
     start_operator();
   }
-  /// With all the time in the world, and before everybody else.
+  /// Creates an Evacuation with maximum timeouts and a priority above all others.
   std::string attack(const std::string& pod) {
     return evacuate(pod, [](Json& spec) {
       spec["priority"] = 1000;
@@ -41,7 +41,7 @@ class Slots : public Rig {
   std::string move_victim() {
     return evacuate(pods("victim").front(), [](Json& spec) { spec["timeouts"]["decisionTTLSeconds"] = 36'000; });
   }
-  /// A pod that takes a week to terminate.
+  /// Creates a pod that takes a week to terminate.
   std::string week_long_pod() {
     Json slow = simulator::objects::deployment("shop", "slow", 1, "100m", "64Mi");
     simulator::objects::annotate_pods(slow, simulator::behaviour::kStopSeconds, "604800");
@@ -53,7 +53,8 @@ class Slots : public Rig {
   }
 };
 
-/// A plain eviction of a policy has no finalizer: whoever may delete it must not let more pods go than the limit says.
+/// A plain eviction of a policy has no finalizer. Deleting the Evacuation must not let more pods leave than the limit
+/// allows.
 TEST_F(Slots, OfADeletedEvacuationIsTakenUntilItsPodHasLeft) {
   begin(1, {{std::string(simulator::behaviour::kStopSeconds), "60"}});
   const std::string name = evacuate_as_operator(pods().front());
@@ -61,15 +62,15 @@ TEST_F(Slots, OfADeletedEvacuationIsTakenUntilItsPodHasLeft) {
   delete_evacuation(name);
   ASSERT_FALSE(find(name)) << "there is nothing to undo";
   const std::string victim = move_victim();
-  run_for(seconds(20));  // of the 30 of its grace
+  run_for(seconds(20));  // shorter than the grace period of 30 s
   EXPECT_EQ(phase(victim), Phase::kPending);
   EXPECT_EQ(granted(), 1U);
   ASSERT_TRUE(run_to_end(victim));
   EXPECT_EQ(granted(), 2U);
 }
 
-/// As with `kubectl delete --cascade=orphan`, or before the garbage collector has come by.
-TEST_F(Slots, OfADeletedPolicyAreGivenToNobodyThatWaitsForThem) {
+/// Happens with `kubectl delete --cascade=orphan`, or before the garbage collector runs.
+TEST_F(Slots, AWaitingEvacuationOfADeletedPolicyGetsNoSlot) {
   begin(5);
   add({{"apiVersion", "evacuator.dev/v1alpha1"},
        {"kind", "DeschedulerPolicy"},
@@ -155,7 +156,7 @@ TEST_F(Slots, AttackWithAGracePeriodOfAWeekHoldsASlotForAnHourOnly) {
 
 TEST_F(Slots, AttackWithAGracePeriodOfAWeekAndADeletedEvacuationHoldsASlotForAnHourOnly) {
   begin(1);
-  const std::string slow = evacuate_as_operator(week_long_pod());  // a manual one has a finalizer
+  const std::string slow = evacuate_as_operator(week_long_pod());  // manual ones have a finalizer
   ASSERT_TRUE(run_until([&] { return phase(slow) == Phase::kEvicting; }, seconds(30))) << reason(slow);
   delete_evacuation(slow);
   ASSERT_FALSE(find(slow));
@@ -196,7 +197,7 @@ TEST_F(Slots, AttackWithAnEvictionInTheBackgroundHoldsASlotForTenMinutesOnly) {
   EXPECT_EQ(phase(slow), Phase::kInProgress) << "nor by the next leader";
 }
 
-/// Owners that send heartbeats for more than an hour, and are all ready at the same time.
+/// Owners that send heartbeats for more than an hour and become ready at the same time.
 TEST_F(Slots, AttackOfHandoffsThatAreReadyTogetherEvictsNoMoreAtOnceThanTheLimit) {
   begin(2, {{kMode, "required"}, {std::string(simulator::behaviour::kStopSeconds), "20"}});
   std::map<std::string, std::string> of_pod;
@@ -232,7 +233,7 @@ TEST_F(Slots, AttackOfHandoffsThatAreReadyTogetherEvictsNoMoreAtOnceThanTheLimit
   EXPECT_GE(granted(), 2U) << "one after the other";
 }
 
-/// Its owner is at work for more than an hour, and is ready just when another Evacuation begins to wait.
+/// The owner works for more than an hour and becomes ready when another Evacuation begins to wait.
 TEST_F(Slots, AHandoffThatIsReadyWhenOthersBeginToWaitGivesItsSlotBackAtItsEnd) {
   begin(1, {{kMode, "required"}, {std::string(simulator::behaviour::kStopSeconds), "20"}});
   const std::string pod = pods().front();

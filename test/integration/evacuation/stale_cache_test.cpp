@@ -1,7 +1,7 @@
 #include "test/integration/rig/kubevirt_stage.hpp"
 
-/// Scenario 45: at each single call of a life the caches stop hearing anything for a minute, so that each decision is
-/// once made beside the truth. The end must be the one of an undisturbed run.
+/// Scenario 45: at each API call of an Evacuation the caches receive no events for a minute, so each decision is made
+/// once on stale data. The result must equal that of an undisturbed run.
 namespace stale_cache_test {
 
 using api::Json;
@@ -38,8 +38,8 @@ class StalePlay : public Stage {
   StaleEnding ending;
 
  protected:
-  /// To the end of the Evacuation; from our call number `at` on the caches hear nothing for a minute. Returns how many
-  /// calls we made.
+  /// Runs the Evacuation to its end. From call number `at` on the caches receive no events for a minute. Returns the
+  /// number of calls.
   int play(const std::string& name, int at) {
     int calls = 0;
     base::TimePoint until{};
@@ -68,12 +68,12 @@ class StalePlay : public Stage {
               replacement && replacement->uid != uid && this->pod_exists(replacement->name),
               this->evictions().size(),
               this->cluster->store().list(kube::kVmims, "shop").size()};
-    if (ending.replaced == "SameNode") ending.replaced = "Ready";  // the scheduler's choice
+    if (ending.replaced == "SameNode") ending.replaced = "Ready";  // depends on the scheduler's choice
     return calls;
   }
 
  private:
-  /// The workload's operator is done with its part after the move.
+  /// Completes the post phase in place of the workload's operator.
   void complete_post(const std::string& name) {
     const auto now = this->find(name);
     if (completed_ || !now || now->status.phase != Phase::kVerifying) return;

@@ -1,4 +1,4 @@
-/// An Evacuation is one trace, and so is a planning cycle, whoever leads when.
+/// An Evacuation is one trace and a planning cycle is one trace, across leader changes.
 
 #include <gmock/gmock.h>
 
@@ -61,7 +61,7 @@ class Traces : public Rig {
   }
   std::string trace_of(const std::string& evacuation) const { return tracing::trace_id_of(get(evacuation).meta.uid); }
 
-  /// One root; every other span's parent is there; none begins after its end; no two tell different things by one id.
+  /// Expects one root, existing parents, no span that begins after its end, and no span ID with different contents.
   static void expect_whole(const std::vector<Span>& trace) {
     std::map<std::string, Span> by_id;
     std::size_t roots = 0;
@@ -123,8 +123,8 @@ TEST_F(Traces, ARetryIsAnotherCallOfTheSameTrace) {
   expect_whole(of(trace_of(name)));
 }
 
-/// What the API server traces of a call becomes a child of our span of it.
-TEST_F(Traces, ACallTellsTheServerItsSpanAndNothingElseDoes) {
+/// The API server's spans of a call are children of the operator's span of that call.
+TEST_F(Traces, OnlyCallsSendTheirSpanToTheServer) {
   stage();
   budget("web", "web", 3);
   start_operator();
@@ -141,7 +141,7 @@ TEST_F(Traces, ACallTellsTheServerItsSpanAndNothingElseDoes) {
   EXPECT_EQ(told, sent) << "a retry is a span of its own";
 }
 
-TEST_F(Traces, ATraceThatNobodyWantsIsToldToNobody) {
+TEST_F(Traces, WithoutTracingNoCallHasATraceHeader) {
   kept.percent = 0;
   stage();
   start_operator();
@@ -154,7 +154,7 @@ TEST_F(Traces, ATraceThatNobodyWantsIsToldToNobody) {
   EXPECT_GT(calls, 0);
 }
 
-TEST_F(Traces, ARestartInTheMiddleGoesOnWithTheTrace) {
+TEST_F(Traces, ARestartContinuesTheTrace) {
   stage();
   budget("web", "web", 3);
   start_operator("replica-1");
@@ -173,7 +173,7 @@ TEST_F(Traces, ARestartInTheMiddleGoesOnWithTheTrace) {
   EXPECT_EQ(text_of(marks[0], "evacuator.replica"), "replica-2");
 }
 
-/// The process dies right after the verdict is stored: what it had not sent is told by the next one.
+/// The process crashes right after the verdict is stored. The next leader sends the spans that are missing.
 TEST_F(Traces, TheVerdictIsNotLostWithItsProcess) {
   stage();
   start_operator("replica-1");
@@ -202,7 +202,7 @@ TEST_F(Traces, AFailureSaysSo) {
   EXPECT_EQ(named("evacuation").at(0).problem, reason(name));
 }
 
-TEST_F(Traces, ACycleTellsItsPhasesAndStrategiesAndWhatItMade) {
+TEST_F(Traces, ACycleHasSpansOfItsPhasesAndStrategies) {
   stage();
   run_for(minutes(2));
   policy("balance", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 30}}}},
@@ -228,7 +228,7 @@ TEST_F(Traces, ACycleTellsItsPhasesAndStrategiesAndWhatItMade) {
   for (const Span& life : named("evacuation")) EXPECT_TRUE(is_linked(life));
 }
 
-TEST_F(Traces, WhatIsNotSampledIsNotTracedNorShownAsAnExample) {
+TEST_F(Traces, UnsampledEvacuationsHaveNoTraceAndNoExemplar) {
   kept.percent = 0;
   stage();
   start_operator();
@@ -238,7 +238,7 @@ TEST_F(Traces, WhatIsNotSampledIsNotTracedNorShownAsAnExample) {
   EXPECT_THAT(replica->metrics.render_openmetrics(), Not(HasSubstr("trace_id")));
 }
 
-/// What a tenant writes into his Evacuation gets into no attribute but its names.
+/// No text that a tenant writes into an Evacuation appears in an attribute, except names.
 TEST_F(Traces, AttackByTextsOfATenantGetsIntoNoAttribute) {
   stage();
   start_operator();

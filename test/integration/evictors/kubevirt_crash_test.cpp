@@ -1,7 +1,7 @@
 #include "test/integration/rig/crash.hpp"
 #include "test/integration/rig/kubevirt_stage.hpp"
 
-/// Scenario 44 on scenario 16: the process dies at each single call of a migration and of a cancelled one, before or
+/// Scenario 44 on scenario 16: the process crashes at each API call of a migration and of a cancelled one, before or
 /// after the server carried it out, and another one takes over.
 namespace kubevirt_crash_test {
 

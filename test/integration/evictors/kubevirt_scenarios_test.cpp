@@ -1,6 +1,6 @@
 #include "test/integration/rig/kubevirt_stage.hpp"
 
-/// Scenarios 16–27, by their numbers, and their neighbours.
+/// Scenarios 16–27, by number, and related cases.
 namespace kubevirt_scenarios_test {
 
 using api::Json;
@@ -12,7 +12,7 @@ using Phase = api::EvacuationPhase;
 
 class KubeVirtScenario : public KubeVirtStage {};
 
-/// A VirtualMachine of that name, which is not stored itself, made the VMI.
+/// Sets a VirtualMachine with the name of the VMI, which is not stored itself, as its owner.
 void own_by_machine(Json& vmi) {
   vmi["metadata"]["ownerReferences"] = Json::array({{{"apiVersion", "kubevirt.io/v1"},
                                                      {"kind", "VirtualMachine"},
@@ -109,8 +109,8 @@ TEST_F(KubeVirtScenario, S18_FailsForEver) {
   EXPECT_EQ(pod_phase(pod), "Running");
 }
 
-/// Memory alone would be given half an hour. KubeVirt gives the disks that travel with it their time, too, and so do
-/// we.
+/// For memory alone the limit would be half an hour. KubeVirt extends it for disks that are copied, and so does the
+/// operator.
 TEST_F(KubeVirtScenario, DisksToCopyGetTheTimeThatKubeVirtGives) {
   begin();
   const std::string pod = machine("db", "run=9000s");
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
                     CancelCase{"TargetReady", "ready=90s, abort=3s"}, CancelCase{"Running", "run=600s, abort=20s"}),
     [](const auto& info) { return info.param.phase; });
 
-/// The nodes have the migration, and hang while they prepare the target: no deletion reaches them.
+/// The migration is on the nodes, which hang while they prepare the target. Its deletion does not reach them.
 TEST_F(KubeVirtScenario, S19_AHangingPreparationOutlastsTheAbort) {
   begin();
   const std::string pod = machine("db", "preparing=3600s");
@@ -177,7 +177,7 @@ TEST_F(KubeVirtScenario, S19_AHangingPreparationOutlastsTheAbort) {
   EXPECT_EQ(mark("db"), "") << "so much was taken back";
 }
 
-/// Two causes keep a mark on for as long as they last. The condition names them.
+/// Two causes keep a mark until they end. The condition names them.
 TEST_F(KubeVirtScenario, S18_TheDrainTaintKeepsTheMarkOn) {
   begin();
   const std::string pod = machine("db", "run=3600s");
@@ -218,7 +218,7 @@ TEST_F(KubeVirtScenario, S18_AGoneNodeObjectKeepsTheMarkOn) {
       << condition_message(name, "RollbackComplete");
 }
 
-/// virt-api asks for a right of its own, and says nothing when it is missing.
+/// virt-api requires a separate right for the cancel and gives no message when it is missing.
 TEST_F(KubeVirtScenario, S18_AMissingRightOnTheCancelIsNamed) {
   begin();
   const std::string pod = machine("db", "run=3600s");
@@ -236,7 +236,7 @@ TEST_F(KubeVirtScenario, S18_AMissingRightOnTheCancelIsNamed) {
       << condition_message(name, "RollbackComplete");
 }
 
-/// The time is over while KubeVirt copies: the mark goes, and so does the migration, on every version that can.
+/// The timeout expires while KubeVirt copies. The mark and the migration are removed on every version that supports it.
 class KubeVirtTimeout : public KubeVirtStage, public testing::WithParamInterface<const char*> {};
 TEST_P(KubeVirtTimeout, S18_TakesTheMarkOff) {
   begin(GetParam());
@@ -283,7 +283,7 @@ TEST_F(KubeVirtScenario, S20_VersionUnknownIsFoundOutByThePath) {
   EXPECT_EQ(calls("virtualmachineinstances", "evacuate/cancel"), std::vector<std::string>{"update 404"});
 }
 
-/// Disks that are plugged in follow their VM.
+/// Hotplugged disks follow their VM.
 TEST_F(KubeVirtScenario, APodThatAttachesDisksIsNotEvacuated) {
   begin("v1.6.0");
   const std::string pod = machine("db");
@@ -299,10 +299,10 @@ TEST_F(KubeVirtScenario, APodThatAttachesDisksIsNotEvacuated) {
   EXPECT_TRUE(evictions().empty()) << "this version would let it go, and the guest would lose its disk";
 }
 
-/// Until 1.8 KubeVirt's evacuation controller keeps to the limits, since 1.9 its migrations queue.
+/// Up to 1.8, KubeVirt's evacuation controller keeps to the limits. Since 1.9 its migrations queue.
 class KubeVirtQueue : public KubeVirtStage, public testing::WithParamInterface<const char*> {};
 
-TEST_P(KubeVirtQueue, S21_OfTwentyTimesNobodyOut) {
+TEST_P(KubeVirtQueue, S21_TwentyMigrationsEndWithoutTimeout) {
   limits = {api::IntOrPercent{25, false}, api::IntOrPercent{20, false}, {}, api::IntOrPercent{20, false}};
   begin(GetParam());
   const auto close = [&](bool closed) {
@@ -352,7 +352,7 @@ INSTANTIATE_TEST_SUITE_P(Scenario, KubeVirtStrategies,
                                          StrategyCase{"External", "External", Phase::kSucceeded, "MovedByOwner"}),
                          [](const auto& info) { return info.param.name; });
 
-/// The condition's reason, which KubeVirt's answer does not have, is in the message.
+/// The message contains the condition's reason, which KubeVirt's answer lacks.
 TEST_F(KubeVirtScenario, S22_SaysWhyItCannotMigrate) {
   begin();
   const std::string pod = machine("db", "", "LiveMigrate", [](Json& object) {
@@ -366,7 +366,7 @@ TEST_F(KubeVirtScenario, S22_SaysWhyItCannotMigrate) {
       << get(name).status.message;
 }
 
-/// A guest that boots is not migratable yet: neither a failure nor a reason to shut it down.
+/// A booting guest is not migratable yet. That is neither a failure nor a reason to shut it down.
 class KubeVirtBooting : public KubeVirtStage, public testing::WithParamInterface<const char*> {};
 TEST_P(KubeVirtBooting, S22_IsWaitedFor) {
   begin("v1.9.0");
@@ -380,7 +380,7 @@ TEST_P(KubeVirtBooting, S22_IsWaitedFor) {
 INSTANTIATE_TEST_SUITE_P(Scenario, KubeVirtBooting, testing::Values("LiveMigrate", "LiveMigrateIfPossible"),
                          [](const auto& info) { return std::string(info.param); });
 
-/// What a policy makes ends no guest; what a person asks for does.
+/// Evacuations of a policy never shut down a guest. Manual ones do.
 TEST_F(KubeVirtScenario, S22_APolicyShutsNoGuestDown) {
   begin();
   const std::string kept = machine("kept", "", "None");
@@ -422,7 +422,7 @@ TEST_F(KubeVirtScenario, S23_TargetPodIsDeniedUntilTheHandOver) {
   EXPECT_EQ(pod_phase(source), "Succeeded");
 }
 
-/// The migration fails, and its target pod with it: nothing has moved.
+/// The migration and its target pod fail. Nothing has moved.
 TEST_F(KubeVirtScenario, S23_TheEndOfATargetPodIsNoMigration) {
   begin();
   const std::string source = machine("db", "scheduled=30s, run=20s, fail=always");
@@ -441,7 +441,7 @@ TEST_F(KubeVirtScenario, S23_TheEndOfATargetPodIsNoMigration) {
   EXPECT_EQ(pod_phase(source), "Running");
 }
 
-/// Between the arrival and its completion the migration is on its way only by its name.
+/// Between arrival and completion only its name shows that the migration is in progress.
 TEST_F(KubeVirtScenario, S23_AnArrivedMigrationIsNotTheNextOne) {
   begin("v1.9.0");
   const std::string pod = machine("db", "run=5s, complete=50s");
@@ -548,7 +548,7 @@ TEST_F(KubeVirtScenario, S27_LostAnswerLeavesTheMarkOurs) {
   EXPECT_EQ(mark("db"), "");
 }
 
-// --- trouble on the other side
+// --- failures of KubeVirt
 
 TEST_F(KubeVirtScenario, NeverStartsEndsWithTheQueueTimeout) {
   begin();
@@ -560,7 +560,7 @@ TEST_F(KubeVirtScenario, NeverStartsEndsWithTheQueueTimeout) {
   EXPECT_EQ(mark("db"), "");
 }
 
-/// KubeVirt has no text for it: a condition of the migration, which stays Pending.
+/// KubeVirt reports the quota only as a condition of the migration, which stays Pending.
 TEST_F(KubeVirtScenario, AQuotaThatRefusesTheTargetIsNamed) {
   begin();
   const std::string pod = machine("db", "over-quota");
@@ -614,7 +614,7 @@ TEST_F(KubeVirtScenario, GuestShutsDownMidway) {
   EXPECT_EQ(condition(name, "ReplacementReady"), "NotExpected");
 }
 
-/// Its VirtualMachine starts it again, and the Evacuation tells one story of that.
+/// The VirtualMachine starts the guest again, and the Evacuation reports this consistently.
 TEST_F(KubeVirtScenario, AGuestThatIsStartedAgainIsItsReplacement) {
   begin();
   const std::string pod = machine("db", "", "None", [](Json& object) {
@@ -631,7 +631,7 @@ TEST_F(KubeVirtScenario, AGuestThatIsStartedAgainIsItsReplacement) {
   EXPECT_NE(node_of("db"), source);
 }
 
-/// Both the VirtualMachine and its VM go away while the guest is moved: nobody waits for either.
+/// The VirtualMachine and its VM are deleted during the migration. The Evacuation waits for neither.
 TEST_F(KubeVirtScenario, AVirtualMachineIsDeletedMidway) {
   begin();
   const std::string pod = machine("db", "run=60s", "LiveMigrate", own_by_machine);
@@ -725,8 +725,8 @@ TEST_F(KubeVirtScenario, MigrationModeMovesAVmWithoutStrategy) {
   EXPECT_EQ(node_of("db"), "node-c");
 }
 
-/// Attack: an editor of a namespace, who may not migrate VMs, has the operator move one to the node of the attacker's
-/// choice, in the name of a policy. Others are unharmed: a policy's own Evacuation does it.
+/// Attack: a namespace editor, who may not migrate VMs, makes the operator move one to a node of the attacker's choice
+/// on behalf of a policy. A policy's own Evacuation may do this.
 TEST_F(KubeVirtScenario, AnEditorDoesNotChooseTheNodeOfAVmThroughTheOperator) {
   begin();
   const std::string pod = machine("db", "run=20s", "None");
@@ -748,8 +748,8 @@ TEST_F(KubeVirtScenario, AnEditorDoesNotChooseTheNodeOfAVmThroughTheOperator) {
   EXPECT_EQ(node_of("web"), "node-c");
 }
 
-/// Who may migrate VMs may have the operator do it, once the admission webhook has recorded who that is.
-TEST_F(KubeVirtScenario, WhoMayMigrateChoosesTheNodeOfAVmByHand) {
+/// A user who may migrate VMs may have the operator do it, once the admission webhook has recorded the user.
+TEST_F(KubeVirtScenario, AUserWhoMayMigrateChoosesTheNodeOfAVmManually) {
   trusts_creators = true;
   begin();
   install_admission_webhook();
@@ -761,7 +761,7 @@ TEST_F(KubeVirtScenario, WhoMayMigrateChoosesTheNodeOfAVmByHand) {
     return kube::Response{201, answer.dump(), {}, "application/json"};
   };
   const Json wish = {{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}};
-  const std::string refused = evacuate(machine("web", "run=20s", "None"), with(wish));  // by alice
+  const std::string refused = evacuate(machine("web", "run=20s", "None"), with(wish));  // created by alice
   expect_end(refused, Phase::kFailed, "NotAllowed");
   EXPECT_TRUE(migrations().empty());
   ASSERT_FALSE(asked.empty());
@@ -773,8 +773,8 @@ TEST_F(KubeVirtScenario, WhoMayMigrateChoosesTheNodeOfAVmByHand) {
   EXPECT_EQ(node_of("db"), "node-c");
 }
 
-/// Where others than the API server may reach the webhook, anybody may have a record signed for any user.
-TEST_F(KubeVirtScenario, RecordsCountForNothingUnlessTheyAreTrusted) {
+/// If other clients than the API server can reach the webhook, a record can be signed for any user.
+TEST_F(KubeVirtScenario, RecordsAreIgnoredUnlessTheyAreTrusted) {
   begin();
   install_admission_webhook();
   const Json wish = {{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}};
@@ -782,7 +782,7 @@ TEST_F(KubeVirtScenario, RecordsCountForNothingUnlessTheyAreTrusted) {
   expect_end(name, Phase::kFailed, "NotAllowed");
 }
 
-/// Attack: somebody copies the record of an administrator on an Evacuation of his own.
+/// Attack: a user copies an administrator's record to another Evacuation.
 TEST_F(KubeVirtScenario, ACopiedRecordOfAnAdministratorIsWorthNothing) {
   trusts_creators = true;
   begin();
@@ -804,7 +804,7 @@ TEST_F(KubeVirtScenario, ACopiedRecordOfAnAdministratorIsWorthNothing) {
   expect_end(create(copy, "mallory"), Phase::kFailed, "NotAllowed");
 }
 
-/// Attack or mistake: a limit that this KubeVirt drops silently would let the VM land anywhere.
+/// Attack or mistake: this KubeVirt version silently drops the node selector, so the VM could land on any node.
 TEST_F(KubeVirtScenario, MigrationModeRefusesALimitThatKubeVirtWouldDrop) {
   begin("v1.5.0");
   const std::string pod = machine("db", "run=20s");
@@ -817,7 +817,7 @@ TEST_F(KubeVirtScenario, MigrationModeRefusesALimitThatKubeVirtWouldDrop) {
   EXPECT_EQ(pod_phase(pod), "Running");
 }
 
-/// The same where nobody tells the version: the API server itself refuses the field.
+/// If the version is unknown, the API server itself rejects the field.
 TEST_F(KubeVirtScenario, MigrationModeAsksStrictlyWhereTheVersionIsUnknown) {
   begin("v1.5.0");
   const std::string pod = machine("db", "run=20s");

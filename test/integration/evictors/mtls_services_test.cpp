@@ -9,8 +9,8 @@
 #include "test/integration/rig/rig.hpp"
 #include "test/unit/kube/http/test_server.hpp"
 
-/// `services:` with client certificates, from the Evacuation to a real TLS server that demands them: the operator's own
-/// HttpServices, files as the operator reads them, OpenSSL on both ends. Only the time between calls is virtual.
+/// `services:` with client certificates, from the Evacuation to a real TLS server that requires them: the operator's
+/// HttpServices, its certificate files, OpenSSL on both ends. Only the time between calls is virtual.
 namespace mtls_services_test {
 
 using api::Json;
@@ -52,7 +52,7 @@ class MtlsService : public Rig {
     folder_.write("tls.key", identity.key);
   }
 
-  /// An Evacuation that the service moves; one attempt.
+  /// Creates an Evacuation that the service moves, with one attempt.
   std::string begin() {
     auto made = controllers::HttpServices::create({config}, clock);
     EXPECT_TRUE(made) << made.error().message;
@@ -71,7 +71,7 @@ class MtlsService : public Rig {
     EXPECT_EQ(phase(name), Phase::kSucceeded) << get(name).status.message;
     EXPECT_EQ(mover.starts(), 1U);
   }
-  /// A bounded end that names the certificate, an untouched pod, and a service that heard nothing.
+  /// Expects an end within the timeout that names the certificate, an untouched pod, and no request at the service.
   void expect_refusal(const std::string& name, const std::string& words) {
     ASSERT_TRUE(run_to_end(name)) << get(name).status.message;
     EXPECT_EQ(phase(name), Phase::kFailed);
@@ -92,25 +92,25 @@ class MtlsService : public Rig {
   const fakes::TempFolder folder_;
 };
 
-TEST_F(MtlsService, MovesThePodOfWhoShowsItsCertificate) {
+TEST_F(MtlsService, MovesThePodWithAValidCertificate) {
   show(client_ca.issue({"evacuator"}));
   expect_success(begin());
   EXPECT_FALSE(tls_server->requests().empty());
 }
 
-TEST_F(MtlsService, IsNotTalkedToWhenAnotherAuthorityVouchesForIt) {
+TEST_F(MtlsService, IsNotCalledIfAnotherAuthoritySignedIt) {
   show(client_ca.issue({"evacuator"}));
   config.ca_file = folder_.write("ca.crt", another_ca.pem());
   expect_refusal(begin(), "not issued by the configured certificate-authority");
 }
 
-TEST_F(MtlsService, HearsNothingFromWhoHasNoCertificate) {
+TEST_F(MtlsService, ReceivesNothingWithoutACertificate) {
   config.cert_file.clear();
   config.key_file.clear();
   expect_refusal(begin(), "does not accept our client certificate");
 }
 
-TEST_F(MtlsService, HearsNothingFromWhoseCertificateIsOfAnotherAuthority) {
+TEST_F(MtlsService, ReceivesNothingWithACertificateOfAnotherAuthority) {
   show(another_ca.issue({"evacuator"}));
   expect_refusal(begin(), "does not accept our client certificate");
 }
@@ -120,7 +120,7 @@ TEST_F(MtlsService, HearsNothingFromWhoseCertificateHasExpired) {
   expect_refusal(begin(), "does not accept our client certificate");
 }
 
-TEST_F(MtlsService, HearsNothingUntilTheSecretNamesIt) {
+TEST_F(MtlsService, ReceivesNothingUntilTheSecretNamesIt) {
   show(client_ca.issue({"evacuator"}));
   folder_.write("for", "https://another.example");
   const std::string name = begin();

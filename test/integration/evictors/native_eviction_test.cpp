@@ -9,7 +9,7 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// Scenarios 38 to 42: the EvictionRequest API, with Evacuator as requester; and as responder.
+/// Scenarios 38 to 42: the EvictionRequest API with Evacuator as requester and as responder.
 namespace native_eviction_test {
 
 using api::Json;
@@ -27,7 +27,7 @@ class Native : public Rig {
  protected:
   enum class Api { kNotServed, kStorageOnly, kAlive };
 
-  /// Cluster and operator; the name of the first web pod, which has the responder acme.io/db.
+  /// Creates cluster and operator. Returns the name of the first web pod, which has the responder acme.io/db.
   std::string begin(Api api, const std::string& script = "", simulator::eviction_request::Options options = {},
                     std::set<std::string> left_out = {}) {
     if (responders.is_null()) responders = Json::array({{{"name", "acme.io/db"}, {"priority", 10000}}});
@@ -44,7 +44,7 @@ class Native : public Rig {
   std::vector<simulator::Object> native_evictions() const {
     return cluster->store().list(kube::kNativeEvictions, "shop");
   }
-  /// Calls of the operator on EvictionRequests.
+  /// Returns the number of the operator's calls on EvictionRequests.
   int calls(const std::string& verb) const {
     int count = 0;
     for (const auto& entry : server->journal().entries())
@@ -52,7 +52,7 @@ class Native : public Rig {
     return count;
   }
 
-  /// Somebody else wants the pod gone, too (or does not any more).
+  /// Creates another requester's EvictionRequest for the pod. `draft` uses the field names of the API's drafts.
   void request_by_alice(const std::string& pod, bool draft = false) {
     const Json body = {{"apiVersion", "lifecycle.k8s.io/v1alpha1"},
                        {"kind", "EvictionRequest"},
@@ -87,7 +87,7 @@ class Native : public Rig {
     const auto* found = api::find_condition(evacuation.status.conditions, "Progressing");
     return found ? found->message : "";
   }
-  /// The only Evacuation of that pod; "": none.
+  /// Returns the only Evacuation of the pod, empty if none.
   std::string evacuation_of(const std::string& pod) const {
     for (const auto& each : cluster->store().list(kube::kEvacuations, "shop")) {
       if (api::text_at(*each, {"spec", "podRef", "name"}) == pod) return api::text_at(*each, {"metadata", "name"});
@@ -138,7 +138,7 @@ TEST_F(Native, S38_WhatTheOperatorFoundHoldsForAllAndPassesOverNoResponder) {
   EXPECT_EQ(calls("create"), posted + 1) << "it may have come to life";
 }
 
-/// One tenant must not decide for the whole cluster that nothing works on EvictionRequests.
+/// One tenant must not decide for the whole cluster that EvictionRequests are not processed.
 TEST_F(Native, S38_AttackWithASecondOfPatienceChangesNothingForOthers) {
   const std::string pod = begin(Api::kStorageOnly);
   const std::string name = evacuate(pod, [](Json& spec) {
@@ -162,7 +162,7 @@ TEST_F(Native, S38_NotServedIsNotTried) {
   EXPECT_EQ(get(name).status.attempt, 1);
 }
 
-TEST_F(Native, S38_ListedAloneItFailsWhereNobodyAnswers) {
+TEST_F(Native, S38_WithoutFallbackItFailsWithoutAnAnswer) {
   const std::string pod = begin(Api::kStorageOnly);
   const std::string name = evacuate(pod, [](Json& spec) {
     spec["evictors"] = Json::parse(R"([{"name": "eviction-request", "parameters": {"livenessSeconds": "20"}}])");
@@ -231,7 +231,7 @@ TEST_F(Native, S39_ADryRunAsksAndChangesNothing) {
 }
 
 TEST_F(Native, S40_NoFurtherResponderLeavesNoChain) {
-  const std::string pod = begin(Api::kAlive, "decline=30s", {}, {kDefaultResponder});  // the default one is dead
+  const std::string pod = begin(Api::kAlive, "decline=30s", {}, {kDefaultResponder});  // the default responder is down
   const std::string name = evacuate(pod, [](Json& spec) { spec["retry"] = {{"maxAttempts", 1}}; });
   bool second = false;
   watcher = [&] { second |= native_evictions().size() > 1; };
@@ -277,7 +277,7 @@ TEST_F(Native, S42_InvalidAndThePodIsGone) {
   const std::string pod = begin(Api::kAlive, "evict=20s");
   const std::string name = evacuate(pod);
   bool done = false;
-  replica->transport.before_each_call = [&](const kube::Request& request) {  // at the worst moment
+  replica->transport.before_each_call = [&](const kube::Request& request) {  // just before the request arrives
     if (done || request.method != "POST" || !request.path.ends_with("/evictionrequests")) return;
     done = true;
     ASSERT_TRUE(cluster->store().remove(kube::kPods, {"shop", pod}, {}, 0));
@@ -298,7 +298,7 @@ TEST_F(Native, S42_InvalidAndThePodStays) {
   EXPECT_TRUE(requests().empty());
 }
 
-TEST_F(Native, PodsWithoutRespondersGoThePlainWay) {
+TEST_F(Native, PodsWithoutRespondersAreEvictedDirectly) {
   responders = Json::array();
   const std::string name = evacuate(begin(Api::kAlive));
   expect_end(name, Phase::kSucceeded, "Evicted");
@@ -348,7 +348,7 @@ TEST_F(Responder, StopsWhenTheEvictionIsCalledOff) {
   EXPECT_TRUE(pod_exists(pod));
 }
 
-TEST_F(Responder, StopsWhenTheEvictionIsDeletedWhileNobodyLooks) {
+TEST_F(Responder, StopsWhenTheEvictionWasDeletedDuringDowntime) {
   const std::string pod = begin_as_responder();
   budget("web", "web", 3);
   request_by_alice(pod);

@@ -5,8 +5,8 @@
 #include "simulator/operators/stateful_owners.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// Scenarios 6 and 35-37 with the operators' own fakes, and the way of the generic protocol through the evictor
-/// stateful-handoff (28-34 of the evictor annotation are in test/integration/evacuation/scenarios_test.cpp).
+/// Scenarios 6 and 35-37 with fakes of the operators, and the generic protocol through the evictor stateful-handoff
+/// (28-34 of the evictor annotation are in test/integration/evacuation/scenarios_test.cpp).
 namespace stateful_handoff_test {
 
 using api::Json;
@@ -30,7 +30,7 @@ class Stateful : public Rig {
  protected:
   Stateful() { simulator::add_stateful_owners(*cluster, *server); }
 
-  /// A StatefulSet of two with those labels and annotations on its pods, and the operator; its first pod.
+  /// Creates a StatefulSet of two pods with these labels and annotations, and the operator. Returns the first pod.
   std::string begin(const std::string& set, const Strings& labels, const Strings& annotations = {}) {
     namespace objects = simulator::objects;
     add(objects::name_space("shop"));
@@ -77,7 +77,7 @@ TEST_F(Stateful, S06_CouchbaseSays404WhileThePodLives) {
 TEST_F(Stateful, S35_StrimziRollsUnderTheSameNameOnTheSameNode) {
   const std::string pod = kafka();
   const std::string uid = pod_uid(pod);
-  // A local volume: the pod always comes back to its node.
+  // A local volume always binds the pod to its node.
   const auto old = cluster->store().get(kube::kPods, {"shop", pod});
   edit(kube::kStatefulSets, "kafka", [&](Json& set) {
     set["spec"]["updateStrategy"] = {{"type", "OnDelete"}};
@@ -126,7 +126,7 @@ TEST_F(Stateful, S36_StrimziDropsTheMark) {
   EXPECT_EQ(annotation(pod, kToken), "");
 }
 
-TEST_F(Stateful, AForeignRollIsFollowedButNotTakenBack) {
+TEST_F(Stateful, AForeignRollIsFollowedButNotReverted) {
   const std::string pod = kafka({{std::string(simulator::behaviour::kRoll), "never"}});
   annotate(pod, kRollMark, "true");
   const std::string name = evacuate(pod);
@@ -197,7 +197,7 @@ TEST_F(Stateful, VitessIsEvictedAfterFinished) {
 
 TEST_F(Stateful, S37_VitessWithdrawsFinished) {
   const std::string pod = tablet("ack=1s, finish=20s, withdraw=10s");
-  budget("vttablet", "vttablet", 2);  // blocks the eviction while `finished` stands
+  budget("vttablet", "vttablet", 2);  // blocks the eviction while `finished` is set
   run_for(seconds(10));
   const std::string name = evacuate(pod);
   ASSERT_TRUE(run_until([&] { return condition(name, "Progressing").starts_with("PDB"); }, seconds(60)));

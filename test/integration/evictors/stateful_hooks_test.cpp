@@ -5,7 +5,7 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// The hooks of a policy around an eviction (evictor stateful-handoff), as Jobs that really run and as webhooks.
+/// The hooks of a policy around an eviction (evictor stateful-handoff), as real Jobs and as webhooks.
 namespace stateful_hooks_test {
 
 using api::Json;
@@ -13,7 +13,7 @@ using base::seconds;
 using integration::Rig;
 using Phase = api::EvacuationPhase;
 
-/// Answers hooks by a script: what is left of it, then {"done":true}.
+/// Answers hooks with the scripted answers, then with {"done":true}.
 class HookService final : public controllers::evacuation::ServiceCaller {
  public:
   std::string refusal(const controllers::evacuation::ServiceCall& call) const override {
@@ -63,7 +63,7 @@ class Hooks : public Rig {
   using Rig::replica;
   using Rig::run_to_end_over_deaths;
 
-  /// web pods, a policy `safe` with these hooks, the operator; an Evacuation that the policy might have made.
+  /// Creates web pods, a policy `safe` with these hooks, and the operator. Returns an Evacuation of the policy.
   std::string begin(const Json& hooks, const std::function<void(Json& spec)>& edit = {}) {
     services = &service;
     stage(2);
@@ -107,7 +107,7 @@ class Hooks : public Rig {
         server->handle(kube::delete_request(kube::kPolicies, {"", "safe"}, ""), {"admin", {}, "kubectl"});
     EXPECT_EQ(answer.status, 200) << answer.body;
   }
-  /// Jobs that our creates made, by the server's journal.
+  /// Returns the number of Jobs that the operator created, from the server's journal.
   std::size_t jobs_made() const {
     std::size_t made = 0;
     for (const auto& entry : server->journal().entries()) {
@@ -202,7 +202,7 @@ TEST_F(HookScenario, AttackByTheHooksOfAPolicyInANamespaceThatIsNotListedIsRefus
   EXPECT_EQ(granted(), 0u);
 }
 
-TEST_F(HookScenario, APostHookThatFailsIsToldAsFailure) {
+TEST_F(HookScenario, AFailedPostHookIsReportedAsFailure) {
   service.script = {{400, "no", {}, ""}};
   const std::string name = begin({{"post", webhook()}});
   expect_end(name, Phase::kFailed, "HandoffFailed");
@@ -246,7 +246,7 @@ TEST_F(HookScenario, APolicyThatGoesWhileItsPreJobRunsKeepsThePod) {
   EXPECT_TRUE(evictions().empty());
 }
 
-TEST_F(HookScenario, AnUndoJobThatWentWithItsPolicyIsTold) {
+TEST_F(HookScenario, AnUndoJobRemovedWithItsPolicyIsReported) {
   const std::string name = begin({{"pre", webhook()}, {"migrate", job_hook("500")}, {"undo", job_hook("5")}});
   ASSERT_TRUE(run_until([&] { return ref(name, "migrateHook") == "Running"; }, seconds(60)));
   edit(
@@ -279,11 +279,11 @@ TEST_F(HookScenario, APreHookMayTakeLongerThanPreparing) {
   expect_end(name, Phase::kSucceeded, "Evicted");
 }
 
-/// Scenario 44 for a life with hooks, at every third call: each Job is made exactly once, whoever dies when.
+/// Scenario 44 with hooks: each Job is created exactly once, whenever the process crashes.
 TEST(Crash, S44_InALifeWithHookJobs) {
   const Json hooks = {{"pre", job_hook("5")}, {"migrate", job_hook("5")}, {"post", job_hook("5")}};
   int calls = 60;
-  for (int at = 0; at < calls; at += 3) {  // every third: a life of Jobs is long
+  for (int at = 0; at < calls; at += 3) {  // every third call, because a run with Jobs is long
     for (const auto how : {fakes::Death::kBeforeTheCall, fakes::Death::kAfterTheCall}) {
       SCOPED_TRACE("died at call " + std::to_string(at));
       Hooks play;
@@ -295,7 +295,7 @@ TEST(Crash, S44_InALifeWithHookJobs) {
       EXPECT_EQ(play.phase(name), Phase::kSucceeded) << play.get(name).status.message;
       EXPECT_EQ(play.jobs_made(), 3u);
       EXPECT_EQ(play.granted(), 1u);
-      if (!died) return;  // it makes no more calls than that
+      if (!died) return;  // the run makes fewer calls
       if (testing::Test::HasFailure()) return;
     }
   }

@@ -10,8 +10,8 @@
 #include "test/integration/rig/crash.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// The evictor surge on the simulated cluster: the replacement comes first, and whatever happens the workload gets its
-/// number back.
+/// The evictor surge on the simulated cluster: the surge pod comes first, and the replica count of the workload is
+/// always restored.
 namespace surge_scenarios_test {
 
 using api::Json;
@@ -25,7 +25,7 @@ constexpr const char* kAutoscalers = "horizontalpodautoscalers.autoscaling";
 
 class SurgeStage : public Rig {
  protected:
-  /// shop/web with `replicas` pods and a PDB that wants them all. The name of the first pod.
+  /// Creates shop/web with `replicas` pods and a PDB that requires all of them. Returns the first pod.
   std::string begin(int replicas = 1) {
     stage(replicas);
     budget("web", "web", replicas);
@@ -53,7 +53,7 @@ class SurgeStage : public Rig {
     const auto object = cluster->store().get(kube::kPods, {"shop", name});
     return object ? (*object)["spec"].value("nodeName", "") : "";
   }
-  /// Not terminating ones, also those that no node has free capacity for.
+  /// Returns the number of pods that are not terminating, including unschedulable ones.
   int all() const {
     int count = 0;
     for (const auto& object : cluster->store().list(kube::kPods, "shop"))
@@ -77,8 +77,8 @@ class SurgeStage : public Rig {
           kube::kNodes, name, [on](Json& node) { node["spec"]["unschedulable"] = on; }, "");
     }
   }
-  /// Free capacity is there when the surge is admitted, and gone before the new pod comes: these nodes, but `spared`,
-  /// take no pods from then on.
+  /// Capacity exists when the surge is admitted and is gone before the new pod arrives: from then on these nodes except
+  /// `spared` accept no pods.
   void lose_capacity(std::initializer_list<const char*> nodes, const std::string& spared = {}) {
     for (const char* name : nodes) {
       if (name != spared) doomed_.push_back(name);
@@ -95,9 +95,9 @@ class SurgeStage : public Rig {
     ASSERT_TRUE(run_to_end(name)) << api::to_string(this->phase(name)) << " " << get(name).status.message;
     EXPECT_EQ(this->phase(name), phase) << get(name).status.message;
     EXPECT_EQ(reason(name), why) << get(name).status.message << story(name);
-    run_for(seconds(60));  // what is surplus ends
+    run_for(seconds(60));  // surplus pods end
   }
-  /// As it was: the number, no mark, and that pod still there, ready.
+  /// Expects the initial state: replica count, no mark, and the pod still exists and is ready.
   void expect_undone(int count = 1) {
     EXPECT_EQ(replicas(), count);
     EXPECT_EQ(mark(), "");
@@ -461,7 +461,7 @@ TEST_F(SurgeScenario, AClaimForOneNode_IsRefusedWithTheReason) {
   expect_undone();
 }
 
-TEST_F(SurgeScenario, OrphanedMark_IsTakenBackByTheNextSurge) {
+TEST_F(SurgeScenario, OrphanedMark_IsRemovedByTheNextSurge) {
   begin();
   lose_capacity({"node-a", "node-b", "node-c"});
   start_operator();
@@ -516,7 +516,7 @@ class SurgePlay final : public SurgeStage {
   SurgePlay(Json parameters, bool cancel) : parameters_(std::move(parameters)), cancel_(cancel) {}
   void TestBody() override {}
 
-  /// `die_at` < 0: nobody dies. Returns how many calls the first process made.
+  /// Crashes at call `die_at`, never if negative. Returns the number of calls of the first process.
   int run(int die_at, Death how) {
     begin();
     if (cancel_) lose_capacity({"node-a", "node-b", "node-c"});

@@ -6,7 +6,7 @@
 #include "simulator/operators/patroni.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// The PostgreSQL adapters of stateful-handoff from end to end: CloudNativePG, Patroni under Zalando's operator, PGO.
+/// The PostgreSQL adapters of stateful-handoff end to end: CloudNativePG, Patroni under Zalando's operator, PGO.
 namespace switchover_scenarios_test {
 
 using api::Json;
@@ -37,7 +37,7 @@ Json definition_of(const kube::ResourceType& type) {
             {"versions", Json::array({version})}}}};
 }
 
-/// Two instances pg-0 (primary) and pg-1 on two nodes, and whoever switches them over.
+/// Two instances pg-0 (primary) and pg-1 on two nodes, and the operator that switches them over.
 class Switchover : public Rig {
  protected:
   void begin(const std::string& role_label, const std::string& primary, const Json& labels, std::size_t replicas = 2) {
@@ -75,7 +75,7 @@ class Switchover : public Rig {
     custom(kCnpg, {{"status", {{"currentPrimary", "pg-0"}, {"targetPrimary", "pg-0"}}}});
   }
   void zalando() { begin("spilo-role", "master", {{"cluster-name", "db"}}); }
-  /// With the leader key of PGO's Patroni.
+  /// Creates a PGO cluster with the leader key of its Patroni.
   void begin_pgo() {
     begin(kPgoPrefix + "role", "master", {{kPgoPrefix + "cluster", "db"}, {kPgoPrefix + "instance", "db-0"}});
     add({{"apiVersion", "v1"}, {"kind", "Endpoints"}, {"metadata", {{"name", "db-ha"}, {"namespace", "shop"}}}});
@@ -111,7 +111,7 @@ class Switchover : public Rig {
   void set_role(const std::string& pod, const std::string& role) {
     edit(kube::kPods, pod, [&](Json& stored) { stored["metadata"]["labels"][role_label_] = role; });
   }
-  /// "": no member leads.
+  /// An empty `pod` means that no member leads.
   void set_leader_key(const std::string& pod) {
     edit(kEndpoints, "db-ha", [&](Json& stored) {
       stored["metadata"]["annotations"] = {{"ttl", "30"}, {"acquireTime", "2026-11-21T12:00:00Z"}};
@@ -123,7 +123,7 @@ class Switchover : public Rig {
     for (const std::string& each : pods("pg")) set_role(each, each == pod ? primary_ : "replica");
   }
 
-  /// With the default list of evictors.
+  /// Creates an Evacuation with the default list of evictors.
   std::string begin_plain_evacuation() {
     return evacuate("pg-0", [](Json& spec) { spec["retry"] = {{"maxAttempts", 1}}; });
   }
@@ -147,8 +147,8 @@ class Switchover : public Rig {
     EXPECT_EQ(role_of("pg-1"), primary_);
   }
 
-  /// One Evacuation after the other, each with a process that dies at another call: all end well. `check` looks at
-  /// each; `again` makes pg-0 the primary as it was before.
+  /// Runs one Evacuation after the other, each with a process that crashes at another call. All must succeed. `check`
+  /// verifies each, and `again` makes pg-0 the primary again.
   void evacuate_over_deaths_at_each_call(const std::function<void(const std::string& name)>& check,
                                          const std::function<void()>& again) {
     for (int at = 0; at < 14; ++at) {
@@ -176,7 +176,7 @@ class Switchover : public Rig {
 
 // --- primaries whose owner did not opt in
 
-/// The budgets that the operators themselves make; without any, nothing but this evictor protects the primary.
+/// The budgets that the operators create themselves. Without any, only this evictor protects the primary.
 class UnaskedPrimary : public Switchover {
  protected:
   void expect_kept() {
@@ -258,8 +258,8 @@ TEST_F(UnaskedPrimary, IsNoPoolerAndNoJob) {
 
 // --- CloudNativePG
 
-/// Follows targetPrimary `after` it was set, as that operator does: the instance that is named is promoted whatever
-/// targetPrimary says by then, and an old primary that is named again meanwhile starts as a primary, too.
+/// Follows targetPrimary `after` it was set, like CloudNativePG: the named instance is promoted whatever targetPrimary
+/// contains by then, and an old primary that is named again meanwhile also starts as a primary.
 class CloudNativePg : public Switchover {
  protected:
   void operator_switches(base::Duration after) {
@@ -372,7 +372,7 @@ TEST_F(CloudNativePg, ASwitchoverThatNeverEndsIsNotTakenBackAfterItsTotal) {
   EXPECT_TRUE(evictions().empty());
 }
 
-TEST_F(CloudNativePg, WithoutAHealthyReplicaNothingIsAsked) {
+TEST_F(CloudNativePg, WithoutAHealthyReplicaNothingIsRequested) {
   cloudnative_pg();
   set_role("pg-1", "unhealthy");
   expect_end(begin_evacuation(), Phase::kFailed, "HandoffFailed", "NoHealthyReplica");
@@ -392,7 +392,7 @@ TEST_F(CloudNativePg, AProcessThatDiesAtEachCallLeavesTheSameEnd) {
 
 // --- Patroni under Zalando's operator
 
-/// Patroni's REST API behind the pod proxy: answers by `script`, and after that switches over.
+/// Patroni's REST API behind the pod proxy: answers with `script`, then switches over.
 class Patroni : public Switchover {
  protected:
   void patroni_answers(std::vector<kube::Response> script) {
@@ -427,14 +427,14 @@ TEST_F(Patroni, ThatRefusesKeepsThePod) {
   EXPECT_EQ(role_of("pg-0"), "master");
 }
 
-TEST_F(Patroni, ThatNeverCanIsGivenUpInTheEnd) {
+TEST_F(Patroni, PermanentRefusalsEndTheAttempt) {
   zalando();
   patroni_answers(std::vector<kube::Response>(1000, {412, "no good candidates have been found", {}, ""}));
   expect_end(begin_evacuation(), Phase::kFailed, "BlockedTimeout", "no good candidates");
   EXPECT_TRUE(evictions().empty());
 }
 
-/// Three members under the simulator's Patroni, which behaves as the real one.
+/// Three members under the simulator's Patroni, which behaves like the real one.
 class RealPatroni : public Switchover {
  protected:
   void patroni(simulator::PatroniCluster its = {}, std::size_t replicas = 3) {
@@ -509,7 +509,7 @@ TEST_F(RealPatroni, KeepsTheOldPrimaryWhileNobodyLeads) {
   EXPECT_NE(leader_when_evicted, "");
 }
 
-TEST_F(RealPatroni, IsAskedForTheMemberThatItWouldTakeItself) {
+TEST_F(RealPatroni, IsAskedForItsPreferredMember) {
   patroni({.tags = {{"pg-1", {.position = 500}}}});
   expect_moved(begin_evacuation(), {"pg-2"});
 }
@@ -554,8 +554,8 @@ TEST_F(RealPatroni, BehindTlsIsAskedThere) {
   expect_moved(begin_evacuation(), {"pg-1"});
 }
 
-TEST_F(RealPatroni, ThatGoesOnAfterACancelIsNamed) {
-  patroni({.performs_switchover = false});
+TEST_F(RealPatroni, ASwitchoverThatContinuesAfterACancelIsReported) {
+  patroni({.obeys = false});
   const std::string name = begin_evacuation();
   ASSERT_TRUE(run_until([&] { return !patroni_->asked.empty(); }, seconds(60)));
   cancel(name);
@@ -595,7 +595,7 @@ TEST_F(RealPatroni, AProcessThatDiesAtEachCallLeavesTheSameEnd) {
                                     });
 }
 
-/// A service of the operator's configuration that speaks Patroni.
+/// A configured service that implements Patroni's API.
 class PatroniService final : public controllers::evacuation::ServiceCaller {
  public:
   std::string refusal(const controllers::evacuation::ServiceCall& call) const override {
@@ -629,7 +629,7 @@ TEST_F(Patroni, IsAskedThroughAConfiguredServiceInstead) {
   stop_operator();
 }
 
-/// Pods that a tenant names and labels like the members of another tenant's cluster, whose Patroni is a service.
+/// A tenant names and labels pods like the members of another tenant's cluster, whose Patroni is a service.
 TEST_F(Patroni, AttackOnAnotherTenantsPatroniByPodsOfTheSameNameIsRefused) {
   PatroniService service;
   service.config.namespaces = {"bank"};
@@ -658,16 +658,16 @@ TEST_F(Patroni, AttackThroughAServiceThatIsMeantForWebhooksIsRefused) {
 
 // --- PGO
 
-/// PGO looks at the cluster, as its reconcilePatroniSwitchover does: every failure there skips the rest of the
-/// reconcile, and it tries again until the trigger is gone or its status carries it.
+/// PGO reconciles the cluster like its reconcilePatroniSwitchover: every failure skips the rest of the reconcile, and
+/// it retries until the trigger is removed or its status contains it.
 class Pgo : public Switchover {
  protected:
   void operator_works() {
     watcher = [this] { reconcile(); };
   }
 
-  int failures = 0;          ///< looks that failed
-  int forced_failovers = 0;  ///< with the risk of lost data
+  int failures = 0;          ///< number of failed reconciles
+  int forced_failovers = 0;  ///< number of failovers with a risk of data loss
   bool patroni_fails = false;
 
  private:
@@ -776,7 +776,7 @@ TEST_F(Pgo, WhoseTargetInstanceIsAReadyReplicaElsewhereIsTriggered) {
   EXPECT_EQ(trigger(), "");
 }
 
-TEST_F(Pgo, IsNotLeftToTryForEverAfterACancel) {
+TEST_F(Pgo, ACancelRemovesItsTrigger) {
   crunchy({{"enabled", true}});
   patroni_fails = true;
   operator_works();
@@ -793,7 +793,7 @@ TEST_F(Pgo, IsNotLeftToTryForEverAfterACancel) {
   EXPECT_EQ(role_of("pg-0"), "master") << "our trigger does not fire after the cancel";
 }
 
-TEST_F(Pgo, WithATriggerOfSomebodyElseKeepsIt) {
+TEST_F(Pgo, KeepsAForeignTrigger) {
   crunchy({{"enabled", true}});
   const std::string name = begin_evacuation();
   ASSERT_TRUE(run_until([&] { return !trigger().empty(); }, seconds(30)));
@@ -804,7 +804,7 @@ TEST_F(Pgo, WithATriggerOfSomebodyElseKeepsIt) {
   EXPECT_EQ(trigger(), "by an admin");
 }
 
-TEST_F(Pgo, WithAPendingTriggerOfSomebodyElseIsNotWrittenOver) {
+TEST_F(Pgo, DoesNotOverwriteAPendingForeignTrigger) {
   crunchy({{"enabled", true}});
   edit(kPgo, "db",
        [](Json& stored) { stored["metadata"]["annotations"][kPgoPrefix + "trigger-switchover"] = "by an admin"; });
@@ -814,7 +814,7 @@ TEST_F(Pgo, WithAPendingTriggerOfSomebodyElseIsNotWrittenOver) {
   EXPECT_EQ(role_of("pg-0"), "master");
 }
 
-TEST_F(Pgo, WaitsForThePendingTriggerOfSomebodyElseAndGoesOn) {
+TEST_F(Pgo, WaitsForAPendingForeignTriggerAndContinues) {
   crunchy({{"enabled", true}});
   edit(kPgo, "db",
        [](Json& stored) { stored["metadata"]["annotations"][kPgoPrefix + "trigger-switchover"] = "by an admin"; });
@@ -855,7 +855,7 @@ TEST_F(Pgo, LeavesNoTriggerWhenThePodGoesInTheMiddleOfIt) {
 
 class PgoSwitchover : public Pgo {
  protected:
-  /// The operator reads no PostgresCluster, or all of them again.
+  /// Makes PostgresClusters unreadable for the operator, or readable again.
   void hide_clusters(bool hidden) {
     server->faults().clear();
     if (!hidden) return;
@@ -865,7 +865,7 @@ class PgoSwitchover : public Pgo {
     down.count = -1;
     server->faults().add(down);
   }
-  /// One that has ended while nobody could see whether its trigger is still set.
+  /// Returns an Evacuation that ended while its trigger was unreadable.
   std::string end_unseen(bool pod_goes) {
     const std::string name = evacuate("pg-0", [&](Json& spec) {
       spec["evictors"] = Json::array({{{"name", "stateful-handoff"}, {"parameters", {{"switchover", "true"}}}}});
@@ -885,7 +885,7 @@ class PgoSwitchover : public Pgo {
   }
 };
 
-TEST_F(PgoSwitchover, ATriggerThatCannotBeReadAfterTheVerdictKeepsTheFinalizerForAWhile) {
+TEST_F(PgoSwitchover, AnUnreadableTriggerKeepsTheFinalizerTemporarily) {
   crunchy({{"enabled", true}});
   patroni_fails = true;
   operator_works();
@@ -903,7 +903,7 @@ TEST_F(PgoSwitchover, ATriggerThatCannotBeReadAfterTheVerdictKeepsTheFinalizerFo
   }
 }
 
-TEST_F(PgoSwitchover, ATriggerThatIsNeverReadDoesNotKeepTheFinalizerForEver) {
+TEST_F(PgoSwitchover, AnUnreadableTriggerDoesNotKeepTheFinalizerForever) {
   crunchy({{"enabled", true}});
   patroni_fails = true;
   operator_works();
@@ -913,7 +913,7 @@ TEST_F(PgoSwitchover, ATriggerThatIsNeverReadDoesNotKeepTheFinalizerForEver) {
   hide_clusters(false);
 }
 
-TEST_F(Pgo, LeavesTheTriggerOfSomebodyElseWhenThePodGoes) {
+TEST_F(Pgo, KeepsAForeignTriggerWhenThePodLeaves) {
   crunchy({{"enabled", true}});
   const std::string name = begin_evacuation();
   ASSERT_TRUE(run_until([&] { return !trigger().empty(); }, seconds(60)));
@@ -924,8 +924,8 @@ TEST_F(Pgo, LeavesTheTriggerOfSomebodyElseWhenThePodGoes) {
   EXPECT_EQ(trigger(), "by an admin");
 }
 
-/// Percona's operator 3.0: PostgresCluster in a group of its own, made from a PerconaPGCluster, whose annotations and
-/// settings are written over it in each reconcile.
+/// Percona's operator 3.0: PostgresCluster in its own API group, created from a PerconaPGCluster whose annotations and
+/// settings overwrite it in each reconcile.
 class Percona : public Switchover {
  protected:
   void percona(const Json& switchover) {
@@ -982,7 +982,7 @@ TEST_F(Percona, IsTriggeredByItsOwnObject) {
   EXPECT_EQ(trigger(kPerconaPgo), "");
 }
 
-/// Somebody runs the inner operator alone: there is no object whose annotations would be written over it.
+/// The inner operator runs alone, so no outer object overwrites the annotations.
 TEST_F(Percona, WithoutAnObjectOfItsOwnTheInnerOneIsTriggered) {
   begin_pgo();
   custom(kPerconaPgo, {{"spec", {{"patroni", {{"switchover", {{"enabled", true}}}}}}}});
@@ -992,7 +992,7 @@ TEST_F(Percona, WithoutAnObjectOfItsOwnTheInnerOneIsTriggered) {
   EXPECT_EQ(trigger(kPerconaPgo), "");
 }
 
-TEST_F(Percona, ThatMayNotSwitchOverIsNamedByTheObjectToChange) {
+TEST_F(Percona, WithoutSwitchoverNamesTheObjectToChange) {
   percona({{"enabled", false}});
   settle();
   expect_end(begin_evacuation(), Phase::kFailed, "HandoffFailed",

@@ -6,8 +6,8 @@
 #include "test/fakes/webhook_service.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// The evictor webhook against the example service, honest and lying: always a bounded end with a named reason, and
-/// nothing left behind.
+/// The evictor webhook against the example service, correct and misbehaving: every run ends within its timeout with a
+/// named reason, and leaves nothing behind.
 namespace webhook_scenarios_test {
 
 using api::Json;
@@ -17,7 +17,7 @@ using integration::Rig;
 using Lie = WebhookBehaviour::Lie;
 using Phase = api::EvacuationPhase;
 
-/// The service's end of the wire, in process. Can hang: then calls end in the caller's timeout.
+/// The service's end of the connection, in the same process. Can hang, so that calls end with the caller's timeout.
 class InProcessService final : public controllers::evacuation::ServiceCaller {
  public:
   explicit InProcessService(base::ManualClock& clock) : clock_(clock), service(clock, {}) {}
@@ -54,7 +54,7 @@ class InProcessService final : public controllers::evacuation::ServiceCaller {
   bool gone = false;
   bool lose_next_answer = false;
   int calls = 0;
-  std::set<std::string> contexts;  ///< headers traceparent of the requests
+  std::set<std::string> contexts;  ///< traceparent headers of the requests
 };
 
 class WebhookScenario : public Rig {
@@ -108,7 +108,7 @@ struct KeptSpans : controllers::SpanSink {
   std::vector<tracing::Span> all;
 };
 
-TEST_F(WebhookScenario, TheServiceIsToldTheSpanOfEachCall) {
+TEST_F(WebhookScenario, TheServiceReceivesTheSpanOfEachCall) {
   KeptSpans kept;
   spans = &kept;
   expect_end(begin({}), Phase::kSucceeded, "Evicted");
@@ -222,7 +222,7 @@ TEST_F(WebhookScenario, UnknownServiceNamesTheFix) {
   EXPECT_EQ(mover.calls, 0);
 }
 
-/// Whoever may create Evacuations names any service, and says to it what he likes in parameters x-*.
+/// A user who may create Evacuations can name any service and send arbitrary parameters x-* to it.
 TEST_F(WebhookScenario, AttackThroughAServiceOfAnotherTenantIsRefused) {
   mover.config.namespaces = {"bank"};
   const std::string name = begin({}, [](Json& spec) {
@@ -245,7 +245,7 @@ TEST_F(WebhookScenario, AttackThroughAServiceThatIsNoWebhookIsRefused) {
   expect_untouched(name);
 }
 
-TEST_F(WebhookScenario, ANamespaceThatIsListedGoesOnWhileAnotherIsRefused) {
+TEST_F(WebhookScenario, AListedNamespaceContinuesWhileAnotherIsRefused) {
   mover.config.namespaces = {"bank", "shop"};
   expect_end(begin({}), Phase::kSucceeded, "Evicted");
 }
@@ -261,7 +261,7 @@ struct LieCase {
   const char* name;
   Lie lie;
   const char* reason;
-  const char* text;  ///< in status.message
+  const char* text;  ///< expected part of status.message
 };
 
 TEST_F(WebhookScenario, Lie_EveryOneEndsWithAReasonAndAnUntouchedPod) {

@@ -1,4 +1,4 @@
-// The extender over real connections: what kube-scheduler asks, and what somebody else might.
+// The extender over real connections: requests of kube-scheduler, and requests of an attacker.
 
 #include <gmock/gmock.h>
 
@@ -30,7 +30,7 @@ std::shared_ptr<const api::Node> node(const std::string& name) {
   return std::make_shared<const api::Node>(std::move(made));
 }
 
-/// a: 20 %, b: 60 %, c: 95 % of its cores.
+/// Usage of the cores: a 20 %, b 60 %, c 95 %.
 scheduling::MeasuredUsage usage(base::TimePoint time = kNow) {
   scheduling::MeasuredUsage measured;
   measured.source = "m";
@@ -66,7 +66,7 @@ class Extender : public ::testing::Test {
     how.engine = kube::HttpEngine::kBeast;
     transport_ = *kube::HttpTransport::create(std::move(client), how);
   }
-  /// From now on it asks as somebody with that certificate.
+  /// Uses this client certificate for all further requests.
   void show(const kube::testing::Pem& identity) {
     kube::Config client;
     client.server = "https://127.0.0.1:" + std::to_string(server_->port());
@@ -121,7 +121,7 @@ class Extender : public ::testing::Test {
     for (const Json& each : ask("/prioritize", asked)) found[each["Host"]] = each["Score"];
     return found;
   }
-  /// A pod of the workload is on its way to `node`.
+  /// Adds a pod of the workload that is expected on `node`.
   void hint(const std::string& node, api::PlacementPolicy policy) {
     api::Evacuation made;
     made.meta.ns = "shop";
@@ -171,7 +171,7 @@ class ExtenderForCertificates : public Extender {
   ExtenderForCertificates() : Extender(true, scheduler_ca().pem()) {}
 };
 
-TEST_F(ExtenderForCertificates, AnswersNobodyWithoutOneOfItsAuthority) {
+TEST_F(ExtenderForCertificates, AnswersOnlyClientsWithItsCertificates) {
   measure(usage());
   EXPECT_FALSE(post("/prioritize", args().dump()).ok()) << "none";
   show(kube::testing::TestCa().issue({"kube-scheduler"}));
@@ -199,7 +199,7 @@ TEST_F(ExtenderForCertificates, TakesOverAnotherAuthority) {
   EXPECT_EQ(scores().at("a"), 10) << "as before";
 }
 
-TEST_F(Extender, LikesNodesWithLowLoad) {
+TEST_F(Extender, PrefersNodesWithLowLoad) {
   measure(usage());
   const auto found = scores();
   EXPECT_EQ(found.at("a"), 10);
@@ -243,7 +243,7 @@ TEST_F(Extender, FiltersCriticalNodesByNameAndAsObjects) {
   EXPECT_EQ(whole["Nodes"]["items"], Json::array({items[0]}));
 }
 
-TEST_F(Extender, PassesAllWhereAllAreCriticalAndSaysSo) {
+TEST_F(Extender, AllowsAllNodesIfAllAreCriticalAndReportsIt) {
   measure(usage());
   EXPECT_EQ(ask("/filter", args("web-1", {"c"}))["NodeNames"], Json({"c"}));
   EXPECT_THAT(metrics_.render(), HasSubstr("evacuator_extender_all_critical_total 1"));
@@ -251,7 +251,7 @@ TEST_F(Extender, PassesAllWhereAllAreCriticalAndSaysSo) {
 
 TEST_F(Extender, PodsThatWereJustPlacedCount) {
   measure(usage());
-  for (int i = 0; i < 8; ++i) {  // of 400m each: nobody has seen them yet, and a is full
+  for (int i = 0; i < 8; ++i) {  // eight pods of 400m fill node a before the usage shows them
     const Json asked = args("burst-" + std::to_string(i));
     const Json list = ask("/prioritize", asked);
     EXPECT_EQ(list.size(), 3U);
@@ -281,7 +281,7 @@ TEST_F(Extender, APodWaitsForItsHintsNodeAsLongAsTheHintIsOpen) {
   EXPECT_EQ(ask("/filter", args("web-1", {"a"}))["NodeNames"], Json({"a"}));
 }
 
-TEST_F(Extender, AHintThatWasTakenIsGivenToNobodyElse) {
+TEST_F(Extender, AUsedHintIsNotUsedAgain) {
   measure(usage());
   hint("b", api::PlacementPolicy::kPreferred);
   EXPECT_EQ(scores(args("web-1")).at("b"), 10);
@@ -292,7 +292,7 @@ TEST_F(Extender, AHintThatWasTakenIsGivenToNobodyElse) {
   EXPECT_EQ(scores(args("web-2")).at("a"), 10) << "long after the hint was given";
 }
 
-TEST_F(Extender, RefusesWhatItCannotRead) {
+TEST_F(Extender, RefusesInvalidRequests) {
   EXPECT_EQ(post("/filter", "{")->status, 400);
   EXPECT_EQ(post("/prioritize", R"({"Pod": {}, "NodeNames": [1]})")->status, 400);
   EXPECT_EQ(post("/other", "{}")->status, 404);

@@ -19,8 +19,8 @@
 #include "test/unit/kube/http/test_server.hpp"
 #include "usage/sources/make_source.hpp"
 
-/// Every request that the operator sends to something other than the core API, against a server that takes exactly what
-/// the real one takes: method, path, Host, Accept, Content-Type, Content-Length, no body on GET.
+/// Every request that the operator sends to a server other than the core API, against a server that accepts exactly
+/// what the real one accepts: method, path, Host, Accept, Content-Type, Content-Length, no body on GET.
 namespace strict_double_test {
 
 using kube::testing::http_answer;
@@ -30,13 +30,13 @@ using kube::testing::TestServer;
 using testing::AnyOf;
 using testing::HasSubstr;
 
-/// What a server of that kind takes, and how it answers.
+/// What a server accepts, and how it answers.
 struct Contract {
   std::string method;
-  std::string path;      ///< "/…/": all below it
-  std::string takes;     ///< content type of the request's body; "": it has none
+  std::string path;      ///< "/…/" for everything below it
+  std::string takes;     ///< content type of the request's body, empty if none
   std::string produces;  ///< content type of the answer
-  std::string answer;    ///< "": 204 without a body
+  std::string answer;    ///< empty for 204 without a body
 };
 
 bool accepts(const std::string& accept, const std::string& type) {
@@ -61,7 +61,7 @@ class StrictDouble {
   std::string url() const { return server_.url(); }
   std::size_t requests() const { return server_.requests().size(); }
   void refuse(int status, std::string body) { refusal_ = {status, std::move(body)}; }
-  std::string complaint;  ///< of the last request
+  std::string complaint;  ///< complaint about the last request
 
  private:
   static std::string header(const ServerRequest& request, const std::string& name) {
@@ -103,7 +103,7 @@ class StrictDouble {
   TestServer server_;
 };
 
-// --- who calls; each returns what it tells a person, "" if all is well
+// --- callers; each returns its human-readable problem, empty on success
 
 const base::TimePoint kNow{base::seconds(1763726400)};
 
@@ -164,7 +164,7 @@ class Callers {
     if (!answer) return answer.error().message;
     return answer->status < 300 ? "" : evictors::service_refusal("mover", *answer);
   }
-  /// A step of stateful-handoff, which reads the answer itself.
+  /// Runs a step of stateful-handoff, which interprets the answer itself.
   std::string call_by_handoff(const std::string& url, const evictors::EvictorContext& context) {
     const evictors::handoff::StatefulHandoff evictor;
     const auto plan = evictor.plan(context);
@@ -244,7 +244,7 @@ Json member(const std::string& name, const char* node) {
           {"status", {{"phase", "Running"}, {"conditions", Json::array({{{"type", "Ready"}, {"status", "True"}}})}}}};
 }
 
-/// web-1 on node-a is the primary of a cluster, or has a hook of its policy before it.
+/// web-1 on node-a is the primary of a cluster, or its policy has a hook.
 class Handoff {
  public:
   explicit Handoff(std::vector<std::pair<std::string, std::string>> labels) {
@@ -276,7 +276,7 @@ class Handoff {
     context.services = services_;
     return context;
   }
-  /// What it reads of the members.
+  /// Returns the request that reads the members' status.
   kube::Request status_read() const {
     for (const auto& each : evictors::handoff::StatefulHandoff().reads(look())) {
       if (each.optional) return each.request;
@@ -294,13 +294,13 @@ class Handoff {
 
 Handoff patroni_primary() { return Handoff({{"cluster-name", "pg"}, {"spilo-role", "master"}}); }
 
-// --- the table
+// --- cases
 
 struct Row {
   const char* name;
   Contract contract;
   std::function<std::string(Callers&, const std::string& url)> call;
-  std::map<int, std::string> settings;  ///< that the message names, by status; 0: of all others
+  std::map<int, std::string> settings;  ///< settings that the message names, by status; 0 for all other status codes
 };
 
 const std::string kJson = "application/json";
@@ -434,7 +434,7 @@ TEST_P(StrictServer, RefusalNamesTheSettingToLookAt) {
 INSTANTIATE_TEST_SUITE_P(Outbound, StrictServer, testing::ValuesIn(kRows),
                          [](const auto& row) { return row.param.name; });
 
-/// The API server hands these on to a pod as they are.
+/// The API server passes these requests to a pod unchanged.
 TEST(StrictPod, TakesASwitchoverOfPatroni) {
   StrictDouble pod({"POST", "/api/v1/namespaces/shop/pods/http:web-1:8008/proxy/switchover", kJson, "text/html",
                     "Successfully switched over to \"web-2\""});
@@ -454,7 +454,7 @@ TEST(StrictPod, ShowsTheStatusOfACloudNativePgInstance) {
   EXPECT_EQ(answer->status, 200) << pod.complaint;
 }
 
-/// A Secret's token goes to no server that it is redirected to.
+/// The token of a Secret is not sent to a redirect target.
 TEST(Redirect, IsNotFollowed) {
   TestServer other([](Peer& peer, const ServerRequest&) { return peer.send(http_answer(200, kVector)); });
   TestServer first([&](Peer& peer, const ServerRequest&) {

@@ -1,4 +1,4 @@
-// The webhook's certificates on a simulated API server, in virtual time.
+// The webhook's certificates on a simulated API server, on virtual time.
 
 #include "controllers/webhooks/certificates.hpp"
 
@@ -29,7 +29,7 @@ using std::chrono::hours;
 constexpr kube::ResourceType kSecrets{"", "v1", "secrets", "Secret"};
 constexpr const char* kName = "evacuator-webhook.evacuator-system.svc";
 
-/// One process, as far as its webhook's certificate goes.
+/// One process with the certificate of its webhook.
 struct Replica {
   Replica(simulator::ApiServer& server, const base::Clock& clock, const std::string& cert_file = "",
           const std::string& key_file = "")
@@ -56,8 +56,8 @@ struct Replica {
   std::string serves() const { return served.empty() ? "" : served.back(); }
 
   fakes::MortalTransport transport;
-  std::set<std::string> refused{};  ///< methods: PUT is the Secret's, PATCH the configuration's
-  bool serves_new = true;           ///< false: the server takes no other certificate
+  std::set<std::string> refused{};  ///< refused methods: PUT writes the Secret, PATCH the configuration
+  bool serves_new = true;           ///< whether the server accepts another certificate
   kube::Client client;
   std::vector<std::string> served;
   Certificates certificates;
@@ -104,7 +104,7 @@ class WebhookCertificates : public testing::Test {
                                              });
     EXPECT_TRUE(done);
   }
-  /// Both look, the leader first; `time` passes in steps of a minute.
+  /// Runs both replicas, the leader first, and advances the clock by `time` in steps of a minute.
   void pass(base::Duration time) {
     for (const base::TimePoint end = clock.now() + time; clock.now() < end;) {
       clock.advance(base::minutes(1));
@@ -306,7 +306,7 @@ TEST_F(WebhookCertificates, GoByTheConfigurationThoughTheSecretCannotBeRead) {
   EXPECT_FALSE(leader.certificates.in_force());
 }
 
-TEST_F(WebhookCertificates, AreServedByANewLeaderThoughItCannotWriteWhatIsDue) {
+TEST_F(WebhookCertificates, AreServedByANewLeaderThatCannotWrite) {
   install();
   look();
   clock.advance(hours(24 * 61));
@@ -326,7 +326,7 @@ TEST_F(WebhookCertificates, AreServedThoughTheNextOneCannotTakeTheirPlace) {
   install();
   look();
   clock.advance(hours(24 * 60));
-  look();  // staged
+  look();  // the new certificate is staged
   ASSERT_NE(data("next.crt"), "");
   leader.refused = {"PUT"};
   pass(base::minutes(20));
@@ -358,12 +358,12 @@ TEST_F(WebhookCertificates, OfAFormerStandbyAreNotRotatedBeforeThatAuthorityIsTr
   EXPECT_EQ(data("next.crt"), "") << "everybody trusts it by now";
 }
 
-TEST_F(WebhookCertificates, AreNotRotatedOnWhatWasTrustedBeforeLooksThatFailed) {
+TEST_F(WebhookCertificates, AreNotRotatedOnOutdatedTrust) {
   install();
   look();
   const std::string first = data("tls.crt");
   clock.advance(hours(24 * 60));
-  look();  // staged, and trusted
+  look();  // staged and trusted
   leader.refused = {"GET"};
   clock.advance(base::minutes(11));
   leader.certificates.refresh(true);
@@ -397,7 +397,7 @@ TEST_F(WebhookCertificates, ThatTheServerDoesNotTakeAreTriedAgain) {
   EXPECT_TRUE(leader.certificates.in_force());
 }
 
-/// As cert-manager leaves them.
+/// Files as cert-manager writes them.
 class WebhookFiles : public WebhookCertificates {
  protected:
   http_server::ServerIdentity made(base::Duration age, const std::string& name = kName) const {
@@ -409,9 +409,9 @@ class WebhookFiles : public WebhookCertificates {
   }
   void begin() {
     install();
-    set_ca_bundle("b3RoZXI=");  // whose, only the injector knows
+    set_ca_bundle("b3RoZXI=");  // a foreign bundle, known to the injector only
   }
-  /// After the next look.
+  /// Returns the state after the next check.
   bool in_force() {
     clock.advance(Certificates::kLookEvery);
     files.certificates.refresh(true);
@@ -442,7 +442,7 @@ TEST_F(WebhookFiles, ThatHaveExpiredAreNotInForce) {
   EXPECT_EQ(files.serves(), "");
 }
 
-TEST_F(WebhookFiles, ThatNobodyRenewsAreInForceUntilTheyExpire) {
+TEST_F(WebhookFiles, AreInForceUntilTheyExpire) {
   begin();
   write(made(hours(0)));
   EXPECT_TRUE(in_force());
@@ -459,7 +459,7 @@ struct BadFiles {
 };
 class WebhookBadFiles : public WebhookFiles, public testing::WithParamInterface<BadFiles> {};
 
-TEST_P(WebhookBadFiles, AreToldAndTheOnesBeforeStay) {
+TEST_P(WebhookBadFiles, AreReportedAndThePreviousOnesStay) {
   begin();
   const http_server::ServerIdentity good = made(hours(1));
   http_server::ServerIdentity bad = good;
@@ -493,7 +493,7 @@ TEST_F(WebhookFiles, ForAnotherNameAreNotInForce) {
             "MutatingWebhookConfiguration evacuator-placement: the certificate is not for " + std::string(kName));
 }
 
-TEST_F(WebhookFiles, ThatAreNotThereAreTold) {
+TEST_F(WebhookFiles, MissingFilesAreReported) {
   begin();
   EXPECT_FALSE(in_force());
   EXPECT_EQ(files.certificates.problem().rfind("webhook.certFile: ", 0), 0U) << files.certificates.problem();

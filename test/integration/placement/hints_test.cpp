@@ -15,8 +15,7 @@ using std::chrono::minutes;
 
 class PlacementHints : public Rig {
  protected:
-  /// A Deployment with one pod. The scheduler likes the node `liked` best, and `hinted` is the other that the pod may
-  /// go to.
+  /// Creates a Deployment with one pod. The scheduler prefers node `liked`. Node `hinted` is the other candidate.
   void begin(bool install = true) {
     places_pods = true;
     if (install) install_placement_webhook();
@@ -34,7 +33,7 @@ class PlacementHints : public Rig {
     load(left, "6");
     ASSERT_EQ(left == hinted, false);
   }
-  /// Takes some of the node's cpu, for good.
+  /// Occupies some of the node's CPU permanently.
   void load(const std::string& node, const std::string& cpu) {
     Json other = simulator::objects::pod("shop", "load-" + node, cpu, "8Gi");
     other["spec"]["nodeName"] = node;
@@ -51,7 +50,7 @@ class PlacementHints : public Rig {
       spec["placement"].update(more.is_object() ? more : Json::object());
     });
   }
-  /// The one new pod.
+  /// Returns the only new pod.
   std::string replacement() const {
     const auto now = pods();
     return now.size() == 1 && now.front() != pod ? now.front() : "";
@@ -100,9 +99,9 @@ TEST_F(PlacementHints, APodIsCreatedAllTheSameWhenNobodyAnswers) {
   EXPECT_EQ(condition(name, "PlacementHinted"), "HintUnused");
 }
 
-TEST_F(PlacementHints, AnExpiredOneIsGivenToNobody) {
+TEST_F(PlacementHints, AnExpiredHintIsNotUsed) {
   begin();
-  budget("keep", "web", 1);  // nothing may leave for a while
+  budget("keep", "web", 1);  // blocks every eviction for some time
   const std::string name = evacuate_towards(hinted, {{"expiresAfterSeconds", 30}});
   run_for(minutes(2));
   EXPECT_EQ(phase(name), api::EvacuationPhase::kRequesting) << "the budget holds it";
@@ -113,9 +112,9 @@ TEST_F(PlacementHints, AnExpiredOneIsGivenToNobody) {
   EXPECT_EQ(condition(name, "PlacementHinted"), "HintUnused");
 }
 
-TEST_F(PlacementHints, OneForAPodThatNeverComesIsNamed) {
+TEST_F(PlacementHints, AnUnusedHintIsReported) {
   begin();
-  pod = "load-" + left;  // nobody makes it again
+  pod = "load-" + left;  // a pod without an owner, which is not replaced
   const std::string name = evacuate_towards(hinted);
   ASSERT_TRUE(run_to_end(name));
   EXPECT_EQ(phase(name), api::EvacuationPhase::kSucceeded) << reason(name);
@@ -147,7 +146,7 @@ TEST_F(PlacementHints, AreGivenForNoNodeThatTakesNoPods) {
   EXPECT_EQ(condition(name, "PlacementHinted"), "HintUnused");
 }
 
-TEST_F(PlacementHints, ARequiredNodeWithoutRoomLeavesThePodPending) {
+TEST_F(PlacementHints, ARequiredNodeWithoutCapacityLeavesThePodPending) {
   allows_required = true;
   begin();
   Json rest = simulator::objects::pod("shop", "rest", "4", "1Gi");
@@ -198,7 +197,7 @@ class PolicyHints : public PlacementHints {
  protected:
   std::vector<api::Evacuation> evacuations_of_a_policy() {
     stage();
-    // So that pods leave it for good.
+    // Cordons the node so that pods leave it permanently.
     edit(
         kube::kNodes, "node-a", [](Json& node) { node["spec"]["unschedulable"] = true; }, "");
     start_operator();
@@ -234,7 +233,7 @@ TEST_F(PolicyHints, GoWithTheEvacuationsOfPolicies) {
   for (const api::Evacuation& each : made) {
     const std::string target = each.meta.annotations.value("evacuator.dev/predicted-target");
     EXPECT_TRUE(api::origin_is_verified(each)) << "the signature covers the hint";
-    if (!each.spec.placement) continue;  // back to the node that it leaves
+    if (!each.spec.placement) continue;  // the predicted target is the node that it leaves
     ++hinted;
     EXPECT_EQ(each.spec.placement->node_name.value, target);
     if (each.status.phase != api::EvacuationPhase::kSucceeded) continue;
@@ -289,7 +288,7 @@ TEST_F(PolicyHints, AreTakenInALaterAttempt) {
 
 class SecondRound : public PolicyHints, public testing::WithParamInterface<const char*> {};
 
-TEST_P(SecondRound, IsForeseenAsIfThePodHadNeverHadAHint) {
+TEST_P(SecondRound, IsPredictedWithoutTheFirstHint) {
   allows_required = true;
   begin();
   ASSERT_TRUE(run_to_end(evacuate_towards(hinted, {{"policy", GetParam()}})));

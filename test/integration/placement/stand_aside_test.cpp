@@ -1,4 +1,4 @@
-// The admission webhooks of an installation that stays out, on a simulated API server.
+// The admission webhooks of a passive installation, on a simulated API server.
 
 #include "controllers/webhooks/stand_aside.hpp"
 
@@ -59,7 +59,7 @@ class AdmissionStandsAside : public testing::Test {
     const Json& webhook = found->at("webhooks").at(index);
     return webhook.contains("objectSelector") ? webhook.at("objectSelector") : Json();
   }
-  /// It selects nothing whatever its labels are.
+  /// Returns true if the selector matches no object, whatever its labels are.
   static bool selects_nothing(const Json& selector) {
     const Json& all = selector.value("matchExpressions", Json::array());
     const auto has = [&](const char* op) {
@@ -95,7 +95,7 @@ TEST_F(AdmissionStandsAside, WhileAnotherInstallationServesTheCluster) {
   EXPECT_EQ(selector(kValidating), Json::object());
 }
 
-TEST_F(AdmissionStandsAside, AndLooksEachMinuteOnly) {
+TEST_F(AdmissionStandsAside, ChecksOncePerMinute) {
   install(kMutating, Json::array({webhook("a.evacuator.dev", "second")}));
   aside.refresh(ServingState::kStaysOut);
   const int before = looks;
@@ -109,14 +109,15 @@ TEST_F(AdmissionStandsAside, AndLooksEachMinuteOnly) {
   EXPECT_TRUE(selects_nothing(selector(kMutating))) << "somebody has installed it again";
 }
 
-/// With kustomize both installations call their configuration the same: the newer one says whose pods are asked.
-TEST_F(AdmissionStandsAside, ButNotThoseOfTheOtherInstallation) {
+/// With kustomize both installations use the same name for their configuration. The newer one determines which pods are
+/// reviewed.
+TEST_F(AdmissionStandsAside, ExceptForTheOtherInstallationsConfiguration) {
   install(kMutating, Json::array({webhook("a.evacuator.dev", "first")}));
   aside.refresh(ServingState::kStaysOut);
   EXPECT_EQ(selector(kMutating), Json());
 }
 
-TEST_F(AdmissionStandsAside, AndWhatItsSelectorAsksForBesideStays) {
+TEST_F(AdmissionStandsAside, KeepsOtherRequirementsOfTheSelector) {
   const Json others = {{"matchLabels", {{"team", "shop"}}},
                        {"matchExpressions", Json::array({{{"key", "x"}, {"operator", "Exists"}}})}};
   install(kMutating, Json::array({webhook("a.evacuator.dev", "second", others)}));
@@ -139,12 +140,12 @@ TEST_F(AdmissionStandsAside, OnceItMay) {
   EXPECT_TRUE(selects_nothing(selector(kMutating)));
 }
 
-TEST(AsidePatch, OfWhatIsNoConfigurationIsNone) {
+TEST(AsidePatch, IsEmptyForOtherObjects) {
   for (const Json& each : {Json(), Json::object(), Json{{"webhooks", 1}}, Json{{"webhooks", {1, nullptr}}}})
     EXPECT_FALSE(aside_patch(each, {kName}, true)) << each;
 }
 
-TEST(AsidePatch, TakesASelectorThatIsNoneForNone) {
+TEST(AsidePatch, TreatsAnInvalidSelectorAsMissing) {
   for (const Json& broken : {Json(1), Json::array(), Json{{"matchExpressions", "x"}}}) {
     const auto patch =
         aside_patch(configuration(kMutating, Json::array({webhook("a", "second", broken)})), {kName}, true);

@@ -5,7 +5,7 @@
 #include "test/fakes/temp_folder.hpp"
 #include "test/unit/kube/http/test_server.hpp"
 
-/// webhook.clientCAFile: only who shows a certificate of these authorities may ask.
+/// webhook.clientCAFile: only clients with a certificate of these authorities are accepted.
 namespace webhook_client_ca_test {
 
 using kube::testing::Pem;

@@ -10,8 +10,8 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/fragmented_stage.hpp"
 
-/// Half of the nodes are full of ordinary pods. The others are held open by one pod each of a set that repel one
-/// another. Levelling and packing in turn frees some, through the whole operator.
+/// Half of the nodes are full of ordinary pods. Each of the others is kept in use by one pod of a set with
+/// anti-affinity. Alternating leveling and packing frees some of them, through the complete operator.
 namespace alternating_test {
 
 using api::Json;
@@ -76,11 +76,11 @@ TEST_F(Alternating, GoesOnInTheSamePhaseAfterAFailOver) {
   EXPECT_LT(nodes_in_use().size(), std::size_t{kFull + kHeld});
 }
 
-/// A pod of a moved workload that fits nowhere: the second half would count on what is not so.
+/// A pod of a moved workload fits on no node. The second half would plan with a wrong assumption.
 TEST_F(Alternating, WaitsForPodsWithoutANodeAndThenGivesUp) {
   begin({{"settleTimeout", "10m"}});
   ASSERT_TRUE(run_until([&] { return status().evicted > 0; }, minutes(20)));
-  // Somebody cordons everything while the first half runs: new pods are Pending.
+  // All nodes are cordoned during the first half, so new pods stay Pending.
   for (const auto& node : cluster->store().list(kube::kNodes, ""))
     edit(
         kube::kNodes, (*node)["metadata"]["name"], [](Json& object) { object["spec"]["unschedulable"] = true; }, "");

@@ -1,4 +1,4 @@
-/// How many series /metrics has: what it costs whoever scrapes it.
+/// Number of series of /metrics, which every scraper has to store.
 
 #include <gmock/gmock.h>
 
@@ -29,7 +29,7 @@ class Cardinality : public integration::Rig {
          {"metadata", {{"name", name}}},
          {"spec", {{"mode", mode}, {"schedule", {{"interval", "1h"}}}, {"strategies", strategies}}}});
   }
-  /// So many in all.
+  /// Adds nodes up to a total of `count`.
   void nodes(int count) {
     for (int i = static_cast<int>(cluster->store().list(kube::kNodes, "").size()); i < count; ++i)
       add(simulator::objects::node(fmt::format("more-{:04}", i), "8", "16Gi"));

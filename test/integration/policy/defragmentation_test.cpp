@@ -10,14 +10,14 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/fragmented_stage.hpp"
 
-/// Half of the nodes are full of ordinary pods. The others are held open by one pod each of a set that repel one
-/// another.
+/// Half of the nodes are full of ordinary pods. Each of the others is kept in use by one pod of a set with
+/// anti-affinity.
 namespace defragmentation_test {
 
 using api::Json;
 using base::minutes;
 
-constexpr int kBound = 2;  ///< nodes that can be freed: 13.5 cores need four of six nodes
+constexpr int kBound = 2;  ///< number of nodes that can be freed: 13.5 cores need four of six nodes
 
 class Defragmented : public integration::FragmentedStage {
  protected:
@@ -101,7 +101,7 @@ TEST_F(Defragmented, ThoughPodsVanishBetweenThePlanAndTheirEvacuations) {
 constexpr const char* kMayNotPatch =
     R"({"kind":"Status","code":403,"reason":"Forbidden","message":"cannot patch resource \"nodes\" at the cluster scope"})";
 
-/// The right to taint nodes is missing: what moves goes by placement hints alone.
+/// Without the right to taint nodes, only placement hints direct the moves.
 class DefragmentedByHints : public Defragmented {
  protected:
   void begin(bool webhook_is_reached) {

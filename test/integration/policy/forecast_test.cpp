@@ -9,7 +9,8 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// A daily wave: at noon the node has room, at eight in the evening it would burn. Days differ, and samples are noisy.
+/// A daily load cycle: at noon the node has free capacity, at eight in the evening it would be overloaded. Days differ,
+/// and samples are noisy.
 namespace forecast_test {
 
 using api::Json;
@@ -21,14 +22,14 @@ using testing::HasSubstr;
 constexpr double kCores = 8;  ///< of each node
 constexpr double kCold = 0.1;
 
-/// -1 … 1, the same for the same number.
+/// Returns a deterministic value in -1 … 1 for each number.
 double noise(std::int64_t number) {
   auto mixed = static_cast<std::uint64_t>(number) * 0x9e3779b97f4a7c15U;
   mixed = (mixed ^ mixed >> 31) * 0xbf58476d1ce4e5b9U;
   return static_cast<double>((mixed ^ mixed >> 29) % 2001) / 1000 - 1;
 }
 
-/// Cores that a hot pod uses: 0.5 at eight in the morning, about 1.25 at eight in the evening.
+/// Returns the cores that a hot pod uses: 0.5 at eight in the morning, about 1.25 at eight in the evening.
 double hot_at(base::TimePoint time) {
   constexpr auto kTrough = hours(8);
   const auto day = std::chrono::floor<days>(time - kTrough);
@@ -38,7 +39,7 @@ double hot_at(base::TimePoint time) {
   return 0.5 + 0.75 * height * rise + 0.02 * noise(time.time_since_epoch() / minutes(1));
 }
 
-/// What pods use by their app, and a past in which they were where they are.
+/// Reports usage by app, and a history in which the pods were on their current nodes.
 class Meter final : public usage::Source {
  public:
   Meter(simulator::Cluster& cluster, const base::Clock& clock) : cluster_(cluster), clock_(clock) {}
@@ -119,7 +120,7 @@ class ForecastWave : public integration::Rig {
     }
     return count;
   }
-  /// Percent of node-a that its hot pods use.
+  /// Returns the percentage of node-a that its hot pods use.
   double load() const { return 100 * hot_on("node-a") * hot_at(clock.now()) / kCores; }
   bool wait_for_the_move() {
     return run_until([&] { return hot_on("node-a") < 4; }, hours(8));
@@ -148,7 +149,7 @@ TEST_F(ForecastWave, IsLevelledBeforeItsPeak) {
   EXPECT_LE(status().evicted, 2) << "no overshoot";
 }
 
-/// What the test before is worth: as it is now, the node has to be full first.
+/// Control for the test above: without a forecast nothing moves until the node is full.
 TEST_F(ForecastWave, IsLevelledAfterTheNodeIsFullWithoutAForecast) {
   begin(false);
   ASSERT_TRUE(wait_for_the_move());

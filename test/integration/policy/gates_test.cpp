@@ -5,7 +5,7 @@
 #include "api/meta/condition.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// What a gate stops, and what goes on.
+/// What a gate stops and what continues.
 namespace gates_test {
 
 using api::Json;
@@ -32,7 +32,7 @@ class GatedPolicy : public integration::Rig {
     gates = [this](const api::UsageEndpoint&, std::size_t) { return std::make_unique<Client>(*this); };
   }
 
-  /// Three pods are old enough to be moved; one a minute may begin.
+  /// Creates three pods that are old enough to be moved. One per minute may begin.
   void begin() {
     stage();
     start_operator();
@@ -88,7 +88,7 @@ TEST_F(GatedPolicy, AdmitsNothingThatWaitsWhileAGateHolds) {
   ASSERT_GT(before, 0U);
   ASSERT_LT(before, 3U);
   answer = std::string(kHolds);
-  run_for(base::seconds(30));  // until it is asked again
+  run_for(base::seconds(30));  // until the gate is asked again
   const std::size_t meanwhile = granted();
   run_for(minutes(5));
   EXPECT_EQ(granted(), meanwhile);

@@ -2,14 +2,14 @@
 
 #include "test/integration/rig/rig.hpp"
 
-/// A plan of many moves: its Evacuations are made one after the other, and none waits for the rest of them.
+/// A plan with many moves: its Evacuations are created one after the other, and none waits for the others.
 namespace large_plan_test {
 
 using api::Json;
 using base::minutes;
 
 constexpr int kMoves = 60;
-/// The create while which the others work: everything that could happen has happened by then.
+/// Number of the create during which the other threads run. By then every possible event has happened.
 constexpr int kLookAt = 20;
 
 class LargePlan : public integration::Rig {
@@ -36,7 +36,7 @@ class LargePlan : public integration::Rig {
   std::size_t evictions_meanwhile_ = 0;
 
  private:
-  /// What the other threads of the operator do while the one of the policies waits for an answer.
+  /// Simulates the operator's other threads while the policy thread waits for an answer.
   void let_others_work() {
     for (int i = 0; i < 10 * kLookAt && replica->poll(); ++i) {
     }
@@ -44,7 +44,7 @@ class LargePlan : public integration::Rig {
   }
 };
 
-TEST_F(LargePlan, TheFirstEvictionIsAskedForWhileMostOfThePlanIsNotMadeYet) {
+TEST_F(LargePlan, TheFirstEvictionStartsBeforeMostOfThePlanIsCreated) {
   plan_everything();
   ASSERT_TRUE(run_until([&] { return creates_ == kMoves; }, minutes(5)));
   EXPECT_GE(evictions_meanwhile_, 1U);

@@ -1,4 +1,4 @@
-/// One cycle of each policy, whatever its schedule says, followed to the end.
+/// One cycle of each policy, regardless of its schedule, followed to its end.
 
 #include <gmock/gmock.h>
 
@@ -62,14 +62,14 @@ TEST_F(Once, EachPolicyHasOneCycleAndItsPodsLeave) {
   run_for(base::minutes(2));
   policy("balance");
   start();
-  const auto report = after(std::chrono::hours(1));  // sixty times the interval; replacements are old again and again
+  const auto report = after(std::chrono::hours(1));  // sixty intervals; replacements become old enough repeatedly
   EXPECT_TRUE(report.is_done() && report.is_success()) << to_text(report);
   EXPECT_EQ(report.succeeded_count, 3) << to_text(report);
   EXPECT_EQ(granted(), 3U);
   EXPECT_THAT(to_text(report), HasSubstr("policy balance: 3 of 3 pods nominated, 3 Evacuations made\n"));
 }
 
-TEST_F(Once, TheNextRunComesWhenItIsStartedNotWhenItIsDue) {
+TEST_F(Once, TheNextRunStartsIndependentlyOfTheSchedule) {
   stage();
   run_for(base::minutes(2));
   policy("balance", {{"schedule", {{"interval", "24h"}}}});
@@ -81,7 +81,7 @@ TEST_F(Once, TheNextRunComesWhenItIsStartedNotWhenItIsDue) {
   EXPECT_EQ(granted(), 6U);
 }
 
-TEST_F(Once, WhatHasNoCycleSaysWhy) {
+TEST_F(Once, APolicyWithoutACycleReportsWhy) {
   stage();
   policy("asleep", {{"suspend", true}});
   policy("looks", {{"mode", "DryRun"}});
@@ -97,7 +97,7 @@ TEST_F(Once, WhatHasNoCycleSaysWhy) {
   EXPECT_EQ(granted(), 0U);
 }
 
-TEST_F(Once, WhatDoesNotEndIsNamedAndTheNextRunGoesOnWithIt) {
+TEST_F(Once, UnfinishedEvacuationsAreNamedAndContinuedByTheNextRun) {
   stage();
   run_for(base::minutes(2));
   budget("all", "web", 3);

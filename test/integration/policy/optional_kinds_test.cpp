@@ -1,5 +1,4 @@
-/// Kinds that plans can do without: the operator does not wait for a server that refuses them, and says what it does
-/// not know.
+/// Optional kinds: the operator does not wait for a server that refuses them, and reports what it does not know.
 
 #include <gmock/gmock.h>
 
@@ -16,7 +15,7 @@ namespace optional_kinds_test {
 using api::Json;
 using testing::HasSubstr;
 
-/// The whole operator on a server that answers lists of some kinds otherwise.
+/// The complete operator on a server that answers lists of some kinds with an error.
 class OptionalKinds : public integration::Rig {
  protected:
   OptionalKinds()
@@ -58,7 +57,7 @@ class OptionalKinds : public integration::Rig {
                                                     .log = {}});
   }
 
-  /// As Kubernetes 1.36 does with the feature gate GenericWorkload.
+  /// Serves PodGroups like Kubernetes 1.36 with the feature gate GenericWorkload.
   void serve_pod_groups() {
     Json version = {{"name", kube::kPodGroups.version}, {"served", true}, {"storage", true}};
     version["schema"]["openAPIV3Schema"] = {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
@@ -85,7 +84,7 @@ class OptionalKinds : public integration::Rig {
            {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 30}}}}})}}}});
   }
   api::DeschedulerPolicyStatus status() const { return policy_status("fresh"); }
-  /// The message of the condition Warnings while it is True.
+  /// Returns the message of the condition Warnings while it is True, else an empty string.
   std::string warnings() const {
     const api::Condition found = policy_condition("fresh", "Warnings");
     return found.status == api::ConditionStatus::kTrue ? found.message : "";

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 class Schedules : public integration::Rig {
  protected:
-  /// All pods of shop are old enough to be moved. It is Saturday, a little after 12:20.
+  /// All pods of shop are old enough to be moved. The time is Saturday, shortly after 12:20.
   void begin(const Json& schedule, const Json& limits = Json::object()) {
     prepare();
     add_policy(schedule, limits);
@@ -58,7 +58,7 @@ TEST_F(Schedules, StartNoCycleOutsideOfAWindow) {
 }
 
 TEST_F(Schedules, ByCronRunAtItsTimesOnly) {
-  begin({{"cron", "0 * * * *"}, {"timeZone", "Asia/Kolkata"}});  // half past by UTC
+  begin({{"cron", "0 * * * *"}, {"timeZone", "Asia/Kolkata"}});  // minute 30 of each hour in UTC
   run_for(minutes(7));
   EXPECT_FALSE(status().last_cycle);
   EXPECT_EQ(status().next_cycle_time, *base::parse_time("2026-11-21T12:30:00Z"));

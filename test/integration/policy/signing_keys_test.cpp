@@ -1,4 +1,4 @@
-/// The keys with which the operator signs: in a Secret of its namespace, or nothing is made.
+/// The operator's signing keys are in a Secret of its namespace. Without them it creates nothing.
 
 #include <gmock/gmock.h>
 
@@ -19,7 +19,7 @@ using testing::HasSubstr;
 
 constexpr const char* kUs = "system:serviceaccount:evacuator-system:evacuator";
 
-/// One process with the keys of the Secret and a clock of its own.
+/// One process with the keys of the Secret and its own clock.
 struct Process {
   Process(simulator::ApiServer& server, const base::Clock& clock, const std::string& identity, bool may_read_secrets)
       : transport(server, {kUs, {}, "evacuator"}),
@@ -101,7 +101,7 @@ class SigningKeys : public integration::Rig {
   std::unique_ptr<Process> process;
 };
 
-TEST_F(SigningKeys, AreMadeAtTheFirstStartAndSignWhatIsMade) {
+TEST_F(SigningKeys, AreCreatedAtTheFirstStartAndUsed) {
   begin();
   start();
   drive(seconds(30));
@@ -115,7 +115,7 @@ TEST_F(SigningKeys, AreMadeAtTheFirstStartAndSignWhatIsMade) {
   }
 }
 
-TEST_F(SigningKeys, OfAnEarlierProcessProveWhatItMade) {
+TEST_F(SigningKeys, OfAnEarlierProcessProveItsEvacuations) {
   begin();
   start();
   drive(seconds(1));
@@ -137,7 +137,7 @@ TEST_F(SigningKeys, ThatCannotBeReadStopThePoliciesAndAreTold) {
   EXPECT_THAT(ready.error().message, HasSubstr("evacuator-signing"));
 }
 
-TEST_F(SigningKeys, ThatCannotBeReadLeaveWhatIsSignedUndecidedAndWhatIsMadeByHandAlone) {
+TEST_F(SigningKeys, UnreadableKeysLeaveSignedOriginsUndecidedAndManualOnesUnchanged) {
   begin();
   start();
   drive(seconds(1));

@@ -5,7 +5,7 @@
 #include "api/meta/condition.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// A cache that was filled once and then fails for ever is no reason to plan on.
+/// The operator must not plan on a cache that was filled once and fails since.
 namespace stale_caches_test {
 
 using api::Json;
@@ -25,7 +25,7 @@ class StaleCaches : public integration::Rig {
            {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 900}}}}})}}}});
     start_operator();
   }
-  /// The server ends the watch of that kind and gives no other.
+  /// The server ends the watch of this kind and refuses new ones.
   void lose(const std::string& plural) {
     simulator::FaultRule cut{simulator::FaultEffect::kCutWatch};
     cut.resource = plural;
@@ -57,7 +57,7 @@ TEST_F(StaleCaches, MakeNoEvacuationsAndAreNamedUntilTheyFollowAgain) {
   EXPECT_EQ(degraded().reason, "StaleCaches");
   EXPECT_THAT(degraded().message, HasSubstr("nodes"));
   const auto last = status().last_cycle->start;
-  run_for(minutes(20));  // the pods get old enough to be moved
+  run_for(minutes(20));  // the pods become old enough to be moved
   EXPECT_EQ(status().last_cycle->start, last) << "no cycle on what nobody knows";
   EXPECT_EQ(evacuation_count(), 0U);
 
@@ -81,12 +81,12 @@ TEST_F(StaleCaches, AreNotSeenInAShortOutage) {
   EXPECT_TRUE(replica->ready());
 }
 
-// --- a cycle's work
+// --- long cycles
 
 class LongCycle : public StaleCaches {};
 
-/// Ten thousands of creations take longer than a reconcile may hang.
-TEST_F(LongCycle, IsNoHangingReconcileAsLongAsItGetsOn) {
+/// Tens of thousands of creations take longer than the timeout for a hanging reconcile.
+TEST_F(LongCycle, IsNoHangingReconcileWhileItMakesProgress) {
   begin();
   run_for(minutes(13));
   std::size_t created = 0;

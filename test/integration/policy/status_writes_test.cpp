@@ -3,7 +3,7 @@
 
 #include "test/integration/rig/rig.hpp"
 
-/// A policy's status is written while its cache is behind: the counts of its Evacuations change faster than that.
+/// A policy's status is written while its cache is behind, because the counts of its Evacuations change faster.
 namespace status_writes_test {
 
 using api::Json;
@@ -12,7 +12,7 @@ using base::seconds;
 
 class StatusWrites : public integration::Rig {
  protected:
-  /// Its first cycle moves a pod; nothing is heard of the policy itself from before that on, for a minute.
+  /// The first cycle moves a pod. From before that on, no event of the policy arrives for a minute.
   void begin() {
     stage();
     start_operator();
@@ -28,13 +28,13 @@ class StatusWrites : public integration::Rig {
       if (request.method == "POST" && request.path.ends_with("/evacuations")) stall("deschedulerpolicies");
     };
   }
-  /// The watch that runs says nothing more.
+  /// Stalls the running watch.
   void stall(const std::string& plural) {
     simulator::FaultRule silence{simulator::FaultEffect::kStallWatch};
     silence.resource = plural;
     server->faults().set({silence});
   }
-  /// Answers to writes of the policy's status.
+  /// Returns the number of writes of the policy's status that were answered with `code`.
   std::int64_t answers(int code) const {
     return std::ranges::count_if(server->journal().entries(), [code](const simulator::JournalEntry& each) {
       return each.resource == "deschedulerpolicies" && each.subresource == "status" && each.code == code;
@@ -51,7 +51,7 @@ TEST_F(StatusWrites, DoNotCollideWithTheOnesThatTheCacheDoesNotShowYet) {
   EXPECT_EQ(answers(409), 0);
 }
 
-TEST_F(StatusWrites, AreRefusedWhereSomebodyElseWroteThatTheCacheDoesNotShowYet) {
+TEST_F(StatusWrites, ConflictWithAForeignWriteThatTheCacheDoesNotShow) {
   begin();
   ASSERT_TRUE(run_until([this] { return answers(200) > 0; }, minutes(1)));
   edit(

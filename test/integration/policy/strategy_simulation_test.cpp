@@ -1,5 +1,5 @@
-/// Plans of every strategy carried out by the simulator's scheduler: cycle after cycle it ends, and the strategy's
-/// violations never become more. The strategy and the seed reproduce a failure.
+/// Plans of every strategy, carried out by the simulator's scheduler: the cycles must come to an end, and the
+/// strategy's violations must never increase. Strategy and seed reproduce a failure.
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@ using strategy_worlds::kNoon;
 using strategy_worlds::RandomWorld;
 using strategy_worlds::Tried;
 
-/// Evicts the pods in the order of the plan; the scheduler binds each replacement while the old pod terminates, or once
-/// that is gone where it has to wait for it.
+/// Evicts the pods in the order of the plan. The scheduler binds each replacement while the old pod terminates, or
+/// after its end if the replacement needs its capacity.
 std::map<std::string, std::string> placements(const ClusterSnapshot& cluster, const planner::Plan& plan,
                                               scheduling::NodeScoring scoring) {
   scheduling::WhatIf what_if(cluster);
@@ -31,7 +31,7 @@ std::map<std::string, std::string> placements(const ClusterSnapshot& cluster, co
           simulator::choose_node({what_if, pod, scheduling::FitLevel::kScheduler, scheduling::OldPod::kStays}, scoring);
     }
     what_if.move(pod, scheduling::kNoNode);
-    if (move.to.empty()) continue;  // nobody makes a replacement
+    if (move.to.empty()) continue;  // no replacement is created
     if (!node) node = simulator::choose_node({what_if, pod, scheduling::FitLevel::kScheduler}, scoring);
     if (!node) continue;
     what_if.move(pod, *node);
@@ -42,7 +42,7 @@ std::map<std::string, std::string> placements(const ClusterSnapshot& cluster, co
 
 constexpr unsigned kSeeds = 100;
 
-/// HighNodeUtilization is for schedulers that pack.
+/// HighNodeUtilization requires a scheduler that packs.
 scheduling::NodeScoring scoring_for(const Tried& tried) {
   using enum scheduling::NodeScoring;
   return tried.strategy == "HighNodeUtilization" ? kMostAllocated : kLeastAllocated;

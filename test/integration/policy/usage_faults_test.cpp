@@ -8,7 +8,7 @@
 #include "test/integration/rig/rig.hpp"
 #include "usage/sources/make_source.hpp"
 
-/// A Prometheus that answers well at first and then does not: what the policy's condition says of it.
+/// A Prometheus that first answers correctly and then fails, and what the policy's condition reports.
 namespace usage_faults_test {
 
 using api::Json;
@@ -25,7 +25,7 @@ bool asks_for(const kube::Request& request, const char* what) {
   return request.query.find(std::string("query=") + what) != std::string::npos;
 }
 
-/// All connections to the server end here.
+/// Answers all connections to the server.
 class Wire final : public kube::Transport {
  public:
   explicit Wire(const Answer& answer) : answer_(answer) {}
@@ -92,7 +92,7 @@ class FaultySource : public integration::Rig {
       body["data"]["result"] = Json::array({series({{"namespace", "shop"}, {"pod", "web"}})});
     return response(200, body.dump());
   }
-  /// From now on that is the answer to the query, and to the others as before.
+  /// Answers all further requests of this query with `status` and `body`, and the other queries as before.
   void answer_with(const char* query, int status, std::function<std::string()> body) {
     answer = [this, query, status, body = std::move(body)](const kube::Request& request) {
       return asks_for(request, query) ? response(status, body()) : good(request);
@@ -113,7 +113,7 @@ class FaultySource : public integration::Rig {
   kube::Client nobody_{wire_, nullptr};
 };
 
-/// What happens to every query: in the condition at once, and a failure once the samples are too old.
+/// A failure of every query: the condition reports it at once, and it becomes an error once the samples are too old.
 struct FailureCase {
   std::string name;
   int status;
@@ -145,11 +145,11 @@ INSTANTIATE_TEST_SUITE_P(
         FailureCase{"Http503", 503, "", "query cpu: HTTP 503"}),
     [](const auto& test) { return test.param.name; });
 
-/// What happens to one query only.
+/// A failure of one query only.
 struct FaultCase {
   std::string name;
   const char* query;
-  std::string body;  ///< the nodes that the answer is about, or the answer
+  std::string body;  ///< nodes in the answer, or the complete answer
   std::vector<std::string> says;
 };
 

@@ -7,7 +7,7 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"
 
-/// Requests lie: every node has the same, and one burns.
+/// The requests are misleading: they are equal on all nodes, and one node is overloaded.
 namespace usage_test {
 
 using api::Json;
@@ -15,7 +15,7 @@ using base::minutes;
 using base::seconds;
 using testing::HasSubstr;
 
-/// What pods use, by their app; what nodes use is the sum of theirs.
+/// Reports the usage of pods by app. The usage of a node is the sum of its pods'.
 class Meter final : public usage::Source {
  public:
   Meter(simulator::Cluster& cluster, const base::Clock& clock, const bool& works)
@@ -53,7 +53,7 @@ class MeasuredLoad : public integration::Rig {
     add(objects::name_space("shop"));
     add(objects::node("node-a", "8", "16Gi"));
     deploy("hot", 4);
-    // The scheduler goes by requests: from here on they are the same everywhere.
+    // The scheduler places by requests, which are equal on all nodes from here on.
     cordon("node-a", true);
     for (const char* node : {"node-b", "node-c"}) add(objects::node(node, "8", "16Gi"));
     deploy("cold", 8);
@@ -98,7 +98,7 @@ class MeasuredLoad : public integration::Rig {
   bool works = true;
   Json evictability = Json::object();
   bool soft_taint = false;
-  int least_hot = 0;  ///< pods of "hot" that a budget wants; 0: there is no budget
+  int least_hot = 0;  ///< minAvailable of the budget for "hot"; 0 for no budget
 };
 
 TEST_F(MeasuredLoad, IsLevelledWhereRequestsAreAlreadyAndThenNothingMoves) {
@@ -216,7 +216,7 @@ TEST_F(SoftTaints, AreOnTheNodeThatBurnsAndGoWhenLoadIsLevel) {
   EXPECT_LE(status().evicted, 2);
 }
 
-/// The plan that follows sees the pods as gone, and the load as level.
+/// The next plan sees the pods as gone and the load as balanced.
 class SoftTaintsOfWaitingMoves : public SoftTaints {
  protected:
   void begin_where_a_budget_holds_moves_up() {

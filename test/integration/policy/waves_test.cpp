@@ -10,7 +10,7 @@
 #include "simulator/objects.hpp"
 #include "test/integration/rig/fragmented_stage.hpp"
 
-/// Plans of Defragmentation that are carried out in waves, and what may hold one up.
+/// Defragmentation plans that are carried out in waves, and what may delay one.
 namespace waves_test {
 
 using api::Json;
@@ -18,10 +18,10 @@ using base::minutes;
 using testing::HasSubstr;
 namespace objects = simulator::objects;
 
-/// Node "keep" has room for the pod "lone" of node "leave": a plan of one move in one wave.
+/// Node "keep" has capacity for the pod "lone" of node "leave", which gives a plan of one move in one wave.
 class Waves : public integration::FragmentedStage {
  protected:
-  /// `stops`: how long the pod takes to terminate.
+  /// `stops` is the termination time of the pod.
   void begin(const char* interval, const char* stops = "5s") {
     add(objects::name_space("shop"));
     add(objects::node("keep", "4", "16Gi"));
@@ -42,7 +42,7 @@ class Waves : public integration::FragmentedStage {
     return last ? last->id : "";
   }
   std::string condition_of(const char* type) const { return policy_words("defragment", type); }
-  /// The pod "lone" terminates, and the status knows the plan.
+  /// Returns true if the pod "lone" terminates and the status contains the plan.
   bool is_leaving() const { return tainted() == 1 && evacuation_count() == 1 && granted() == 1; }
   bool is_done() const { return nodes_in_use() == std::set<std::string>{"keep"}; }
 
@@ -95,7 +95,7 @@ TEST_F(Waves, LoseTheTaintsAfterAFailOverInTheLastOne) {
   EXPECT_TRUE(run_until([&] { return tainted() == 0; }, minutes(5)));
 }
 
-TEST_F(Waves, ThatNoStatusTellsOfHoldTheNextCycleUp) {
+TEST_F(Waves, MissingInTheStatusDelayTheNextCycle) {
   begin("5m", "20m");
   replica->transport.lie = [](const kube::Request& request) -> std::optional<kube::Response> {
     if (!writes_policy_status(request)) return std::nullopt;
@@ -149,7 +149,7 @@ TEST_F(Waves, AreNotMadeWhereAWebhookRefusesTheTaints) {
   EXPECT_TRUE(run_until([&] { return is_done(); }, minutes(30))) << "tried again by itself";
 }
 
-/// Two moves each make room for two of the next wave.
+/// Two moves free capacity for two moves of the next wave.
 class TwoWaves : public Waves {
  protected:
   void begin() {
@@ -157,7 +157,7 @@ class TwoWaves : public Waves {
     start_operator();
     add_policy("30m");
   }
-  /// Suspends the first Evacuation that it finds unfinished.
+  /// Suspends the first unfinished Evacuation, once.
   void suspend_one() {
     if (!suspended.empty()) return;
     for (const auto& each : cluster->store().list(kube::kEvacuations, "shop")) {
@@ -169,7 +169,7 @@ class TwoWaves : public Waves {
   std::string suspended;
 };
 
-TEST_F(TwoWaves, GoOnThoughATenantSuspendsAnEvacuation) {
+TEST_F(TwoWaves, ContinueThoughATenantSuspendsAnEvacuation) {
   begin();
   replica->transport.after_each_call = [this] { suspend_one(); };
   ASSERT_TRUE(run_until([&] { return !suspended.empty() && !cycle().empty(); }, minutes(5)));

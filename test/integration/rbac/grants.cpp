@@ -55,7 +55,7 @@ bool binds_the_operator(const Json& binding) {
   });
 }
 
-/// The roles in the folder that a binding in the folder gives to the operator.
+/// Returns the roles in the folder that a binding in the folder grants to the operator.
 std::vector<Role> roles_in(const std::string& folder) {
   std::vector<Role> roles;
   std::set<std::string> bound;
@@ -73,7 +73,7 @@ std::vector<Role> roles_in(const std::string& folder) {
   return roles;
 }
 
-/// Read by everybody who is authenticated (system:discovery, system:basic-user).
+/// Returns true if every authenticated user may make the request (system:discovery, system:basic-user).
 bool is_for_everybody(const simulator::RequestInfo& info) {
   return !info.is_resource || info.plural.empty() || info.plural == "selfsubjectaccessreviews";
 }

@@ -1,5 +1,5 @@
-// Grants of config/ that are used by parts of the operator which no scenario has: each asks a simulated server here, so
-// that test/integration/rbac/recorder.cpp sees the request.
+// Grants of config/ for parts of the operator that no scenario covers. Each test sends requests to a simulated server,
+// so that test/integration/rbac/recorder.cpp records them.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ using testing::SizeIs;
 
 class GrantsOfParts : public Rig {
  protected:
-  /// One object of what an aggregated server or somebody else's CRD brings, and its kind.
+  /// Serves a kind of an aggregated server or a foreign CRD, with one object.
   void serve(const kube::ResourceType& type, Json object) {
     const Json any = {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
     const Json version = {
@@ -72,8 +72,8 @@ TEST_F(GrantsOfParts, NodeMetricsAreReadWithThatOfUsageKoordinator) {
   EXPECT_THAT(samples->nodes, SizeIs(1));
 }
 
-/// The simulated server has no authenticator: it is told what to say.
-TEST_F(GrantsOfParts, WhoAsksForMetricsIsAskedAboutWithThoseOfMetricsAuth) {
+/// The simulated server has no authenticator, so the test answers the reviews.
+TEST_F(GrantsOfParts, MetricsClientsAreReviewedWithThoseOfMetricsAuth) {
   transport.lie = [](const kube::Request& request) -> std::optional<kube::Response> {
     Json answer = Json::parse(request.body);
     const bool is_token = request.path.ends_with("/tokenreviews");

@@ -1,4 +1,4 @@
-// The operator under an API server that enforces the roles of config/, as they are and with one grant less.
+// The operator under an API server that enforces the roles of config/, complete and with one grant removed.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 constexpr const char* kOperatorUser = "system:serviceaccount:evacuator-system:evacuator";
 
-/// The server's words.
+/// Returns the server's message for a missing right.
 std::string refusal_of(const Access& access) {
   return fmt::format("{} is forbidden: User \"{}\" cannot {} resource \"{}\" in API group \"{}\"", access.resource,
                      kOperatorUser, access.verb, access.resource, access.group);
@@ -34,7 +34,7 @@ kube::Response forbidden(const std::string& message) {
   return {.status = 403, .body = body.dump(), .retry_after = {}, .content_type = "application/json"};
 }
 
-/// A cluster with a policy that moves a pod a minute, and a whole operator with exactly these rights.
+/// A cluster with a policy that moves one pod per minute, and a complete operator with exactly these rights.
 class Play final : public Rig {
  public:
   explicit Play(std::set<Access> granted)
@@ -45,7 +45,7 @@ class Play final : public Rig {
         events_(client_, clock, kube::EventOptions{.instance = "replica-1"}, log_),
         elector_(client_, clock, {.identity = "replica-1"}, {[] {}, [] {}}, log_,
                  [this] { return clock.now().time_since_epoch(); }) {
-    server->abilities().streamed_lists = false;  // else a right to watch does where one to list is missing
+    server->abilities().streamed_lists = false;  // with streamed lists, the right to watch replaces the right to list
     transport_.lie = [this](const kube::Request& request) -> std::optional<kube::Response> {
       const auto missing = missing_for(request);
       return missing ? std::optional(forbidden(refusal_of(*missing))) : std::nullopt;
@@ -58,8 +58,8 @@ class Play final : public Rig {
   }
   void TestBody() override {}
 
-  /// What an administrator can read in the end: the log (an Event that is refused stands there at level debug), the
-  /// policy, the Evacuations, the readiness.
+  /// Returns everything that an administrator can read at the end: the log (a refused Event appears at level debug),
+  /// the policy, the Evacuations, the readiness.
   std::string run() {
     add({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "evacuator-system"}}}});
     serve_resource_claims();
@@ -88,7 +88,7 @@ class Play final : public Rig {
       for (const auto& object : cluster->store().list(type, ""))
         told += object->value("status", Json::object()).dump() + "\n";
     }
-    std::erase(told, '\\');  // quotes within quotes
+    std::erase(told, '\\');  // removes the escapes of nested quotes
     return told;
   }
 
@@ -104,7 +104,7 @@ class Play final : public Rig {
     return missing;
   }
 
-  /// Servers since 1.34 have them.
+  /// Available on servers since 1.34.
   void serve_resource_claims() {
     const Json any = {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}};
     ASSERT_TRUE(server->install_crd(
@@ -161,7 +161,7 @@ TEST(Grants, EachThatIsMissingIsNamedToTheAdministrator) {
   Play complete(all);
   (void)complete.run();
   EXPECT_GT(complete.used.size(), 35U);
-  std::vector<std::string> unnamed;  // a failure now would end the plays that follow
+  std::vector<std::string> unnamed;  // collected, because a failure here would end the following runs
   for (const Access& each : complete.used) {
     std::set<Access> rest = all;
     rest.erase(each);
@@ -196,7 +196,7 @@ TEST(Grants, OfAnOptionalRoleAreNotInTheDefaultOne) {
   const std::set<Access> by_default = all_grants(default_roles());
   for (const Role& role : optional_roles()) {
     for (const Access& each : role.grants) {
-      if (each.resource == "secrets") continue;  // by name, and of other names
+      if (each.resource == "secrets") continue;  // limited to different names
       EXPECT_FALSE(by_default.contains(each)) << role.file << " grants \"" << to_string(each) << "\" a second time";
     }
   }

@@ -1,6 +1,6 @@
-// Every request that the operator sends in any test of this program is held against the roles of config/. A request
-// that no role allows fails its test. With EVACUATOR_CHECK_GRANTS set (ctest: integration.every_grant_is_used), the end
-// of the program demands the opposite, too: each grant was needed by a request.
+// Compares every request that the operator sends in any test of this program with the roles of config/. A request that
+// no role allows fails its test. With EVACUATOR_CHECK_GRANTS set (ctest: integration.every_grant_is_used), every grant
+// must also have been needed by a request at the end of the program.
 
 #include <gtest/gtest.h>
 
@@ -16,8 +16,8 @@ namespace {
 
 using api::Json;
 
-/// No request of ours is this one: OwnerReferencesPermissionEnforcement asks for it when an object that has an owner is
-/// made or changed.
+/// The operator never sends this request: OwnerReferencesPermissionEnforcement checks it when an object with an owner
+/// is created or changed.
 const Access kAskedByAdmission = {"evacuator.dev", "resourceadvices", "delete"};
 
 class Recorder final : public testing::Environment {
@@ -53,7 +53,7 @@ class Recorder final : public testing::Environment {
       ADD_FAILURE() << "OwnerReferencesPermissionEnforcement asks for update of */finalizers: " << request.target();
   }
 
-  /// What config/optional/pod-write-limits.yaml says in CEL.
+  /// Checks the CEL rules of config/optional/pod-write-limits.yaml.
   void see_pod_patch(const kube::Request& request) {
     const Json patch = Json::parse(request.body);
     EXPECT_EQ(patch.size(), 1U) << "more than metadata of a pod: " << request.body;

@@ -9,7 +9,7 @@
 
 namespace integration {
 
-/// Plays a life of so many calls again for each call that the process may die at, and for each way to die. Ends with
+/// Repeats a run of `calls` calls for each call at which the process may crash, and for each kind of crash. Stops at
 /// the first failure.
 inline void die_at_every_call(int calls, const std::function<void(int call, fakes::Death how)>& play) {
   for (int call = 0; call < calls; ++call) {

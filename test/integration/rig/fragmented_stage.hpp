@@ -13,8 +13,8 @@
 
 namespace integration {
 
-/// The rig with the classic picture: half of the nodes are full of ordinary pods; the others are held open by one pod
-/// each of a set that repel one another.
+/// The rig with a fragmented cluster: half of the nodes are full of ordinary pods. Each of the others is kept in use by
+/// one pod of a set with anti-affinity.
 class FragmentedStage : public Rig {
  protected:
   using Json = api::Json;
@@ -22,7 +22,7 @@ class FragmentedStage : public Rig {
   static constexpr int kFull = 3;
   static constexpr int kHeld = 3;
 
-  /// Nodes "full-…" with `on_each` pods of `cpu` cores each, and nodes "held-…".
+  /// Adds nodes "full-…" with `on_each` pods of `cpu` cores each, and nodes "held-…".
   void add_classic(int on_each, const std::string& cpu) {
     add(simulator::objects::name_space("shop"));
     add_nodes("full", kFull);
@@ -39,7 +39,7 @@ class FragmentedStage : public Rig {
            {"schedule", {{"interval", interval}}},
            {"strategies", Json::array({std::move(strategy)})}}}});
   }
-  /// Of 4 cores and 16Gi.
+  /// Adds nodes with 4 cores and 16Gi.
   void add_nodes(const std::string& prefix, int count) {
     for (int i = 0; i < count; ++i) add(simulator::objects::node(prefix + "-" + std::to_string(i), "4", "16Gi"));
   }
@@ -51,14 +51,14 @@ class FragmentedStage : public Rig {
           ["requiredDuringSchedulingIgnoredDuringExecution"] = Json::array({term});
     return object;
   }
-  /// Until its pods run.
+  /// Adds the object and waits until its pods run.
   void deploy(const Json& object, const std::string& app, std::size_t replicas) {
     add(object);
     ASSERT_TRUE(run_until([&] { return pods(app).size() == replicas; }, std::chrono::minutes(5)));
     run_for(std::chrono::minutes(1));
   }
 
-  /// How many pods run on each node that has some.
+  /// Returns the number of running pods per node, without empty nodes.
   std::map<std::string, int> running() const {
     std::map<std::string, int> count;
     for (const auto& object : cluster->store().list(kube::kPods, "shop")) {
@@ -71,7 +71,7 @@ class FragmentedStage : public Rig {
     for (const auto& [node, count] : running()) names.insert(node);
     return names;
   }
-  /// Nodes that are being emptied.
+  /// Returns the number of nodes with the emptying taint.
   int tainted() const {
     int count = 0;
     for (const auto& node : cluster->store().list(kube::kNodes, "")) {

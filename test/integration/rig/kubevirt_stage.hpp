@@ -15,7 +15,7 @@
 
 namespace integration {
 
-/// The rig with KubeVirt on it, three nodes and namespace shop.
+/// The rig with KubeVirt, three nodes and namespace shop.
 class KubeVirtStage : public Rig {
  protected:
   using Json = api::Json;
@@ -62,13 +62,13 @@ class KubeVirtStage : public Rig {
   std::string node_of(const std::string& name) const { return text(vmi(name), "nodeName"); }
   std::string mark(const std::string& name) const { return text(vmi(name), "evacuationNodeName"); }
   std::vector<simulator::Object> migrations() const { return cluster->store().list(kube::kVmims, "shop"); }
-  /// Unfinished migrations.
+  /// Returns the number of unfinished migrations.
   std::size_t running_migrations() const {
     std::size_t count = 0;
     for (const auto& each : migrations()) count += simulator::kubevirt::is_final(*each) ? 0 : 1;
     return count;
   }
-  /// The phase of the newest unfinished migration.
+  /// Returns the phase of an unfinished migration.
   std::string migration_phase() const {
     for (const auto& each : migrations()) {
       if (!simulator::kubevirt::is_final(*each)) return text(*each, "phase");
@@ -90,7 +90,7 @@ class KubeVirtStage : public Rig {
     const auto* found = api::find_condition(conditions, type);
     return found ? found->message : "";
   }
-  /// Answered calls of ours to that resource and subresource, oldest first: "<verb> <code>".
+  /// Returns the operator's answered calls to this resource and subresource as "<verb> <code>", oldest first.
   std::vector<std::string> calls(const std::string& resource, const std::string& subresource = "") const {
     std::vector<std::string> found;
     for (const auto& entry : server->journal().entries()) {
@@ -126,7 +126,7 @@ class KubeVirtStage : public Rig {
   }
 };
 
-/// Parameters of evictor kubevirt, alone in the chain.
+/// Sets the evictor kubevirt with these parameters as the only one in the chain.
 inline std::function<void(api::Json& spec)> with(const api::Json& parameters, int attempts = 1) {
   return [=](api::Json& spec) {
     spec["evictors"] = api::Json::array({{{"name", "kubevirt"}, {"parameters", parameters}}});

@@ -20,7 +20,7 @@ namespace {
 using api::Json;
 
 constexpr const char* kOurUser = "system:serviceaccount:evacuator-system:evacuator";
-/// More rounds than this at one instant: somebody is going in circles.
+/// Maximum number of rounds at one instant. More rounds indicate an endless loop.
 constexpr int kMaxRounds = 2000;
 
 std::string read_file(const std::string& path) {
@@ -91,7 +91,7 @@ void Operator::follow() {
 bool Operator::poll() {
   bool any = false;
   for (int i = 0; i < kMaxRounds && !informers_frozen && operator_.poll_caches(); ++i) any = true;
-  // One key at a time, so that the watches bring the news of each write before the next is taken up.
+  // Reconciles one key at a time, so that the watches deliver each write before the next key.
   return operator_.reconcile_one() || any;
 }
 
@@ -117,7 +117,7 @@ Rig::~Rig() {
 void Rig::install_crds() {
   for (const char* file : {"evacuator.dev_evacuations.yaml", "evacuator.dev_deschedulerpolicies.yaml",
                            "evacuator.dev_resourceadvices.yaml"}) {
-    static std::map<std::string, base::Result<std::vector<Json>>> parsed;  // tests build many clusters
+    static std::map<std::string, base::Result<std::vector<Json>>> parsed;  // cached because tests build many clusters
     auto at = parsed.find(file);
     if (at == parsed.end())
       at = parsed.emplace(file, api::parse_yaml(read_file(std::string(EVACUATOR_SOURCE_DIR "/crds/") + file))).first;
@@ -130,8 +130,8 @@ void Rig::install_crds() {
   }
 }
 
-/// I3, I8, I10 as the server sees them: every eviction of ours finds its own unresolved intent stored, names the pod's
-/// UID, and a pod that requires a handoff has given its word for this very token.
+/// Checks I3, I8 and I10 on the server: for every eviction of the operator its own unresolved intent is stored, the
+/// eviction names the pod's UID, and a pod that requires a handoff has confirmed this very token.
 void Rig::guard_evictions() {
   simulator::Webhook guard;
   guard.name = "guard.test";
@@ -160,7 +160,8 @@ void Rig::guard_evictions() {
   server->add_webhook(guard);
 }
 
-/// I2 over the whole run: our identity never deletes a pod, and never writes a pod's anything but annotations by patch.
+/// Checks I2 over the complete run: the operator's identity never deletes a pod, and writes nothing of a pod except
+/// annotations by patch.
 void Rig::check_journal() {
   for (const auto& entry : server->journal().entries()) {
     if (entry.user != kOurUser || entry.resource != "pods") continue;
@@ -185,7 +186,7 @@ void Rig::stage(int replicas, std::vector<std::pair<std::string, std::string>> a
   add(std::move(web));
   const auto wanted = static_cast<std::size_t>(replicas);
   ASSERT_TRUE(run_until([&] { return pods().size() == wanted; }, std::chrono::minutes(2)));
-  run_for(base::seconds(60));  // Ready, and the budget controllers have seen it
+  run_for(base::seconds(60));  // the pods are Ready, and the disruption controller has seen them
 }
 
 void Rig::budget(const std::string& name, const std::string& app, int min_available) {

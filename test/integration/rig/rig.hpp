@@ -24,15 +24,15 @@
 #include "test/fakes/mortal_transport.hpp"
 #include "test/fakes/wall_clock.hpp"
 
-/// A simulated cluster and the real operator on it, in one thread and on virtual time.
+/// A simulated cluster with the real operator, in one thread and on virtual time.
 namespace integration {
 
 inline const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 
 using fakes::WallClock;
 
-/// One process of the operator: the real caches, queues and reconcilers of all kinds. Without leader election: exists =
-/// leads.
+/// One process of the operator: the real caches, queues and reconcilers of all kinds. There is no leader election: an
+/// existing operator leads.
 class Operator : private kube::EventSink {
  public:
   Operator(simulator::ApiServer& server, const base::ManualClock& clock, std::string identity,
@@ -41,11 +41,11 @@ class Operator : private kube::EventSink {
            controllers::GateClientFactory gates = {}, bool places_pods = false, bool allows_required = false,
            bool trusts_creators = false, controllers::SpanSink* spans = nullptr);
 
-  /// Takes in what the watches bring and works off one key that is ready. True if anything happened.
+  /// Processes watch events and reconciles one key that is ready. Returns true if anything happened.
   bool poll();
-  /// Takes in what the watches bring, and nothing more: what a standby does.
+  /// Processes watch events only, like a standby.
   void follow();
-  /// Its webhook at that path, which knows what the watches have brought.
+  /// Calls the operator's webhook at `path`, which uses the caches.
   std::optional<std::string> review(std::string_view path, std::string_view body);
   std::optional<base::TimePoint> next_due() const { return operator_.next_due(); }
   base::Status ready() const { return operator_.ready(); }
@@ -55,7 +55,7 @@ class Operator : private kube::EventSink {
   fakes::MortalTransport transport;
   base::Metrics metrics;
   bool may_act = true;
-  bool informers_frozen = false;    ///< the caches stay as they are: an informer that lags
+  bool informers_frozen = false;    ///< simulates lagging informers: the caches do not change
   std::vector<std::string> events;  ///< "<object> <reason>"
 
  private:
@@ -70,74 +70,75 @@ class Rig : public testing::Test {
   Rig();
   ~Rig() override;
 
-  // --- the stage
-  /// Three nodes, a Deployment shop/web whose pods run. `annotations` go on its pods.
+  // --- cluster setup
+  /// Creates three nodes and a Deployment shop/web, and waits until its pods run. Adds `annotations` to its pods.
   void stage(int replicas = 3, std::vector<std::pair<std::string, std::string>> annotations = {});
   void budget(const std::string& name, const std::string& app, int min_available);
   void add(api::Json object);
-  /// Names of the pods of shop with app=<app>, alive and not terminating, by name.
+  /// Returns the sorted names of the pods of shop with app=<app> that run and are not terminating.
   std::vector<std::string> pods(const std::string& app = "web") const;
-  /// spec fields of an Evacuation of shop/<pod>; `edit` may change the whole object before it is created.
+  /// Creates an Evacuation of shop/<pod>. `edit` may change its spec before. Returns its name.
   std::string evacuate(const std::string& pod, const std::function<void(api::Json& spec)>& edit = {});
-  /// The same, made and signed by the operator, as for a policy that spec.source names.
+  /// Creates an Evacuation that the operator has signed, as for the policy in spec.source. Returns its name.
   std::string evacuate_as_operator(const std::string& pod, const std::function<void(api::Json& spec)>& edit = {});
 
-  /// An Evacuation of shop/<pod> that nobody has made yet.
+  /// Returns an Evacuation of shop/<pod> without creating it.
   api::Json evacuation_of(const std::string& pod, const std::function<void(api::Json& spec)>& edit = {}) const;
-  /// With the operator's signature, as of now.
+  /// Returns the object with the operator's signature at the current time.
   api::Json signed_now(api::Json body) const;
-  /// Makes it; its name.
+  /// Creates the object and returns its name.
   std::string create(const api::Json& body, const std::string& user = "alice");
 
-  // --- the play
+  // --- execution
   void start_operator(const std::string& identity = "replica-1");
   void stop_operator() { replica.reset(); }
-  /// Lets everybody work until nobody has anything to do at this instant.
+  /// Runs cluster and operator until nothing is left to do at this instant.
   void settle();
-  /// Advances from due time to due time until `condition` holds. False after `limit`.
+  /// Advances from due time to due time until `condition` holds. Returns false after `limit`.
   bool run_until(const std::function<bool()>& condition, base::Duration limit);
   void run_for(base::Duration time);
-  /// The same for a test that brings an operator of its own.
+  /// Advances by `time` for a test with its own operator.
   void drive(controllers::Operator& op, kube::EventRecorder& events, base::Duration time);
   bool run_to_end(const std::string& name, base::Duration limit = std::chrono::hours(3));
-  /// The same for all of them, though the process may die: another one takes over. `meanwhile` is called at each look.
+  /// Runs until all Evacuations have ended and replaces the operator whenever it crashes. Calls `meanwhile` at each
+  /// check. Returns false after `limit`.
   bool run_to_end_over_deaths(const std::vector<std::string>& names, base::Duration limit,
                               const std::function<void()>& meanwhile = {});
 
-  // --- what a user or an owner does
+  // --- actions of users and owners
   void patch_evacuation(const std::string& name, const api::Json& merge);
   void cancel(const std::string& name);
   void delete_evacuation(const std::string& name);
   void annotate(const std::string& pod, const std::string& key, const std::optional<std::string>& value);
-  /// The webhook configurations of config/placement-webhook.
+  /// Installs the webhook configurations of config/placement-webhook.
   void install_placement_webhook() { install_webhooks("placement-webhook"); }
-  /// Those of config/admission-webhook: every operator answers them.
+  /// Installs the webhook configurations of config/admission-webhook. Every operator answers them.
   void install_admission_webhook() { install_webhooks("admission-webhook"); }
   void edit(const kube::ResourceType& type, const std::string& name, const std::function<void(api::Json&)>& change,
             const std::string& ns = "shop");
 
-  // --- what is seen
+  // --- observation
   std::optional<api::Evacuation> find(const std::string& name) const;
   api::Evacuation get(const std::string& name) const;
   api::EvacuationPhase phase(const std::string& name) const { return get(name).status.phase; }
   std::string reason(const std::string& name) const { return get(name).status.reason; }
-  /// In a terminal phase and let go by us.
+  /// Returns true in a terminal phase without the operator's finalizer.
   bool has_ended(const std::string& name) const;
   std::string condition(const std::string& name, std::string_view type) const;
   api::DeschedulerPolicyStatus policy_status(const std::string& policy) const;
-  /// Without a reason where the policy does not have it.
+  /// Returns a condition without reason if the policy does not have it.
   api::Condition policy_condition(const std::string& policy, std::string_view type) const;
-  /// "Reason: message" of it, or "" without it.
+  /// Returns "Reason: message", or an empty string without the condition.
   std::string policy_words(const std::string& policy, std::string_view type) const;
-  /// Evacuations in shop, ended ones too.
+  /// Returns the number of Evacuations in shop, including ended ones.
   std::size_t evacuation_count() const;
   std::string annotation(const std::string& pod, const std::string& key) const;
   bool pod_exists(const std::string& pod) const;
   std::string pod_uid(const std::string& pod) const;
   bool has_event(const std::string& reason) const;
-  /// Eviction requests of the operator that the server answered, oldest first.
+  /// Returns the answered eviction requests of the operator, oldest first.
   std::vector<simulator::JournalEntry> evictions() const;
-  /// Distinct pods that got a deletionTimestamp through our evictions.
+  /// Returns the number of distinct pods that the operator's evictions have deleted.
   std::size_t granted() const;
 
   base::ManualClock clock{kNoon};
@@ -145,18 +146,18 @@ class Rig : public testing::Test {
   std::unique_ptr<simulator::Cluster> cluster;
   std::unique_ptr<simulator::ApiServer> server;
   std::unique_ptr<Operator> replica;
-  /// What start_operator() gives the operator to call; must outlive it.
+  /// Passed to start_operator()'s operator; must outlive it.
   controllers::evacuation::ServiceCaller* services = nullptr;
   api::Json responders = nullptr;                 ///< spec.evictionResponders of the pods of stage()
-  bool responds = false;                          ///< operators answer native Evictions
-  controllers::UsageSourceFactory usage_sources;  ///< what measures; empty: nothing
-  controllers::GateClientFactory gates;           ///< how operators ask policies' gates; empty: not at all
-  bool places_pods = false;                       ///< operators serve the placement webhook; set before they start
-  bool allows_required = false;                   ///< webhook.allowRequired; likewise
-  bool trusts_creators = false;                   ///< webhook.admission.trustCreators; likewise
-  bool webhook_answers = true;                    ///< false: nobody reaches it
-  controllers::SpanSink* spans = nullptr;         ///< where operators' traces go; must outlive them
-  /// Any number of our pods on their way out at once, by an independent look at every step.
+  bool responds = false;                          ///< whether operators answer EvictionRequests
+  controllers::UsageSourceFactory usage_sources;  ///< empty for no usage sources
+  controllers::GateClientFactory gates;           ///< clients for the gates of policies; empty for none
+  bool places_pods = false;      ///< whether operators serve the placement webhook; set before start_operator()
+  bool allows_required = false;  ///< webhook.allowRequired; set before start_operator()
+  bool trusts_creators = false;  ///< webhook.admission.trustCreators; set before start_operator()
+  bool webhook_answers = true;   ///< whether the API server can reach the webhook
+  controllers::SpanSink* spans = nullptr;  ///< sink of the operators' traces; must outlive them
+  /// Called after each step, for checks that must hold at all times.
   std::function<void()> watcher;
 
  private:

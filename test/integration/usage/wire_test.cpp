@@ -9,7 +9,7 @@
 #include "test/unit/kube/http/test_server.hpp"
 #include "usage/sources/make_source.hpp"
 
-/// Usage sources over real connections, good ones and such as stall, drip, or answer too late.
+/// Usage sources over real connections: servers that answer correctly, stall, send slowly, or answer too late.
 namespace usage_wire_test {
 
 using base::milliseconds;
@@ -20,14 +20,14 @@ using kube::testing::ServerRequest;
 using kube::testing::TestServer;
 using testing::HasSubstr;
 
-// --- what servers say
+// --- answers of servers
 
 constexpr std::int64_t kMeasuredAt = 1763726400;
 const base::TimePoint kNow{seconds(kMeasuredAt + 10)};
 
 std::string node_name(int number) { return "node-" + std::to_string(10'000 + number); }
 
-/// As paypal/load-watcher writes it.
+/// Returns an answer in the format of paypal/load-watcher.
 std::string load_watcher_answer(int nodes, const std::string& cpu) {
   std::string map;
   for (int i = 0; i < nodes; ++i) {
@@ -52,7 +52,7 @@ std::string prometheus_answer(int nodes) {
 
 bool stall(Peer& peer, const ServerRequest&) { return peer.await_end(), false; }
 
-/// Forever, a little at a time.
+/// Sends an endless answer, a few bytes at a time.
 bool drip(Peer& peer, const ServerRequest&) {
   bool goes_on = peer.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{");
   while (goes_on) {
@@ -83,7 +83,7 @@ class UsageOverTheWire : public testing::Test {
   base::ManualClock clock_{kNow};
 
  private:
-  /// No source of these tests needs the API server.
+  /// None of these sources needs the API server.
   class Unreachable final : public kube::Transport {
    public:
     base::Result<kube::Response> round_trip(const kube::Request&) override { return base::unavailable("nobody"); }
@@ -178,7 +178,7 @@ TEST_F(CollectedOverTheWire, AnAnswerAfterTheCycleIsForTheNextOne) {
   EXPECT_EQ(collector_.figures("policy").measured.at(0)->nodes.size(), 3U);
 }
 
-/// As many as the operator has.
+/// Number of the operator's workers.
 constexpr int kWorkers = 4;
 
 TEST_F(CollectedOverTheWire, FiveSourcesThatStallDoNotHoldUpOneThatAnswers) {
@@ -199,10 +199,10 @@ TEST_F(CollectedOverTheWire, FiveSourcesThatStallDoNotHoldUpOneThatAnswers) {
       }
     });
   }
-  good_server.await_requests(2);  // the first answer was taken
+  good_server.await_requests(2);  // the first answer was received
   for (int i = 0; i < 5; ++i) {
     api::UsageSource bad = source(api::UsageSourceType::kPrometheus, *bad_server, std::chrono::minutes(10));
-    bad.interval = seconds(1000 + i);  // so that no two of them are the same
+    bad.interval = seconds(1000 + i);  // distinct sources
     wanted.push_back({"bad-" + std::to_string(i), bad});
   }
   collector_.set("policy", wanted);
@@ -210,7 +210,7 @@ TEST_F(CollectedOverTheWire, FiveSourcesThatStallDoNotHoldUpOneThatAnswers) {
   good_server.await_requests(good_server.requests().size() + 50);
   EXPECT_EQ(bad_server->requests().size(), 3U) << "a worker is left";
   for (std::jthread& worker : workers) worker.request_stop();
-  bad_server.reset();  // else they would wait for it
+  bad_server.reset();  // otherwise the workers would wait for it
 }
 
 }  // namespace usage_wire_test

@@ -1,5 +1,5 @@
-/// Placement advice about every kind of fragmented cluster: it names the true cause, and once it is followed a plan
-/// frees what was promised. What following it means is written down here once more, without the adviser's code.
+/// Placement advice for every kind of fragmented cluster: it names the true cause, and a plan frees the predicted
+/// number of nodes once the advice is followed. The test implements the advice itself, without the adviser's code.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -20,9 +20,9 @@ using advisor::Cause;
 using scheduling::SnapshotInput;
 
 constexpr int kNodes = 20;
-constexpr int kChecked = 2;  ///< promises of each kind
+constexpr int kChecked = 2;  ///< number of predictions checked per kind
 
-/// A plan of some kinds takes seconds: there the first changes have to do.
+/// Returns the maximum number of plans. Plans of some kinds take seconds, so only the first changes are checked.
 std::size_t max_plans(std::string_view kind) {
   for (const std::string_view slow : {"groups", "uneven", "tainted", "agents", "medley"}) {
     if (kind == slow) return 2;
@@ -30,7 +30,7 @@ std::size_t max_plans(std::string_view kind) {
   return 6;
 }
 
-/// An honest change of one pod.
+/// Applies the advice to one pod.
 void follow(Cause cause, bool drops, api::Pod& pod) {
   auto affinity = pod.affinity ? std::make_shared<api::Affinity>(*pod.affinity) : nullptr;
   if (cause == Cause::kRequiredAntiAffinity && affinity) {
@@ -65,7 +65,7 @@ SnapshotInput followed(SnapshotInput cluster, const advisor::Finding& finding) {
   return cluster;
 }
 
-/// As `evacuator simulate` plans, judged by somebody who shares no code with the planner.
+/// Plans like `evacuator simulate` and judges the plan with code that is independent of the planner.
 fragmentation::Verdict simulated(const SnapshotInput& cluster) {
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"Defragmentation", "{}"});
@@ -79,14 +79,14 @@ fragmentation::Verdict simulated(const SnapshotInput& cluster) {
   return fragmentation::judge(cluster, plan.moves);
 }
 
-/// What its shape in clusters.cpp holds open most; nullopt: nothing but what is requested.
+/// Returns the main cause of fragmentation by its shape in clusters.cpp, nullopt if only the requests cause it.
 std::optional<Cause> true_cause(std::string_view kind) {
   if (kind == "crowded" || kind == "nearly_full" || kind == "memory") return std::nullopt;
   if (kind == "zonal") return Cause::kZoneSpread;
   return Cause::kRequiredAntiAffinity;
 }
 
-/// For messages: what was found, in its order.
+/// Returns the findings in their order, for messages.
 std::string listed(const advisor::PlacementReport& report) {
   std::string text;
   for (const advisor::Finding& each : report.findings) {
@@ -98,7 +98,7 @@ std::string listed(const advisor::PlacementReport& report) {
 
 class Advice : public testing::TestWithParam<std::string_view> {};
 
-TEST_P(Advice, NamesTheTrueCauseAndKeepsItsPromise) {
+TEST_P(Advice, NamesTheTrueCauseAndPredictsCorrectly) {
   const SnapshotInput cluster = fragmentation::make_cluster(GetParam(), kNodes, 1);
   const auto report =
       advisor::advise_placement({.cluster = cluster, .now = builders::kNoon, .max_plans = max_plans(GetParam())});
@@ -116,7 +116,7 @@ TEST_P(Advice, NamesTheTrueCauseAndKeepsItsPromise) {
     if (!finding.then || ++checked > kChecked) continue;
     const auto verdict = simulated(followed(cluster, finding));
     EXPECT_NEAR(verdict.freed(), finding.then->freed, 1) << to_string(finding.cause) << " " << finding.name;
-    // The judge takes every spread constraint as a duty.
+    // The judge treats every spread constraint as required.
     if (finding.cause != Cause::kZoneSpread) {
       EXPECT_THAT(verdict.broken, testing::IsEmpty());
     }
@@ -125,7 +125,7 @@ TEST_P(Advice, NamesTheTrueCauseAndKeepsItsPromise) {
 
 std::string name_of(const testing::TestParamInfo<std::string_view>& info) { return std::string(info.param); }
 
-/// Quick ones, for every run of the tests. The others take up to a minute each: `make proof`.
+/// Fast kinds, for every test run. The others take up to a minute each: `make proof`.
 const std::vector<std::string_view> kQuick{"classic", "sizes", "apps", "zones", "mixed", "spread", "memory", "small"};
 
 std::vector<std::string_view> slow_kinds() {

@@ -8,7 +8,7 @@
 namespace fragmentation {
 namespace {
 
-/// What is known not to reach the aims, and how far it comes.
+/// A known case that misses the aims, with the marks that it reaches.
 struct Exception {
   std::string_view kind;
   int nodes;
@@ -17,18 +17,18 @@ struct Exception {
 };
 
 constexpr std::array kExceptions = {
-    // A huge pod takes a hole that many pods leave. Once a few have left, their node is the emptiest, and the scheduler
-    // puts the next ones back there: without hints a node whose pods are many is emptied instead, or none.
+    // A huge pod needs a gap that many pods leave. Once some of them have left, their node is the emptiest, and the
+    // scheduler puts the next ones back there. Without hints a plan empties a node with many pods instead, or none.
     Exception{"huge", 12, false, {.most_moves = 330}},
     Exception{"huge", 60, false, {.min_freed = 80}},
-    // Machines and pods of three shapes: of 42 nodes by an exact solver a plan frees 38 and 40. The bound says 43.
+    // Machines and pods of three shapes: an exact solver frees 42 nodes, plans free 38 and 40. The bound is 43.
     Exception{"shapes", 60, false, {.min_freed = 85}},
     Exception{"shapes", 60, true, {.min_freed = 90}},
-    // 81 moves where it takes 63 with hints: not looked into.
+    // 81 moves where 63 suffice with hints. The cause has not been investigated.
     Exception{"zoned", 60, false, {.most_moves = 140}},
 };
 
-constexpr int kMaxOnClassicPercent = 220;  // moves a freed node
+constexpr int kMaxOnClassicPercent = 220;  // moves per freed node
 
 class Aims {
  public:

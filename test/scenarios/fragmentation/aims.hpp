@@ -1,6 +1,6 @@
 #pragma once
 
-/// What a plan for a fragmented cluster is to come to.
+/// Aims for plans of fragmented clusters.
 
 #include <optional>
 #include <string>
@@ -11,45 +11,47 @@
 
 namespace fragmentation {
 
-/// What another way comes to on the same cluster.
+/// Result of another method on the same cluster.
 struct Rival {
   std::string_view name;
   int freed = 0;
   int moves = 0;
 };
 
-/// What an exact solver says.
+/// Result of an exact solver.
 struct Optimum {
-  int freed = 0;               ///< no plan frees more nodes
-  bool is_proven = false;      ///< as many could be freed; else it is but a bound
-  std::optional<int> moves{};  ///< no plan frees as many as ours with fewer; nullopt: it was not asked
+  int freed = 0;               ///< maximum number of freed nodes
+  bool is_proven = false;      ///< whether `freed` can be reached; otherwise it is only an upper bound
+  std::optional<int> moves{};  ///< minimum number of moves that free the number of nodes of `ours`; nullopt if not
+                               ///< computed
 };
 
-/// In percent.
+/// Percentages.
 struct Marks {
-  int min_freed = 95;    ///< of what can be freed
-  int most_moves = 120;  ///< of the fewest moves known
+  int min_freed = 95;    ///< of the nodes that can be freed
+  int most_moves = 120;  ///< of the lowest known number of moves
 };
 
-/// Less is asked of a few of the adverse clusters (aims.cpp says why); else the aims of all.
+/// Returns the default marks, or lower ones for a few adverse clusters (see aims.cpp for the reasons).
 Marks marks_of(std::string_view kind, int nodes, bool with_hints);
 
 struct Attempt {
-  std::string_view kind;  ///< of the cluster
+  std::string_view kind;  ///< kind of the cluster
   Verdict ours;
   std::vector<Rival> rivals{};   ///< other strategies
-  std::vector<Rival> methods{};  ///< other ways of this strategy
+  std::vector<Rival> methods{};  ///< other methods of this strategy
   std::optional<Optimum> optimum{};
-  std::optional<int> promised{};  ///< what the strategy says that no plan exceeds
+  std::optional<int> promised{};  ///< upper bound that the strategy reports
   Marks marks{};
 };
 
-/// Each aim that is missed, in words:
-/// - no rule is broken, and no node freed beyond the bound; what is promised is no less than any way frees;
-/// - of the marks, at least 95 % of what the bound, and the optimum where it is known, say can be freed; never less
-/// than a rival;
-/// - at most 2.2 moves a freed node on "classic", 1.2 times the optimum's, and those of a rival or method that frees as
-///   many or more.
+/// Returns a description of each aim that is missed:
+/// - No rule is broken, and no more nodes are freed than the bound. The bound that the strategy reports is at least the
+///   number that any method frees.
+/// - At least 95 % (see Marks) of the bound, and of the optimum where it is known, is freed, and at least as many as by
+///   each rival.
+/// - At most 2.2 moves per freed node on "classic", at most 1.2 times the moves of the optimum, and at most the moves
+///   of a rival or method that frees at least as many.
 std::vector<std::string> missed_aims(const Attempt& attempt);
 
 }  // namespace fragmentation

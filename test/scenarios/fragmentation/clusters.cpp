@@ -24,29 +24,30 @@ constexpr std::int64_t kLogsCpu = 300;
 constexpr std::int64_t kFewSlots = 12;
 constexpr int kApps = 40;
 
-/// What distinguishes the kinds.
+/// Differences between the kinds.
 struct Shape {
   std::string_view name;
-  int groups = 1;           ///< of pods with an anti-affinity among themselves
-  bool mixed_sizes = true;  ///< else every pod asks for one cpu
-  bool loose = false;       ///< some ordinary pods on the nodes that are held open
-  bool pools = false;       ///< every other node is of a pool that some pods ask for
-  bool uneven = false;      ///< machines of four sizes
-  bool spread = false;      ///< some apps spread over zones
-  bool budgets = false;     ///< PodDisruptionBudgets that let one or two go at a time
-  bool tainted = false;     ///< a tenth of the nodes takes only pods that tolerate it
-  bool volumes = false;     ///< a pod of each open node has a volume in its zone
-  bool unmovable = false;   ///< bare pods on a tenth of the open nodes
-  bool zonal = false;       ///< the repelling pods spread over zones, too, with a skew of one
-  bool peers = false;       ///< the first two groups repel one another, too
-  bool stateful = false;    ///< the repelling pods are of StatefulSets: a new one comes when the old one is gone
-  bool memory = false;      ///< memory is what is scarce
-  bool slots = false;       ///< the number of pods is what is scarce
-  bool agents = false;      ///< DaemonSets of their own on some nodes
-  bool small = false;       ///< full nodes hold many small pods
-  bool priorities = false;  ///< pods of several priorities; some are critical for the system and stay
-  bool followers = false;   ///< some ordinary pods must be in the zone of another app
-  double full = 0.5;        ///< share of the nodes that are full
+  int groups = 1;           ///< number of groups of pods with anti-affinity
+  bool mixed_sizes = true;  ///< whether sizes differ; otherwise every pod requests one CPU
+  bool loose = false;       ///< whether nodes with anti-affinity pods also have ordinary pods
+  bool pools = false;       ///< whether every other node belongs to a pool that some pods select
+  bool uneven = false;      ///< whether machines have four sizes
+  bool spread = false;      ///< whether some apps are spread over zones
+  bool budgets = false;     ///< whether PodDisruptionBudgets allow one or two evictions at a time
+  bool tainted = false;     ///< whether a tenth of the nodes has a taint that some pods tolerate
+  bool volumes = false;     ///< whether a pod of each node that is kept in use has a volume in its zone
+  bool unmovable = false;   ///< whether a tenth of the nodes that are kept in use has bare pods
+  bool zonal = false;       ///< whether the pods with anti-affinity are also spread over zones, with a skew of one
+  bool peers = false;       ///< whether the first two groups also have an anti-affinity to each other
+  bool stateful = false;  ///< whether the pods with anti-affinity belong to StatefulSets: the new pod is created after
+                          ///< the old one is gone
+  bool memory = false;    ///< whether memory is the scarce resource
+  bool slots = false;     ///< whether the number of pods is the scarce resource
+  bool agents = false;    ///< whether some nodes have additional DaemonSets
+  bool small = false;     ///< whether full nodes contain many small pods
+  bool priorities = false;  ///< whether pods have several priorities; some are system-critical and stay
+  bool followers = false;   ///< whether some ordinary pods must be in the zone of another app
+  double full = 0.5;        ///< fraction of full nodes
 };
 
 constexpr std::array kShapes = {
@@ -142,7 +143,7 @@ class Maker {
     cluster_.add(pod);
   }
 
-  /// Shared, as the decoder of a dump would.
+  /// Shared between pods, as the decoder of a dump does.
   const api::StringMap& labels_of(const std::string& app) {
     return labels_.try_emplace(app, api::StringMap({{"app", app}})).first->second;
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-/// Fragmented clusters: nodes full of ordinary pods, and others held open by a few pods that have nowhere to go.
+/// Fragmented clusters: nodes full of ordinary pods, and nodes that are kept in use by a few pods that fit nowhere
+/// else.
 
 #include <cstdint>
 #include <string>
@@ -11,13 +12,13 @@
 
 namespace fragmentation {
 
-/// What all kinds have in common: half of the nodes are full, each node has a pod of a DaemonSet.
+/// Returns the regular kinds. In all of them, half of the nodes are full and each node has a pod of a DaemonSet.
 std::vector<std::string_view> kinds();
 
-/// Clusters that are made to be hard, beside those: see adverse/kinds.cpp.
+/// Returns the kinds of clusters that are hard by design: see adverse/kinds.cpp.
 std::vector<std::string_view> adverse_kinds();
 
-/// REQUIRES: `kind` is one of kinds() or adverse_kinds(). The same for the same arguments, everywhere.
+/// REQUIRES: `kind` is one of kinds() or adverse_kinds(). Deterministic on all platforms.
 scheduling::SnapshotInput make_cluster(std::string_view kind, int nodes, std::uint64_t seed);
 
 }  // namespace fragmentation

@@ -21,8 +21,8 @@ namespace {
 
 constexpr double kRounding = 1e-6;
 
-/// Mebibytes and thousandths of a cpu keep the numbers of the problem close together. `up`: what is asked for; else
-/// what is offered.
+/// Mebibytes and millicores keep the coefficients of the problem close together. `up` rounds up for requests;
+/// capacities are rounded down.
 std::int64_t rounded(const api::ResourceList& list, const std::string& resource, bool up) {
   const api::Quantity amount = api::amount_of(list, resource);
   constexpr std::int64_t kMi = std::int64_t{1} << 20;
@@ -37,7 +37,7 @@ struct NodeRow {
   AskedByName offers{};
 };
 
-/// What pods say about one another.
+/// A rule between pods.
 struct Rule {
   enum class About { kRepels, kNeeds, kSpreads, kPort };
   About about;
@@ -49,12 +49,12 @@ struct Rule {
 
 /// Pods that are equal for the rules.
 struct PodClass {
-  const api::Pod* pod;  ///< one of them
+  const api::Pod* pod;  ///< a representative
   AskedByName asks{};
   bool is_fixed = false;
-  std::string places{};   ///< '1' for each node where they may be
-  std::string carries{};  ///< '1' for each rule that is theirs
-  std::string meant{};    ///< '1' for each that is about them
+  std::string places{};   ///< '1' for each node that they may use
+  std::string carries{};  ///< '1' for each rule that they have
+  std::string meant{};    ///< '1' for each rule that selects them
   std::map<std::size_t, int> on{};
   int count = 0;
 
@@ -111,7 +111,7 @@ class Problem {
         rules.push_back({Rule::About::kNeeds, term.topology_key, *term.label_selector});
     }
     for (const auto& constraint : pod.topology_spread) {
-      // With a larger skew pods that stay may be where none may come.
+      // With a larger skew, pods that stay may be in a domain that new ones may not enter.
       if (constraint.max_skew == 1)
         rules.push_back({Rule::About::kSpreads, constraint.topology_key, *constraint.label_selector});
     }
@@ -171,7 +171,7 @@ class Problem {
     const auto at = of.on.find(n);
     return at == of.on.end() ? 0 : at->second;
   }
-  /// So many of them could be on the node.
+  /// Returns the maximum number of pods of the class on the node.
   std::int64_t most_on(const PodClass& of, std::size_t n) const {
     const int now = now_on(of, n);
     if (of.is_fixed || of.places[n] == '0') return now;
@@ -221,7 +221,7 @@ class Problem {
         if (!sum.empty()) add_row(fmt::format("{}\n - {} y{} <= 0", sum, std::max<std::int64_t>(offer, 0), n));
       }
     }
-    // What follows from that, but not where parts of pods are looked at.
+    // Implied by the rows above for integers, but not in the linear relaxation.
     for_each_variable([&](std::size_t c, std::size_t n) {
       add_row(fmt::format("{} - {} y{} <= 0", count_name(c, n), most_on(classes_[c], n), n));
     });
@@ -233,7 +233,7 @@ class Problem {
     std::size_t c;
     std::size_t n;
   };
-  /// By domain, in the order of the first nodes: what of the classes may be there.
+  /// Returns the selected classes and nodes by domain, in the order of the first nodes.
   template <typename F>
   std::map<std::string, std::vector<Part>> parts_of(const Rule& rule, F&& is_wanted) const {
     std::map<std::string, std::vector<Part>> parts;
@@ -292,12 +292,12 @@ class Problem {
         std::string row = count_name(c, n);
         for (const Part& part : wanted[domain])
           row += fmt::format(" - {} {}", most_on(classes_[c], n), count_name(part.c, part.n));
-        add_row(fmt::format("{} <= {}", row, now_on(classes_[c], n)));  // those that stay may be left alone
+        add_row(fmt::format("{} <= {}", row, now_on(classes_[c], n)));  // pods that stay may be left alone
       }
     }
   }
 
-  /// Where all pods that count carry the rule and keep it now, whoever moves keeps it, too.
+  /// If all counted pods have the constraint and satisfy it now, the result must satisfy it, too.
   template <typename Carries, typename Meant>
   void add_spread(std::size_t r, Carries&& carries, Meant&& is_meant) {
     const auto counts = [&](const PodClass& of) { return is_meant(of) && of.pod->node_selector.empty(); };
@@ -354,7 +354,7 @@ class Problem {
   std::map<decltype(std::declval<PodClass>().key()), std::size_t> by_key_;
   std::vector<Rule> rules_;
   std::string text_;
-  std::vector<std::string> generals_;  ///< variables beside those of for_each_variable()
+  std::vector<std::string> generals_;  ///< variables in addition to those of for_each_variable()
   std::vector<std::string> binaries_;
   int count_of_rows_ = 0;
   int count_of_domains_ = 0;

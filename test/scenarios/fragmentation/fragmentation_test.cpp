@@ -1,4 +1,4 @@
-/// A small part of what frag_proof compares (make proof).
+/// A small part of the comparison of frag_proof (make proof).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,7 +50,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Fragmented, testing::ValuesIn(fragmentation::kin
 
 class Adverse : public testing::TestWithParam<std::string_view> {};
 
-/// What an exact solver frees of the same clusters (frag_proof --adverse --nodes 12 --seeds 1 --exact 60), by kind.
+/// Number of nodes that an exact solver frees in these clusters (frag_proof --adverse --nodes 12 --seeds 1 --exact 60),
+/// by kind.
 constexpr std::array<std::pair<std::string_view, int>, 16> kMaxFreed = {{
     {"talls", 6},
     {"shapes", 7},
@@ -85,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Adverse, testing::ValuesIn(fragmentation::advers
 
 class NearlyFull : public testing::TestWithParam<std::string_view> {};
 
-/// Little is free, and the scheduler by itself does not take just what each pod fills.
+/// Little capacity is free, and the scheduler alone does not choose the pods that fill each gap exactly.
 TEST_P(NearlyFull, IsFreedWithoutHints) {
   const auto input = fragmentation::make_cluster(GetParam(), 200, 1);
   const auto ours = fragmentation::judge(input, plan(input, "Defragmentation", "{}"));
@@ -95,7 +96,8 @@ TEST_P(NearlyFull, IsFreedWithoutHints) {
 INSTANTIATE_TEST_SUITE_P(Kinds, NearlyFull, testing::Values("crowded", "nearly_full"),
                          [](const auto& info) { return std::string(info.param); });
 
-/// More nodes than a scheduler compares: of those it takes the hinted one only by chance, and so goes by itself.
+/// The cluster has more nodes than a scheduler compares. It considers the hinted node only at random, so its own choice
+/// decides.
 TEST(Hints, FreeAsMuchOfALargeCluster) {
   for (const std::string_view kind : {"mixed", "spread"}) {
     const auto input = fragmentation::make_cluster(kind, 160, 1);
@@ -115,7 +117,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// `freed` of 20 nodes that can be freed.
+/// Returns an attempt that frees `freed` of the 20 nodes that can be freed.
 fragmentation::Attempt attempt(std::string_view kind, int freed, int moves) {
   return {kind, {.busy_before = 40, .busy_after = 40 - freed, .bound = 20, .moves = moves, .waves = 1, .broken = {}}};
 }
@@ -179,7 +181,7 @@ api::PlannedMove move(const std::string& pod, const std::string& from, const std
   return {"default", pod, "", from, to, "", "", {}, wave};
 }
 
-/// n1 and n2 are full, n3 has room for one.
+/// n1 and n2 are full, n3 has capacity for one pod.
 scheduling::SnapshotInput crowded() {
   builders::ClusterBuilder cluster;
   for (const char* name : {"n1", "n2", "n3"}) cluster.add(builders::NodeBuilder(name));
@@ -202,7 +204,7 @@ TEST(Judge, SeesAPodThatMovesTwice) {
   EXPECT_FALSE(verdict.broken.empty());
 }
 
-/// What the judge says of one pod of app "a" that goes from n1 to n2, each in a zone of its own.
+/// The judge's verdict about one pod of app "a" that moves from n1 to n2, each in its own zone.
 struct Passage {
   builders::ClusterBuilder cluster{};
   builders::NodeBuilder from = builders::NodeBuilder("n1").label(api::well_known::kZoneLabel, "z1");
@@ -215,9 +217,9 @@ struct Passage {
   }
 };
 
-TEST(Judge, LetsAnOrdinaryPodGo) { EXPECT_THAT(Passage{}.broken(), IsEmpty()); }
+TEST(Judge, AcceptsAnOrdinaryMove) { EXPECT_THAT(Passage{}.broken(), IsEmpty()); }
 
-TEST(Judge, SeesWhoMayNotMove) {
+TEST(Judge, SeesMovesOfFixedPods) {
   Passage bare;
   bare.pod.bare();
   EXPECT_THAT(bare.broken(), ElementsAre("a may not move"));
@@ -253,7 +255,7 @@ TEST(Judge, SeesARequiredNodeAffinity) {
   EXPECT_THAT(far.broken(), ElementsAre("a may not be on n2"));
 }
 
-TEST(Judge, SeesWhoRepelsOverAWholeZone) {
+TEST(Judge, SeesAnAntiAffinityOverAZone) {
   Passage repelled;
   const std::string zone(api::well_known::kZoneLabel);
   repelled.cluster.add(builders::NodeBuilder("n3").label(zone, "z2"))
@@ -299,7 +301,7 @@ TEST(Judge, SeesAffinitiesBothWays) {
   EXPECT_THAT(alone.broken(), ElementsAre("a has nobody that it asks for on n2"));
 }
 
-TEST(Judge, SeesAFollowerWhoseLeaderIsOnItsWay) {
+TEST(Judge, SeesAFollowerOfAMovingLeader) {
   builders::ClusterBuilder cluster;
   for (const char* name : {"n1", "n2"})
     cluster.add(builders::NodeBuilder(name).label(api::well_known::kZoneLabel, "z1"));

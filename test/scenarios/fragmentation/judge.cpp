@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxBroken = 5;
 constexpr std::int32_t kSystemCritical = 2'000'000'000;
-using Amounts = std::vector<std::int64_t>;  // by resource, as Replay::resources_ names them
+using Amounts = std::vector<std::int64_t>;  // by resource, in the order of Replay::resources_
 
 std::int64_t units(const api::ResourceList& list, const std::string& resource) {
   const api::Quantity amount = api::amount_of(list, resource);
@@ -26,7 +26,7 @@ std::int64_t units(const api::ResourceList& list, const std::string& resource) {
 struct PodState {
   const api::Pod* pod;
   Amounts asked;
-  std::set<std::string> on;  ///< two nodes while it is on its way
+  std::set<std::string> on;  ///< two nodes during a move
   bool was_moved = false;
 };
 
@@ -189,7 +189,7 @@ class Replay {
     }
   }
 
-  /// `one` repels `two`, which is there, from the node.
+  /// Returns true if `one`'s anti-affinity excludes it from `node` because of `two`, which is on `there`.
   bool repels(const api::Pod& one, const api::Pod& two, const api::Node& there, const api::Node& node) const {
     return std::ranges::any_of(terms_of(one), [&](const api::PodAffinityTerm& term) {
       const std::string* domain = node.meta.labels.find(term.topology_key);
@@ -211,7 +211,8 @@ class Replay {
     }
   }
 
-  /// Somebody that it asks for is in the same domain, and stays there in this wave: on the way a pod may be nowhere.
+  /// Requires that a pod which satisfies the affinity is in the same domain and does not move in this wave: a moving
+  /// pod may temporarily be on no node.
   void check_affinity(const api::Pod& pod, const api::Node& node) {
     if (!pod.affinity) return;
     for (const api::PodAffinityTerm& term : pod.affinity->required_pod_affinity) {
@@ -225,11 +226,11 @@ class Replay {
     }
   }
 
-  /// As the scheduler counts at the arrival, with the old pod gone or not.
+  /// Counts like the scheduler at the arrival, both with and without the old pod.
   void check_spread(const PodState& state, const api::Node& node) {
     for (const auto& constraint : state.pod->topology_spread) {
       std::map<std::string, int> counts;
-      // nodeAffinityPolicy: nodes that the pod may not be on do not count.
+      // nodeAffinityPolicy: nodes that the pod may not use do not count.
       const auto is_counted = [&](const api::Node& each) { return selects(*state.pod, each); };
       for (const auto& [name, each] : nodes_) {
         if (!is_counted(*each.node)) continue;
@@ -252,8 +253,8 @@ class Replay {
 
   using FreeSlots = std::set<std::string>;  ///< names of nodes
 
-  /// Nodes that are needed whatever moves: for what is requested, for pods that cannot share, for pods that stay; and
-  /// together for pods that may only be in one or the other of some places.
+  /// Returns the number of nodes that are needed after any moves: for the requests, for pods that cannot share a node,
+  /// for pods that stay, and in total for pods that are restricted to disjoint sets of nodes.
   int needed() const {
     FreeSlots all;
     for (const auto& [name, node] : nodes_) all.insert(name);
@@ -267,7 +268,7 @@ class Replay {
 
   using ByPlaces = std::map<FreeSlots, std::vector<const PodState*>>;
 
-  /// Pods that may be where those with the same text may be, but for where they are.
+  /// Returns a key for the nodes that a pod may use, independent of its current node.
   std::string rules_of(const PodState& state) const {
     if (stays(*state.pod)) return "stays on " + state.pod->node_name.value;
     std::string text = fmt::format("{}", static_cast<const void*>(state.pod->affinity.get()));
@@ -314,7 +315,7 @@ class Replay {
     return places;
   }
 
-  /// The sum over places that have no node in common, the smallest first.
+  /// Returns the sum over disjoint sets of nodes, the smallest sets first.
   int needed_apart(const ByPlaces& by_places) const {
     std::vector<const FreeSlots*> sets;
     for (const auto& [places, pods] : by_places) sets.push_back(&places);
@@ -329,8 +330,8 @@ class Replay {
     return sum;
   }
 
-  /// By pods that may be nowhere else.
-  int needed_in(const FreeSlots& places, const ByPlaces& by_places) const {
+  /// Returns the number of nodes needed for pods that may not use other nodes.
+  int needed_in(const Places& places, const ByPlaces& by_places) const {
     std::vector<const PodState*> pods;
     for (const auto& [each, those] : by_places) {
       if (std::ranges::includes(places, each)) pods.insert(pods.end(), those.begin(), those.end());
@@ -372,7 +373,7 @@ class Replay {
   const scheduling::SnapshotInput& cluster_;
   std::vector<std::string> resources_;
   std::map<std::string, NodeState> nodes_;
-  std::map<std::string, PodState> pods_;  ///< names are unique here
+  std::map<std::string, PodState> pods_;  ///< names are unique in these clusters
   std::map<std::string, std::vector<std::string>> by_app_;
   std::vector<std::string> broken_;
 };

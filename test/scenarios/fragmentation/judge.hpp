@@ -1,7 +1,6 @@
 #pragma once
 
-/// An opinion about a plan that shares no code with the planner: it replays the moves wave by wave on the objects
-/// alone.
+/// Judges a plan independently of the planner's code: replays the moves wave by wave on the objects.
 
 #include <cstdint>
 #include <set>
@@ -16,28 +15,28 @@ namespace fragmentation {
 struct Verdict {
   int busy_before = 0;  ///< nodes with pods other than DaemonSets'
   int busy_after = 0;
-  int bound = 0;  ///< no plan frees more nodes
+  int bound = 0;  ///< upper bound of freed nodes for any plan
   int moves = 0;
   int waves = 0;
-  std::vector<std::string> broken;  ///< rules, the first few
+  std::vector<std::string> broken;  ///< the first few broken rules
 
   int freed() const { return busy_before - busy_after; }
 };
 
-/// The pod may not move: no owner would start it again, or it is critical for the system.
+/// Returns true if the pod may not move, because no owner would recreate it or because it is system-critical.
 bool stays(const api::Pod& pod);
 
-/// The pod may be on the node by its selector and its required node affinity.
+/// Returns true if the pod's selector and required node affinity allow the node.
 bool selects(const api::Pod& pod, const api::Node& node);
 
-/// No taint of the node keeps the pod off.
+/// Returns true if the pod tolerates all taints of the node.
 bool tolerates(const api::Pod& pod, const api::Node& node);
 
-/// Of the node, that its containers ask for: with one protocol and on all addresses.
+/// Returns the host ports of the pod's containers. Assumes one protocol and all addresses.
 std::set<std::int32_t> ports_of(const api::Pod& pod);
 
-/// The moves of a wave are in flight together: each pod counts on its old node and on its new one until the wave is
-/// done. Moves without a wave come one after the other.
+/// All moves of a wave are concurrent: each pod counts on its old node and on its new one until the wave is complete.
+/// Moves without a wave are sequential.
 Verdict judge(const scheduling::SnapshotInput& cluster, const std::vector<api::PlannedMove>& moves);
 
 }  // namespace fragmentation

@@ -1,4 +1,5 @@
-/// frag_proof: what strategies free of fragmented clusters. frag_proof --kind classic --nodes 200 --seeds 3
+/// frag_proof: compares the nodes that strategies free in fragmented clusters. frag_proof --kind classic --nodes 200
+/// --seeds 3
 
 #include <fmt/format.h>
 
@@ -23,12 +24,12 @@ namespace {
 
 using fragmentation::Verdict;
 
-constexpr std::size_t kMaxNodesForMoves = 12;  // of clusters that an exact solver is asked for the fewest moves
+constexpr std::size_t kMaxNodesForMoves = 12;  // maximum size of clusters for which an exact solver minimizes the moves
 
 struct Run {
   Verdict verdict;
   double seconds = 0;
-  int promised = 0;  ///< its own bound
+  int promised = 0;  ///< upper bound that the strategy reports
 };
 
 Run run(const scheduling::SnapshotInput& input, const std::string& strategy, const std::string& args, bool is_timed,
@@ -37,7 +38,7 @@ Run run(const scheduling::SnapshotInput& input, const std::string& strategy, con
   policy.strategies.push_back({strategy, args});
   const planner::PlanSpec spec(policy);
   const scheduling::ClusterSnapshot cluster(input);
-  const auto seconds = [begin = std::clock()] {  // of the processor: others may use the machine, too
+  const auto seconds = [begin = std::clock()] {  // CPU time, since other processes may use the machine
     return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   };
   planner::PlanOptions options{.spend_pdbs = false, .taint_value = "proof"};
@@ -54,9 +55,9 @@ Run run(const scheduling::SnapshotInput& input, const std::string& strategy, con
   return {fragmentation::judge(input, plan.moves), taken, promised};
 }
 
-/// Of our strategy.
+/// Arguments of Evacuator's strategy.
 struct OurArgs {
-  std::string budget{};  ///< timeBudget, of the processor's time; "": none
+  std::string budget{};  ///< timeBudget in CPU time, empty if none
   std::string text() const { return budget.empty() ? "{}" : fmt::format(R"({{"timeBudget": "{}"}})", budget); }
 };
 
@@ -64,15 +65,15 @@ Run run(const scheduling::SnapshotInput& input, const OurArgs& args, bool with_h
   return run(input, "Defragmentation", args.text(), !args.budget.empty(), with_hints);
 }
 
-/// One that plans are made for.
+/// A cluster to plan for.
 struct Subject {
-  std::string kind;  ///< or the file it comes from
+  std::string kind;  ///< kind or file name
   int nodes;
   std::uint64_t seed;
   scheduling::SnapshotInput input;
 };
 
-/// The first budget that gives a useful plan: nodes freed within 2 % of what a minute gives.
+/// Prints the first budget that gives a useful plan, with freed nodes within 2 % of the result of a minute.
 int time_plan(const Subject& subject) {
   const auto& [kind, nodes, seed, input] = subject;
   const Run best = run(input, "Defragmentation", R"({"timeBudget": "60s"})", true);
@@ -88,12 +89,12 @@ int time_plan(const Subject& subject) {
   return 0;
 }
 
-/// An exact solver; 0 seconds: it is not asked.
+/// Runs an exact solver. Disabled if `seconds` is 0.
 struct Solver {
   int seconds = 0;
   int asked = 0;
-  int unproven = 0;    ///< clusters where one of its answers is but a bound
-  int unanswered = 0;  ///< where it found none
+  int unproven = 0;    ///< number of clusters with an answer that is only a bound
+  int unanswered = 0;  ///< number of clusters without an answer
 
   std::optional<fragmentation::Optimum> ask(const scheduling::SnapshotInput& input, const Verdict& ours) {
     if (seconds == 0) return std::nullopt;
@@ -112,7 +113,7 @@ struct Solver {
     return fragmentation::Optimum{max_freed, nodes->is_proven, moves->value};
   }
 
-  /// Of larger clusters: how few moves it takes is beyond it.
+  /// Used for larger clusters, for which the solver cannot minimize the moves.
   std::optional<fragmentation::Optimum> ask_for_nodes(const std::optional<fragmentation::ExactAnswer>& nodes,
                                                       const Verdict& ours) {
     unanswered += nodes ? 0 : 1;
@@ -132,14 +133,15 @@ fragmentation::Rival rival(std::string_view name, const fragmentation::Course& c
   return {name, course.freed, course.moves};
 }
 
-/// Tells the aims that are missed; true: none is.
+/// Prints the aims that are missed. Returns true if none is.
 bool meets_all(const fragmentation::Attempt& attempt, std::string_view how) {
   const std::vector<std::string> missed = fragmentation::missed_aims(attempt);
   for (const std::string& aim : missed) fmt::print("  MISSED {}{}\n", how, aim);
   return missed.empty();
 }
 
-/// Without and with placement hints, where each is to the other what another method comes to. True: all aims are met.
+/// Compares plans without and with placement hints, each as another method for the other. Returns true if all aims are
+/// met.
 bool compare(const Subject& subject, const OurArgs& args, Solver& solver) {
   const auto& [kind, nodes, seed, input] = subject;
   const auto packed = rival("HighNodeUtilization", fragmentation::run_to_the_end(input, fragmentation::packing()));
@@ -169,13 +171,14 @@ bool compare(const Subject& subject, const OurArgs& args, Solver& solver) {
   };
   bool is_met = meets(plain, hinted, false, optimum);
   auto with_hints = optimum;
-  if (with_hints && plain.verdict.freed() != hinted.verdict.freed()) with_hints->moves.reset();  // for other nodes
+  // its moves belong to a different number of nodes
+  if (with_hints && plain.verdict.freed() != hinted.verdict.freed()) with_hints->moves.reset();
   is_met &= meets(hinted, plain, true, with_hints);
   std::fflush(stdout);
   return is_met;
 }
 
-/// nullopt: it cannot be read, which is told.
+/// Prints an error and returns nullopt if the file cannot be read.
 std::optional<Subject> read(const std::string& file) {
   auto dump = cmd::load_dump(file);
   if (!dump) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMaxCycles = 200;
 
-/// Names stay: the judge goes by them.
+/// Keeps the names, which the judge relies on.
 void carry_out(const std::vector<api::PlannedMove>& moves, scheduling::SnapshotInput& cluster) {
   std::map<std::string_view, std::string_view> target;
   for (const api::PlannedMove& move : moves) target[move.pod] = move.to;
@@ -27,7 +27,7 @@ void carry_out(const std::vector<api::PlannedMove>& moves, scheduling::SnapshotI
   }
 }
 
-/// As the controller notes what it made of a plan.
+/// Records the rounds of a plan like the controller does.
 std::optional<api::RoundsStatus> rounds_after(planner::Plan& plan) {
   if (plan.rounds && !plan.moves.empty()) {
     plan.rounds->moved += static_cast<std::int32_t>(plan.moves.size());

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the other strategies that empty nodes come to on a fragmented cluster.
+/// Results of other strategies that empty nodes on a fragmented cluster.
 
 #include <string>
 
@@ -20,11 +20,11 @@ Policy alternating();
 struct Course {
   int freed = 0;   ///< nodes
   int moves = 0;   ///< a pod that moves twice counts twice
-  int cycles = 0;  ///< that moved something
+  int cycles = 0;  ///< cycles with at least one move
 };
 
-/// Plans cycle after cycle, each carried out in full as it was foreseen, until one moves nothing. PodDisruptionBudgets
-/// are not looked at, which is in favour of the policy.
+/// Plans cycle after cycle and applies each plan as predicted, until one has no moves. Ignores PodDisruptionBudgets,
+/// which favors the policy.
 Course run_to_the_end(scheduling::SnapshotInput cluster, const Policy& policy);
 
 }  // namespace fragmentation

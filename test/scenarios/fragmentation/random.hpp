@@ -1,6 +1,6 @@
 #pragma once
 
-/// Chances that are the same with every compiler.
+/// Random numbers that are equal with every compiler.
 
 #include <array>
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace fragmentation {
 class Random : public strategies::Chance {
  public:
   using Chance::Chance;
-  /// Below `end`.
+  /// Returns 0 … end-1.
   int below(int end) { return static_cast<int>(next() % static_cast<std::uint64_t>(end)); }
   double between(double from, double to) { return from + (to - from) * fraction(); }
   bool chance(double of_one) { return fraction() < of_one; }

@@ -1,4 +1,4 @@
-/// Defragmentation searches in streams, on as many threads as there are (ADR 22).
+/// Defragmentation searches in streams, one per available thread (ADR 22).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST_P(Streams, MakeTheSamePlanInAnyOrder) {
   EXPECT_EQ(plan(GetParam(), 40, backwards), plan(GetParam(), 40, {}));
 }
 
-/// Nearly full ones, where the search goes on after its first plan.
+/// Nearly full clusters, in which the search continues after its first plan.
 INSTANTIATE_TEST_SUITE_P(Kinds, Streams, testing::Values("crowded", "mixed"),
                          [](const auto& info) { return std::string(info.param); });
 

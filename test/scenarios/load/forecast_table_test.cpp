@@ -1,5 +1,5 @@
-/// The forecast's error table: each figure was foreseen with nothing but the past, and a forecast counts as used where
-/// its back-test had it trusted at that moment.
+/// The forecast's error table. Each value was predicted from past samples only. A forecast counts as used if its
+/// back-test trusted it at that time.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace forecast_table_test {
 
 struct Errors {
   double forecast = 0, as_now = 0, as_yesterday = 0;
-  double used = 0;  ///< of the forecast where it was trusted, otherwise of "as now"
+  double used = 0;  ///< error of the forecast where it was trusted, otherwise of "as now"
   double trusted_forecast = 0, trusted_naive = 0, trusted_yesterday = 0;
   int count = 0, trusted = 0, covered = 0;
 
@@ -28,7 +28,7 @@ struct Errors {
   }
 };
 
-/// Looks every quarter of an hour, from the third day on.
+/// Evaluates every 15 minutes, from the third day on.
 Errors errors_of(const usage::Series& series, const api::UsageForecast& settings) {
   constexpr std::size_t kDay = 288;
   const auto horizon = static_cast<std::size_t>(settings.horizon / settings.step);
@@ -71,7 +71,7 @@ api::UsageForecast ahead(base::Duration horizon) {
   return settings;
 }
 
-/// Points a look: what yesterday was is known by strides, which are up to half an hour long.
+/// Maximum error in points per evaluation: yesterday's values are known in strides of up to half an hour.
 constexpr double kStrideError = 0.5;
 
 double ratio(double error, double other) { return other > 0 ? error / other : error > 0 ? HUGE_VAL : 1; }

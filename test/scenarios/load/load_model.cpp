@@ -13,7 +13,7 @@ constexpr double kStepHours = 30.0 / 3600;
 
 double hours(base::Duration time) { return std::chrono::duration<double, std::ratio<3600>>(time).count(); }
 
-/// Noise with this sigma, that forgets in `memory` hours.
+/// Mean-reverting noise with this sigma and a decay time of `memory` hours.
 struct Wander {
   Wander(double sigma, double memory)
       : keep(std::exp(-kStepHours / memory)), spread(sigma * std::sqrt(1 - keep * keep)) {}
@@ -73,7 +73,7 @@ void Model::add_workload(Chance& chance) {
   }
 }
 
-/// Whales are as big as they are; the others make up the rest of the mean load.
+/// Whales keep their size. The others are scaled to the rest of the mean load.
 void Model::scale() {
   const Parameters& p = parameters_;
   double whales = 0;
@@ -126,7 +126,7 @@ std::vector<int> place_by_requests(const Model& model, std::uint64_t seed) {
   Chance chance(seed ^ 0x706c616365);
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[chance.next() % i]);
   const int nodes = model.parameters().nodes;
-  std::vector<std::tuple<int, int, int>> free;  // requested cores, pods, node: a heap with the least at its front
+  std::vector<std::tuple<int, int, int>> free;  // requested cores, pods, node: a min-heap
   for (int node = 0; node < nodes; ++node) free.emplace_back(0, 0, node);
   const auto later = std::greater<>();
   std::ranges::make_heap(free, later);

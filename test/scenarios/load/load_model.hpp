@@ -1,7 +1,7 @@
 #pragma once
 
-/// Pods whose requests lie, and what they use over days: the load of the closed-loop simulation and of the forecast's
-/// error table. The parameters stand fixed here: they were written down before anything was tuned by them.
+/// Pods with misleading requests and their usage over days: the load of the closed-loop simulation and of the
+/// forecast's error table. The parameters are fixed; they were chosen before anything was tuned with them.
 
 #include <cstdint>
 #include <string>
@@ -11,71 +11,75 @@
 
 namespace load {
 
-/// What a generated cluster is like. FailureShares are of the whole, times in hours unless they say otherwise.
+/// Parameters of a generated cluster. FailureShares are fractions of the total, times are in hours unless stated
+/// otherwise.
 struct Parameters {
   int nodes = 100;
   int pods_per_node = 30;
   double node_cores = 16;
-  double mean_load = 0.45;  ///< what all pods use over a working day, of all cores
+  double mean_load = 0.45;  ///< mean usage of all pods on a working day, as a fraction of all cores
 
   int fewest_replicas = 2;
   int most_replicas = 22;
-  double workload_spread = 1.0;  ///< sigma of the logarithm of a workload's use
-  double replica_spread = 0.3;   ///< and of its replicas' around it
-  double least_cores = 0.02;     ///< of a pod, but for whales
+  double workload_spread = 1.0;  ///< sigma of the logarithm of a workload's usage
+  double replica_spread = 0.3;   ///< sigma of the logarithm of a replica's usage, relative to its workload
+  double least_cores = 0.02;     ///< limits of a pod's usage, except for whales
   double most_cores = 2;
 
-  int whale_every = 100;  ///< workloads, beginning with the eleventh; 2 to 4 pods each
+  int whale_every = 100;  ///< every n-th workload is a whale, starting with the eleventh; 2 to 4 pods each
   double least_whale = 3;
   double most_whale = 6;
 
-  /// Daily wave: the workload's peak is about one of three hours, as its users are.
+  /// Daily cycle: the peak of a workload is near one of these hours, as for its users.
   double peak_hours[3] = {10, 15, 21};
   double peak_shares[3] = {0.6, 0.25, 0.15};
-  double peak_jitter = 1.5;  ///< either way
-  double least_wave = 0.1;   ///< amplitude, of the mean
+  double peak_jitter = 1.5;  ///< maximum deviation in both directions
+  double least_wave = 0.1;   ///< limits of the amplitude relative to the mean
   double most_wave = 0.7;
-  double weekend = 0.7;  ///< of a working day's load
+  double weekend = 0.7;  ///< relative to a working day's load
 
-  /// Noise that comes back to nothing: sigma of the mean, and the time in which it forgets.
+  /// Mean-reverting noise: sigma relative to the mean, and decay time.
   double workload_noise = 0.15, workload_memory = 1;
   double pod_noise = 0.2, pod_memory = 1.0 / 6;
-  double sample_noise = 0.03;  ///< of the measurement
+  double sample_noise = 0.03;  ///< sigma of the measurement
 
-  /// Bursts multiply: how often, how long, how much.
+  /// Bursts multiply the usage: mean interval, limits of the duration, factor.
   double pod_burst_every = 12, pod_burst_least = 1.0 / 6, pod_burst_most = 1, pod_burst_factor = 3;
   double workload_burst_every = 48, workload_burst_least = 1.0 / 3, workload_burst_most = 1.5,
          workload_burst_factor = 2;
 
-  /// A pod that was just started.
-  double least_startup = 20, most_startup = 120;               ///< seconds until it runs
-  double warm_up = 120, warm_up_factor = 1.5;                  ///< seconds in which it uses more
-  std::vector<int> requests = {50, 100, 200, 250, 500, 1000};  ///< thousandths of a core: any of them, whatever it uses
+  /// Startup of a pod.
+  double least_startup = 20, most_startup = 120;  ///< limits of the time until it runs, in seconds
+  double warm_up = 120, warm_up_factor = 1.5;     ///< duration of the higher usage after the start, in seconds, and its
+                                                  ///< factor
+  std::vector<int> requests = {50, 100, 200, 250, 500, 1000};  ///< possible requests in millicores, independent of the
+                                                               ///< usage
   std::vector<int> memory = {128, 256, 512, 1024};             ///< Mi
 };
 
-/// The one source of chance: splitmix64, so that a seed means the same everywhere and each pod has chances of its own.
+/// The only source of randomness: splitmix64. A seed gives the same sequence on every platform, and each pod has its
+/// own sequence.
 class Chance {
  public:
   explicit Chance(std::uint64_t seed) : state_(seed) {}
   std::uint64_t next();
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  ///< [0, 1)
   double between(double least, double most) { return least + (most - least) * uniform(); }
-  double normal();  ///< nearly: the sum of four
+  double normal();  ///< approximately normal: the sum of four uniform values
 
  private:
   std::uint64_t state_;
 };
 
-/// Pods and what they use, in steps of kStep from Monday 00:00 on. What a pod uses does not depend on where it runs, so
-/// that ways to place pods are compared under the same load.
+/// Pods and their usage, in steps of kStep from Monday 00:00 on. The usage of a pod does not depend on its node, so
+/// placement rules are compared under the same load.
 class Model {
  public:
   static constexpr base::Duration kStep = base::seconds(30);
 
   struct Pod {
     int workload = 0;
-    int request = 0;  ///< thousandths of a core
+    int request = 0;  ///< millicores
     int memory = 0;   ///< Mi
     base::Duration startup{};
   };
@@ -85,12 +89,12 @@ class Model {
   const Parameters& parameters() const { return parameters_; }
   const std::vector<Pod>& pods() const { return pods_; }
   int workloads() const { return static_cast<int>(shapes_.size()); }
-  /// Since the beginning.
+  /// Returns the time since the beginning.
   base::Duration time() const { return kStep * steps_; }
   void step();
-  /// Cores, by pod, as it would use them where nobody else does.
+  /// Returns the usage in cores by pod, without contention.
   const std::vector<double>& use() const { return use_; }
-  /// As somebody measures it, with chances of their own: who measures changes nothing for anybody else.
+  /// Returns a measurement with noise from `chance`. Measuring does not change the model's own random sequences.
   double measured(double use, Chance& chance) const { return use * (1 + parameters_.sample_noise * chance.normal()); }
 
  private:
@@ -101,7 +105,7 @@ class Model {
     double peak_hour, wave, noise = 0;
     Burst burst;
     Chance chance;
-    double factor = 1;  ///< of all of its pods, now
+    double factor = 1;  ///< current factor of all of its pods
   };
   struct State {
     double cores, noise = 0;
@@ -122,7 +126,7 @@ class Model {
   std::int64_t steps_ = 0;
 };
 
-/// Which node each pod is on at first: where the scheduler puts it that goes by requests, pods in an order of chance.
+/// Returns the initial node of each pod, as placed by a scheduler that uses requests, with the pods in random order.
 std::vector<int> place_by_requests(const Model& model, std::uint64_t seed);
 
 }  // namespace load

@@ -37,7 +37,7 @@ TEST(LoadModel, HasADailyWaveAboutItsMean) {
   const auto totals = hourly_totals(model, 48);
   const double mean = std::accumulate(totals.begin(), totals.end(), 0.0) / 48 / (100 * 16);
   EXPECT_GT(mean, 0.42);
-  EXPECT_LT(mean, 0.60);  // bursts come on top of the mean load
+  EXPECT_LT(mean, 0.60);  // bursts increase the mean load
   EXPECT_GT(*std::ranges::max_element(totals), 1.3 * *std::ranges::min_element(totals));
 }
 
@@ -56,7 +56,7 @@ TEST(LoadModel, HasAFewWhales) {
   EXPECT_LE(whales, 40);  // of 3000
 }
 
-TEST(LoadModel, AsksForWhatItDoesNotUse) {
+TEST(LoadModel, HasRequestsUnrelatedToItsUsage) {
   const Model model({}, 4);
   const auto n = static_cast<double>(model.pods().size());
   double use = 0, asked = 0, both = 0, uses = 0, askeds = 0;

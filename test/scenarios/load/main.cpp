@@ -1,4 +1,4 @@
-/// load_proof: rules compared under the same load, in virtual time. load_proof --nodes 1000 --days 3 --seed 7
+/// load_proof: compares rules under the same load in virtual time. load_proof --nodes 1000 --days 3 --seed 7
 
 #include <fmt/format.h>
 
@@ -32,7 +32,7 @@ void print_details(const load::Outcome& outcome) {
   fmt::print("\n");
 }
 
-/// Half the imbalance of the better of upstream's rules, with no more moves.
+/// Returns true if the imbalance is at most half of that of upstream's better rule, with at most its number of moves.
 bool meets_aim(const load::Outcome& ours, const std::vector<load::Outcome>& upstream) {
   const load::Outcome& better = load::better_of(upstream);
   const bool meets = ours.deviation <= better.deviation / 2 && ours.moves <= better.moves;
@@ -42,7 +42,7 @@ bool meets_aim(const load::Outcome& ours, const std::vector<load::Outcome>& upst
   return meets;
 }
 
-/// Short runs of small clusters.
+/// Compares short runs of small clusters.
 int compare_seeds(std::uint64_t first, int count) {
   const std::vector<load::Rule> rules = {load::no_descheduling(), load::ours(false), load::ours(true)};
   std::vector<int> oscillating(rules.size()), worse(rules.size()), moves(rules.size()), returned(rules.size());

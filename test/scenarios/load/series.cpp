@@ -71,7 +71,7 @@ std::vector<usage::Series> random_walks(int count, int days, std::uint64_t seed)
 
 std::vector<usage::Series> repeating(int count, int days, std::uint64_t seed) {
   return make_series(count, days, seed, [](Chance& first) {
-    std::vector<double> day;  // its levels jump at times of their own
+    std::vector<double> day;  // the levels change at random times
     for (int t = 0; t < kPerDay; ++t)
       day.push_back(day.empty() || first.uniform() < 1.0 / 12 ? first.between(20, 80) : day.back());
     return [day, t = std::size_t{0}](Chance&) mutable { return day[t++ % day.size()]; };

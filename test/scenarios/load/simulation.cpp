@@ -19,10 +19,10 @@ namespace load {
 namespace {
 
 const base::TimePoint kBegin = base::parse_time("2026-06-01T00:00:00Z").value();  // a Monday
-constexpr std::size_t kSamples = 20;                                              // that are shown for hysteresis
+constexpr std::size_t kSamples = 20;                                              // number of samples for hysteresis
 constexpr std::int64_t kMebi = std::int64_t{1} << 20;
 constexpr double kCrowded = 90;
-constexpr int kUntainted = 300;  // what TaintToleration gives a node without a taint, weight included
+constexpr int kUntainted = 300;  // score of TaintToleration for an untainted node, including its weight
 const char* const kSource = "load";
 
 std::string node_name(std::size_t node) { return fmt::format("n{:04}", node); }
@@ -149,7 +149,8 @@ double World::use_of(const Model& model, std::size_t pod) const {
   return model.use()[pod] * (place.generation > 0 && age < p.warm_up ? p.warm_up_factor : 1);
 }
 
-/// What is above a node's capacity waits: its pods get less each, and so much is measured.
+/// Load above a node's capacity is throttled: its pods get proportionally less, and the sample contains the throttled
+/// values.
 void World::sample(const Model& model) {
   time_ = model.time();
   const double cores = settings_.parameters.node_cores;
@@ -191,7 +192,7 @@ scheduling::MeasuredUsage::Node World::figures_of(std::size_t number) const {
   };
   api::UsageSmoothing smoothing;
   if (rule_.window != smoothing.window) smoothing.method = api::SmoothingMethod::kMean;
-  const std::int64_t memory = 16 * 1024 * kMebi * 1000;  // nobody balances it here
+  const std::int64_t memory = 16 * 1024 * kMebi * 1000;  // constant, since no rule balances memory here
   node.now = {milli(usage::smooth(last(static_cast<std::size_t>(rule_.window / Model::kStep)), smoothing)), memory};
   for (const double value : last(kSamples)) node.samples.insert(node.samples.end(), {milli(value), memory});
   if (!history_) return node;
@@ -211,7 +212,7 @@ std::shared_ptr<const scheduling::MeasuredUsage> World::measured(const std::stri
   return usage;
 }
 
-/// As UsageRounds does with each answer. One of ten is enough here.
+/// Updates pod means like UsageRounds, but with one of ten answers.
 void World::keep_means() {
   std::vector<scheduling::MeasuredUsage::Pod> pods;
   std::vector<std::int64_t> amounts;
@@ -258,7 +259,7 @@ void World::cycle() {
   remember(outcome);
 }
 
-/// As the operator plans.
+/// Plans like the operator.
 controllers::CycleOutcome World::planned(const scheduling::ClusterSnapshot& cluster) {
   planner::PlanInput input{
       .spec = *spec_, .cluster = cluster, .leaving = {}, .now = now(), .options = controllers::cycle_options()};
@@ -269,7 +270,7 @@ controllers::CycleOutcome World::planned(const scheduling::ClusterSnapshot& clus
   return outcome;
 }
 
-/// Each move was made.
+/// Assumes that every move was created.
 void World::remember(const controllers::CycleOutcome& outcome) {
   policy_.status = controllers::next_status(policy_, {}, &outcome, now());
   policy_.status.last_cycle->created = outcome.summary.nominated;
@@ -286,7 +287,7 @@ void World::note(const controllers::CycleOutcome& outcome) {
   outcome_.stopped += std::ranges::any_of(outcome.balance, is_stopped) ? 1 : 0;
 }
 
-/// What the plan asks for is there at once.
+/// Applies the taints of the plan immediately.
 void World::taint(const std::vector<planner::NodeTaint>& taints) {
   std::map<std::string, std::vector<api::Taint>> wanted;
   for (const planner::NodeTaint& taint : taints)
@@ -303,7 +304,7 @@ void World::taint(const std::vector<planner::NodeTaint>& taints) {
   outcome_.open += static_cast<double>(input_.nodes.size() - wanted.size()) / static_cast<double>(input_.nodes.size());
 }
 
-/// As kube-scheduler does: the best by soft taints and free capacity, the pod that leaves still being there.
+/// Chooses a node like kube-scheduler: the best by soft taints and free capacity, while the leaving pod still exists.
 int World::place_by_chance(scheduling::WhatIf& cluster, const api::PlannedMove& move) {
   const scheduling::ClusterSnapshot& base = cluster.base();
   const scheduling::ResourceScores scores(scheduling::NodeScoring::kLeastAllocated);
@@ -350,7 +351,7 @@ void World::move(std::size_t pod, int to) {
     history_->shift(node_name(static_cast<std::size_t>(place.node)), 0, -used);
     history_->shift(node_name(static_cast<std::size_t>(to)), 0, used);
   }
-  // As UsageRounds::leave() does it.
+  // Adjusts samples like UsageRounds::leave().
   for (double& sample : samples_[static_cast<std::size_t>(place.node)]) sample -= std::max(pods_[pod], 0.0);
   place.node = to;
   place.runs = now() + kinds_[pod].startup;
@@ -359,7 +360,7 @@ void World::move(std::size_t pod, int to) {
   input_.pods[pod] = object_of(pod);
 }
 
-/// In points of a node.
+/// Returns the share in points of a node.
 double World::share_of(std::size_t pod) const {
   return std::max(pods_[pod], 0.0) / settings_.parameters.node_cores * 100;
 }

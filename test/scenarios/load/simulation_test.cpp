@@ -1,4 +1,4 @@
-/// A small part of what load_proof compares (make proof).
+/// A small part of the comparison of load_proof (make proof).
 
 #include "test/scenarios/load/simulation.hpp"
 
@@ -40,7 +40,7 @@ TEST(LoadSimulation, IsUnevenWhereRequestsAreEven) {
   EXPECT_GT(outcomes[0].deviation, 8);
 }
 
-TEST(LoadSimulation, LetsUpstreamsRulesJudge) {
+TEST(LoadSimulation, RunsUpstreamsRules) {
   const auto outcomes = load::simulate(load::small(4), {load::upstream_static(), load::upstream_deviation()});
   for (const auto& outcome : outcomes) EXPECT_TRUE(outcome.problems.empty()) << outcome.problems.front();
   EXPECT_GT(outcomes[1].moves, 0);
@@ -48,7 +48,7 @@ TEST(LoadSimulation, LetsUpstreamsRulesJudge) {
 
 TEST(LoadSimulation, OursIsFarMoreEvenThanUpstreamWithNoMoreMoves) {
   Settings settings = day_and_a_half();
-  settings.seed = 1;  // the fixed thresholds 20/50 are not always the worse ones; then they move hardly anything
+  settings.seed = 1;  // with some seeds the fixed thresholds 20/50 are the better rule and cause almost no moves
   const auto outcomes = load::simulate(
       settings, {load::upstream_static(), load::upstream_deviation(), load::ours(false), load::ours(true)});
   const load::Outcome better = load::better_of({outcomes[0], outcomes[1]});
@@ -60,7 +60,7 @@ TEST(LoadSimulation, OursIsFarMoreEvenThanUpstreamWithNoMoreMoves) {
   }
 }
 
-TEST(LoadSimulation, AsksTheGuardOfConvergence) {
+TEST(LoadSimulation, UsesTheConvergenceGuard) {
   load::Rule guarded = load::upstream_deviation();
   guarded.is_guarded = true;
   const auto outcomes = load::simulate(day_and_a_half(), {load::upstream_deviation(), guarded});

@@ -14,21 +14,21 @@
 
 namespace soak {
 
-/// One process of the operator with its threads, within this one. start(), lead(), step_down() and stop() belong to one
-/// thread; the rest may be asked by any.
+/// One operator with its threads, within this process. Call start(), lead(), step_down() and stop() from one thread.
+/// The other methods are thread-safe.
 class LiveReplica {
  public:
-  /// `gate_holds` is what gates are told. All references outlive it.
+  /// `gate_holds` is the answer of all gates. All references must outlive the object.
   LiveReplica(simulator::ApiServer& server, const base::Clock& clock, const std::string& identity,
               std::function<bool()> leads, const std::atomic<bool>& gate_holds);
   ~LiveReplica() { stop(); }
   LiveReplica(const LiveReplica&) = delete;
   LiveReplica& operator=(const LiveReplica&) = delete;
 
-  /// A standby from here on.
+  /// Starts as a standby.
   void start();
   void lead();
-  /// Returns when nobody acts any more.
+  /// Returns once no worker acts any more.
   void step_down();
   void stop();
 

@@ -26,7 +26,7 @@ using api::Json;
 
 constexpr std::size_t kReplicas = 2;
 constexpr std::size_t kPeople = 2;
-/// However slow the machine and whatever watches over every access.
+/// Sufficient for slow machines and for sanitizers.
 constexpr base::minutes kPatience{5};
 
 simulator::ClusterOptions quick(std::uint64_t seed) {
@@ -183,7 +183,7 @@ void LiveWorld::change_the_server(Dice& dice) {
   server_.faults().add(rule);
 }
 
-/// What probes, scrapes and the API server's webhooks read while all goes on.
+/// Reads what probes, scrapes and the API server's webhooks read while the operator works.
 void LiveWorld::look_around(Dice& dice) {
   LiveReplica& replica = *replicas_[dice.below(replicas_.size())];
   (void)replica.op().ready();
@@ -206,7 +206,7 @@ void LiveWorld::calm() {
     as_user(kube::delete_request(kube::kPolicies, {"", policy}, ""));
 }
 
-/// Whoever still waits is cancelled.
+/// Cancels unfinished Evacuations. Returns true once all have ended.
 bool LiveWorld::at_rest() {
   bool all = true;
   for (const auto& object : cluster_.store().list(kube::kEvacuations)) {
@@ -224,7 +224,7 @@ bool LiveWorld::at_rest() {
   return all;
 }
 
-/// I2 and I4 over the whole run.
+/// Checks I2 and I4 over the complete run.
 void LiveWorld::check_journal() {
   std::map<std::string, int> granted;
   for (const auto& entry : server_.journal().entries()) {

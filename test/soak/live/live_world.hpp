@@ -19,21 +19,21 @@ namespace soak {
 
 class LiveReplica;
 
-/// The operator as a process runs it, with all its threads, on a cluster in real time: leader and standby, fail-overs,
-/// people and faults at once. What stepping on virtual time cannot show; for ThreadSanitizer above all. A seed decides
-/// what people do, but not when.
+/// The operator with all its threads on a cluster in real time: leader and standby, failovers, concurrent users and
+/// faults. Covers what stepping on virtual time cannot, mainly for ThreadSanitizer. A seed determines the actions of
+/// users, but not their times.
 class LiveWorld {
  public:
   explicit LiveWorld(std::uint64_t seed);
   ~LiveWorld();
 
-  /// Lets everybody work for so long, then waits for the end of what was begun. Empty: nothing was wrong.
+  /// Runs for `time`, then waits until all Evacuations have ended. Returns the violations.
   std::vector<std::string> run(base::seconds time);
 
  private:
   void furnish();
   void add_policy(const std::string& name, const api::Json& strategy);
-  /// One person, until stopped.
+  /// Acts as one user until stopped.
   void act(std::uint64_t seed, std::stop_token stop);
   void act_once(Dice& dice);
   void evacuate_some_pod(Dice& dice);
@@ -43,7 +43,7 @@ class LiveWorld {
   void change_the_server(Dice& dice);
   void look_around(Dice& dice);
   void fail_over(Dice& dice);
-  /// From here on nobody begins anything.
+  /// Stops faults and new actions.
   void calm();
   bool at_rest();
   void check_journal();
@@ -59,7 +59,7 @@ class LiveWorld {
   std::atomic<bool> gate_holds_ = false;
   std::atomic<std::size_t> leader_ = 0;
   std::atomic<int> requests_ = 0;
-  std::vector<std::unique_ptr<LiveReplica>> replicas_;  ///< as many as there are, from the start to the end
+  std::vector<std::unique_ptr<LiveReplica>> replicas_;  ///< the same replicas during the complete run
   std::vector<std::string> violations_;
 };
 

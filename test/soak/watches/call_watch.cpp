@@ -21,13 +21,13 @@ constexpr const char* kTokenKey = "evacuator.dev/evacuation-token";
 constexpr const char* kRequestKey = "handoff.evacuator.dev/request";
 constexpr const char* kAbortKey = "handoff.evacuator.dev/abort";
 constexpr const char* kSurgeKey = "surge.evacuator.dev/in-progress";
-constexpr base::milliseconds kMinGap{150};  // I15: between two calls about one pod
+constexpr base::milliseconds kMinGap{150};  // I15: minimum time between two calls about one pod
 
-/// Our own bookkeeping needs no intent.
+/// Returns true for the operator's own objects, which need no intent.
 bool is_bookkeeping(const std::string& plural) {
   static const std::vector<std::string> kOurs = {"evacuations", "deschedulerpolicies",      "events",
                                                  "leases",      "selfsubjectaccessreviews", "evictions",
-                                                 "nodes"};  // taints: PolicyWatch
+                                                 "nodes"};  // taints: checked by PolicyWatch
   return std::ranges::find(kOurs, plural) != kOurs.end();
 }
 
@@ -35,7 +35,7 @@ std::string annotation_of(const Json& object, const char* key) {
   return api::text_at(object, {"metadata", "annotations", key});
 }
 
-/// The token that the body puts somewhere; "": it puts none.
+/// Returns the token in the body, empty if it has none.
 std::string token_in(const Json& body) {
   if (!body.is_object()) return {};
   for (const char* key : {kTokenKey, kRequestKey, kAbortKey}) {
@@ -60,7 +60,7 @@ std::optional<kube::ResourceType> type_of(const simulator::RequestInfo& info) {
   return std::nullopt;
 }
 
-/// Our turn in that Eviction is over by our own word.
+/// Returns true if the operator has completed its turn as responder.
 bool completed(const Json& eviction) {
   const Json* responders = api::find_at(eviction, {"status", "responders"});
   return responders && responders->is_array() && std::ranges::any_of(*responders, [](const Json& each) {
@@ -116,7 +116,7 @@ void CallWatch::before(const kube::Request& request) {
   call_ = std::move(call);
 }
 
-/// I3: nothing is changed without a durable unresolved intent with the same token. I17: a dry run only asks.
+/// I3: every change needs a durable unresolved intent with its token. I17: a dry run makes dry-run calls only.
 void CallWatch::check_intent(Call& call) {
   const auto open = open_intents(call.info.ns);
   const std::string what =
@@ -134,7 +134,7 @@ void CallWatch::check_intent(Call& call) {
   if (dry && !is_dry(call.info, call.body)) report_("I17: a real call for a dry run: " + what);
 }
 
-/// I8 and I10.
+/// Checks I8 and I10.
 void CallWatch::check_eviction(const Call& call) {
   const std::string& name = call.info.name;
   const std::string uid = api::text_at(call.body, {"deleteOptions", "preconditions", "uid"});
@@ -165,7 +165,7 @@ void CallWatch::after() {
   if (!is_dry(call.info, call.body)) check_effects(call);
 }
 
-/// As a responder we write over our own entry only, and do not give the turn away while we still work.
+/// A responder changes only its own entry, and does not complete its turn while an Evacuation is in progress.
 void CallWatch::check_turn(const Call& call) {
   const auto now = server_.store().get(kube::kNativeEvictions, {call.info.ns, call.info.name});
   if (!call.before || !now || *now == *call.before) return;
@@ -199,8 +199,8 @@ void CallWatch::check_given_up(const Json& eviction) {
   }
 }
 
-/// I15: a refused eviction is not asked for again at once. By what the server wrote down, whatever came back; a request
-/// that a proxy has sent twice was made once.
+/// I15: a refused eviction is not repeated immediately. Uses the server's journal, whatever answer arrived. A request
+/// that a proxy has duplicated counts once.
 void CallWatch::check_pace(const Call& call) {
   const auto entry = server_.journal().newest();
   if (server_.journal().count() == call.journal || !entry || entry->code == 201) return;
@@ -214,7 +214,7 @@ void CallWatch::check_pace(const Call& call) {
   refused_[pod] = *entry;
 }
 
-/// Hooks are Jobs that have ended before the pod goes.
+/// Hook Jobs must have ended before the pod leaves.
 void CallWatch::check_hooks(const api::Evacuation& evacuation) {
   if (evacuation.spec.dry_run) return;
   for (const char* point : {"pre", "migrate"}) {
@@ -225,7 +225,7 @@ void CallWatch::check_hooks(const api::Evacuation& evacuation) {
   }
 }
 
-/// I4: over all crashes, lost answers and fail-overs, what a call brings about happens at most once an attempt.
+/// I4: across all crashes, lost answers and failovers, the effect of a call happens at most once per attempt.
 void CallWatch::check_effects(const Call& call) {
   const auto now = object_of(call.info, call.body);
   if (!now || call.token.empty()) return;

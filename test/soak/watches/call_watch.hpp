@@ -16,36 +16,36 @@
 
 namespace soak {
 
-/// A Job that is Complete or Failed.
+/// Returns true for a Job that is Complete or Failed.
 bool has_ended(const api::Json& job);
 
-/// What the operator's calls must look like at the moment when they are sent, and how often they may take effect: I2,
-/// I3, I4, I8, I10, I15 and I17. An independent look: it knows the wire, not the evictors.
+/// Checks the operator's calls when they are sent, and how often they take effect: I2, I3, I4, I8, I10, I15 and I17.
+/// Independent of the evictors' code: it uses the requests only.
 class CallWatch {
  public:
   using Report = std::function<void(const std::string&)>;
 
-  /// `server` and `evacuations` must outlive it; `report` hears of each violation.
+  /// `server` and `evacuations` must outlive the object. Calls `report` for each violation.
   CallWatch(simulator::ApiServer& server, Decoded<api::Evacuation>& evacuations, Report report)
       : server_(server), evacuations_(evacuations), report_(std::move(report)) {}
 
-  /// Right before a call of ours reaches the API server, and right after.
+  /// Call before() and after() around each call of the operator to the API server.
   void before(const kube::Request& request);
   void after();
-  /// Another replica leads from here on, in the same instant: it cannot know what its forerunner was told just now.
+  /// Call when another replica takes over. It cannot know answers that its predecessor received at the same instant.
   void leader_changed() { refused_.clear(); }
-  /// Right before a call of ours reaches the service of evictor webhook.
+  /// Call before each call of the operator to the service of the evictor webhook.
   void before_service(const kube::Request& request);
-  /// Somebody took away what a call of ours had brought about: it may be made again.
+  /// Forgets the effects so far, because one of them was removed externally and its call may be repeated.
   void forgive() { effects_.clear(); }
 
  private:
   struct Call {
     simulator::RequestInfo info;
-    std::uint64_t journal = 0;  ///< how long it was before
+    std::uint64_t journal = 0;  ///< length of the journal before the call
     api::Json body;
-    std::string token;         ///< what the body says, or the only intent that is open
-    simulator::Object before;  ///< the object that it is about
+    std::string token;         ///< token in the body, else of the only open intent
+    simulator::Object before;  ///< target object before the call
   };
   struct Open {
     const api::Evacuation* evacuation;
@@ -67,8 +67,8 @@ class CallWatch {
   Decoded<api::Evacuation>& evacuations_;
   const Report report_;
   std::optional<Call> call_;
-  std::map<std::pair<std::string, std::string>, int> effects_;  ///< by token and kind
-  std::map<std::string, simulator::JournalEntry> refused_;      ///< by pod: its newest eviction that was not granted
+  std::map<std::pair<std::string, std::string>, int> effects_;  ///< number of effects by token and kind
+  std::map<std::string, simulator::JournalEntry> refused_;      ///< newest refused eviction by pod
 };
 
 }  // namespace soak

@@ -19,17 +19,17 @@ namespace {
 using api::EvacuationPhase;
 using api::Json;
 
-/// Our keys on a pod, by whose token-carrying ones a leftover shows.
+/// Annotations of a pod that contain a token. A leftover one identifies its Evacuation.
 constexpr const char* kTokenKeys[] = {"handoff.evacuator.dev/request", "handoff.evacuator.dev/abort",
                                       "evacuator.dev/evacuation-token"};
 constexpr std::size_t kEnoughViolations = 20;
 
-/// A pod that leaves by somebody else's hand was not admitted, whatever its phase was (T0c from Backoff).
+/// A pod that leaves without an eviction was not admitted, whatever the phase was (T0c from Backoff).
 bool left_by_others(const api::EvacuationStatus& status) {
   return status.outcome && status.outcome->kind != api::OutcomeKind::kEvicted;
 }
 
-/// Its slot went to others while it goes on (T38).
+/// Returns true if the Evacuation continues after it lost its slot (T38).
 bool goes_on_without_slot(const api::EvacuationStatus& status) {
   const auto* slot = api::find_condition(status.conditions, "SlotAcquired");
   return slot && slot->status == api::ConditionStatus::kFalse && slot->reason == "NoProgress";
@@ -74,7 +74,7 @@ void Invariants::look_at_pods(bool is_current) {
   placements_.check_pods(latest_, is_current);
 }
 
-/// Checks each Evacuation that is new or changed; returns their UIDs.
+/// Checks each Evacuation that is new or changed. Returns their UIDs.
 std::vector<std::string> Invariants::adopt(const std::vector<simulator::Object>& stored) {
   std::vector<std::string> changed;
   for (const auto& object : stored) {
@@ -91,7 +91,7 @@ std::vector<std::string> Invariants::adopt(const std::vector<simulator::Object>&
   return changed;
 }
 
-/// An Evacuation that is deleted takes nothing but away from what these limits count: only changed ones matter.
+/// Only changed Evacuations are checked: deleting one can only reduce the counts of these limits.
 void Invariants::check() {
   const std::uint64_t revision = server_.store().revision();
   if (std::exchange(checked_at_, revision) == revision) return;
@@ -99,13 +99,13 @@ void Invariants::check() {
   const auto changed = adopt(stored);
   if (changed.empty()) return;
   Holders holders;
-  std::map<std::string, std::string> acting;  // pod uid → Evacuation
+  std::map<std::string, std::string> acting;  // pod UID → Evacuation
   for (const auto& object : stored) {
     const auto& evacuation = evacuations_.of(object);
     if (!evacuation) continue;
     count(*evacuation, holders);
     if (evacuation->status.attempt == 0 || api::is_terminal(evacuation->status.phase)) continue;
-    if (evacuation->spec.dry_run) continue;  // only asks; CallWatch sees to it
+    if (evacuation->spec.dry_run) continue;  // CallWatch checks dry runs
     const auto [other, alone] = acting.emplace(evacuation->spec.pod_ref.uid.value, evacuation->meta.name);
     if (!alone) violated(fmt::format("I1: {} and {} act on one pod", other->second, evacuation->meta.name));
   }
@@ -114,7 +114,7 @@ void Invariants::check() {
   for (const std::string& uid : changed) pod_groups_.check(latest_[uid], latest_);
 }
 
-/// I5, I6, and I16 at the moment of the claim.
+/// Checks I5 and I6, and I16 at the moment of the claim.
 void Invariants::check_change(const api::Evacuation& evacuation) {
   KnownState& before = known_[evacuation.meta.uid];
   const auto& status = evacuation.status;
@@ -142,7 +142,7 @@ void Invariants::check_change(const api::Evacuation& evacuation) {
   }
 }
 
-/// I11: what the owner of a handoff is said to have said stands on the pod, with the token of this attempt.
+/// I11: each reported answer of a handoff's owner is on the pod, with the token of this attempt.
 void Invariants::check_words(const api::Evacuation& evacuation, const KnownState& before) {
   static const std::vector<std::pair<std::string, std::vector<std::string>>> kWords = {
       {"HandoffAcknowledged/Acknowledged", {"ack", "heartbeat", "progress", "pre-done", "ready-to-evict", "failed"}},
@@ -157,7 +157,7 @@ void Invariants::check_words(const api::Evacuation& evacuation, const KnownState
     const std::string value = annotations.value("handoff.evacuator.dev/" + word, "");
     return value.starts_with(token) && (value.size() == token.size() || std::isdigit(value[token.size()]) == 0);
   };
-  // What was taken back may be a hook, of which the pod's owner knows nothing.
+  // The rollback may concern a hook, which is unknown to the pod's owner.
   const bool hooked =
       std::ranges::any_of(evacuation.status.refs, [](const auto& r) { return r.first.ends_with("Hook"); });
   for (const auto& [claim, words] : kWords) {
@@ -172,7 +172,7 @@ void Invariants::check_words(const api::Evacuation& evacuation, const KnownState
   }
 }
 
-/// I14: after an incomplete rollback there is no other attempt.
+/// I14: after an incomplete rollback there is no further attempt.
 void Invariants::check_stuck(const api::Evacuation& evacuation, KnownState& known) {
   const auto& status = evacuation.status;
   if (known.stuck && (status.attempt != known.attempt || !api::is_terminal(status.phase)))
@@ -217,7 +217,7 @@ void Invariants::count(const api::Evacuation& evacuation, Holders& holders) cons
   }
 }
 
-/// I7.
+/// Checks I7.
 void Invariants::check_limits(const Holders& holders) {
   const auto over = [](int used, const std::optional<api::IntOrPercent>& limit) {
     return limit && !limit->percent && used > limit->value;
@@ -241,8 +241,8 @@ void Invariants::check_limits(const Holders& holders) {
   }
 }
 
-/// I7: of pods that were said to go to one node, no more are let go at a time than it may get. Where they really go is
-/// the scheduler's business; such ones count there, and are left out here.
+/// I7: the number of concurrent moves with the same predicted target stays within its limit. Moves whose actual target
+/// is known count for that node and are excluded here.
 void Invariants::check_targets(const std::vector<simulator::Object>& stored) {
   const auto& limit = config_.in_flight.per_target_node;
   if (!limit || limit->percent) return;
@@ -262,7 +262,7 @@ void Invariants::check_targets(const std::vector<simulator::Object>& stored) {
   }
 }
 
-/// I2 and I13 over the whole run.
+/// Checks I2 and I13 over the complete run.
 void Invariants::check_journal() {
   for (const auto& entry : server_.journal().entries()) {
     if (entry.user != kOurUser || entry.resource != "pods") continue;
@@ -271,7 +271,7 @@ void Invariants::check_journal() {
   }
 }
 
-/// A surge gives the number back: at the end it is what a person wanted last.
+/// A surge restores the replica count: at the end it is the last one that a user has set.
 void Invariants::check_replicas() {
   for (const auto& [key, wanted] : replicas_) {
     const auto object = server_.store().get(kube::kDeployments, key);
@@ -288,7 +288,7 @@ void Invariants::check_replicas() {
   }
 }
 
-/// I13: no pod carries a token of ours, unless its Evacuation says so.
+/// I13: no pod has a token of the operator, unless its Evacuation reports an incomplete rollback.
 void Invariants::check_leftovers() {
   for (const auto& pod : server_.store().list(kube::kPods)) {
     const Json annotations = annotations_of(*pod);
@@ -306,7 +306,7 @@ void Invariants::check_leftovers() {
   }
 }
 
-/// How that Evacuation ended.
+/// Returns a description of the Evacuation's end.
 std::string Invariants::told(const std::string& uid) const {
   const auto found = latest_.find(uid);
   if (found == latest_.end()) return uid;
@@ -315,7 +315,7 @@ std::string Invariants::told(const std::string& uid) const {
                      status.evictor, status.message);
 }
 
-/// I13: no EvictionRequest of ours outlives its Evacuation's end.
+/// I13: no EvictionRequest of the operator outlives its Evacuation.
 void Invariants::check_requests() {
   for (const auto& object : server_.store().list(kube::kEvictionRequests)) {
     const std::string name = (*object)["metadata"].value("name", "");
@@ -325,7 +325,7 @@ void Invariants::check_requests() {
   }
 }
 
-/// I13: no hook of a finished Evacuation still runs.
+/// I13: no hook of a finished Evacuation is still running.
 void Invariants::check_jobs() {
   for (const auto& job : server_.store().list(kube::kJobs)) {
     const Json labels = (*job)["metadata"].value("labels", Json::object());
@@ -335,7 +335,7 @@ void Invariants::check_jobs() {
   }
 }
 
-/// I13: nobody is left to be made primary for an Evacuation that is over.
+/// I13: no switchover is pending for a finished Evacuation.
 void Invariants::check_databases() {
   if (!not_rolled_back_.empty()) return;
   for (const auto& cluster : server_.store().list(kCnpgClusters)) {
@@ -346,7 +346,7 @@ void Invariants::check_databases() {
   }
 }
 
-/// I12: no native Eviction waits for us when all is done.
+/// I12: at the end no EvictionRequest waits for the operator.
 void Invariants::check_turns() {
   for (const auto& object : server_.store().list(kube::kNativeEvictions)) {
     const auto eviction = api::decode_native_eviction(object->dump());

@@ -18,24 +18,24 @@
 
 namespace soak {
 
-/// Invariants I1–I17 and the promises of PodGroups, hints and policies, as independent watchers see them in the store
-/// and on the wire.
+/// Checks invariants I1–I17 and the guarantees of PodGroups, hints and policies, independently of the operator, in the
+/// store and in its requests.
 class Invariants {
  public:
   explicit Invariants(simulator::ApiServer& server);
 
-  /// Looks at what is stored now, as far as it has changed since the last look.
+  /// Checks the stored objects that have changed since the last call.
   void check();
-  /// Looks at pods that are new. `is_current`: see PlacementWatch.
+  /// Checks new pods. `is_current`: see PlacementWatch.
   void look_at_pods(bool is_current);
   CallWatch& calls() { return calls_; }
   PolicyWatch& policies() { return policies_; }
-  /// A person decided how many pods that Deployment has.
+  /// Records the replica count that a user has set.
   void expect_replicas(const api::ObjectKey& deployment, std::int64_t wanted) { replicas_[deployment] = wanted; }
-  /// After everything has come to rest: nothing unfinished, nothing of ours left behind.
+  /// Call at the end: everything must be finished, and no leftovers may exist.
   void check_end();
 
-  /// Somebody else saw something that must not be.
+  /// Records a violation.
   void violated(const std::string& what);
 
   const std::vector<std::string>& violations() const { return violations_; }
@@ -46,16 +46,16 @@ class Invariants {
   struct KnownState {
     api::EvacuationPhase phase = api::EvacuationPhase::kPending;
     std::int32_t attempt = 0;
-    bool stuck = false;                  ///< what it began was not taken back
-    bool left_without_slot = false;      ///< its pod left by others while it waited (T0c): nobody admitted that
-    std::set<std::string> conditions{};  ///< "<type>/<reason>" of those that are True
+    bool stuck = false;              ///< whether a rollback was incomplete
+    bool left_without_slot = false;  ///< whether its pod left by other means while it waited, without admission (T0c)
+    std::set<std::string> conditions{};  ///< "<type>/<reason>" of conditions that are True
   };
   struct Holders {
     int total = 0;
-    int manual = 0;  ///< of them
+    int manual = 0;  ///< manual ones among them
     std::map<std::string, int> by_node;
     std::map<std::string, int> by_namespace;
-    /// Whom, and where they stand. A PodGroup counts as one.
+    /// Holders and the nodes of their pods. A PodGroup counts as one.
     std::map<std::string, std::map<std::string, std::string>> by_workload;
   };
 
@@ -78,15 +78,15 @@ class Invariants {
 
   simulator::ApiServer& server_;
   Decoded<api::Evacuation> evacuations_;
-  std::unordered_set<const api::Json*> checked_;  ///< versions that evacuations_ keeps
-  std::uint64_t checked_at_ = 0;                  ///< revision of the store
-  std::uint64_t looked_at_ = 0;                   ///< … at the pods
+  std::unordered_set<const api::Json*> checked_;  ///< versions in evacuations_ that were checked
+  std::uint64_t checked_at_ = 0;                  ///< revision of the store at the last check()
+  std::uint64_t looked_at_ = 0;                   ///< revision of the store at the last look_at_pods()
   const controllers::OperatorConfig config_ = operator_config();
-  std::map<std::string, KnownState> known_;  // by uid
+  std::map<std::string, KnownState> known_;  // by UID
   std::map<std::string, api::Evacuation> latest_;
   std::set<std::string> ended_;
-  std::set<std::string> not_rolled_back_;  // uids
-  std::map<std::string, int> endings_;     // "Succeeded/Evicted", "HintTaken", … → how many
+  std::set<std::string> not_rolled_back_;  // UIDs
+  std::map<std::string, int> endings_;     // number of endings such as "Succeeded/Evicted" and "HintTaken"
   std::map<api::ObjectKey, std::int64_t> replicas_;
   std::vector<std::string> violations_;
   CallWatch calls_;

@@ -16,7 +16,7 @@ namespace {
 
 std::string mark_on(const api::Pod& pod) { return pod.meta.annotations.value(api::well_known::kPlacementAnnotation); }
 
-/// Marks are name/uid/policy/node.
+/// Marks have the form name/uid/policy/node.
 std::string uid_in(const std::string& mark) {
   const std::size_t begin = mark.find('/') + 1;
   return mark.substr(begin, mark.find('/', begin) - begin);

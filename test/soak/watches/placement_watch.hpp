@@ -12,20 +12,21 @@
 
 namespace soak {
 
-/// What docs/concepts/placement.md promises of hints: each is for one new pod of the same controller, before it expires
-/// and before its Evacuation ends, for a node that takes pods; and it is said who took it. By what pods bear.
+/// Checks the guarantees of docs/concepts/placement.md: each hint is used by one new pod of the same controller, before
+/// it expires and before its Evacuation ends, for a node that accepts pods, and the status names this pod. Uses the
+/// marks on pods.
 class PlacementWatch {
  public:
   using Report = std::function<void(const std::string&)>;
-  using Evacuations = std::map<std::string, api::Evacuation>;  ///< by uid
+  using Evacuations = std::map<std::string, api::Evacuation>;  ///< by UID
 
-  /// `store` outlives it.
+  /// `store` must outlive the object.
   PlacementWatch(simulator::Store& store, Report report);
 
-  /// Looks at pods that are new. `all`: every Evacuation as it is, or was last. `is_current`: whoever gave hints lately
-  /// knew all that is stored; else what rests on that is not looked at.
+  /// Checks new pods. `all` contains the last state of every Evacuation. `is_current` means that the replica which gave
+  /// the recent hints had seen all stored objects; otherwise checks that depend on it are skipped.
   void check_pods(const Evacuations& all, bool is_current);
-  /// After a change of `now`.
+  /// Call after each change of `now`.
   void check(const api::Evacuation& now) const;
 
  private:
@@ -37,8 +38,8 @@ class PlacementWatch {
   simulator::Store& store_;
   Decoded<api::Pod> pods_;
   const Report report_;
-  std::set<std::string> seen_;   ///< uids of pods
-  std::set<std::string> taken_;  ///< uids of Evacuations whose hint some pod bore
+  std::set<std::string> seen_;   ///< UIDs of pods
+  std::set<std::string> taken_;  ///< UIDs of Evacuations whose hint was used by a pod
 };
 
 }  // namespace soak

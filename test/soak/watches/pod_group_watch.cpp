@@ -17,8 +17,7 @@ namespace {
 using api::EvacuationPhase;
 using api::Json;
 
-/// Caches may lag behind while the server misbehaves: who came so shortly before the PodGroup began is not held against
-/// it.
+/// Caches may lag while the server fails. Members created less than this time before the PodGroup began are excluded.
 constexpr base::minutes kMayBeUnseen{10};
 
 const api::Condition* vote_of(const api::Evacuation& evacuation) {
@@ -51,7 +50,7 @@ bool same_pod_group(const api::Evacuation& own, const api::Evacuation& other) {
 PodGroupWatch::PodGroupWatch(simulator::Store& store, Report report)
     : store_(store), pods_([](const Json& pod) { return api::decode_pod(pod.dump()); }), report_(std::move(report)) {}
 
-/// Pods of the PodGroup that are on a node and not on their way out, as they are at this moment.
+/// Returns the current pods of the PodGroup that are on a node and not terminating.
 std::vector<PodGroupWatch::Member> PodGroupWatch::others_of(const api::Evacuation& own, const Evacuations& all) {
   std::vector<Member> others;
   for (const auto& object : store_.list(kube::kPods, own.meta.ns)) {
@@ -90,7 +89,8 @@ void PodGroupWatch::check(const api::Evacuation& now, const Evacuations& all) {
 
 namespace {
 
-/// By a clock that was not ahead then, nor corrected since: else it began when it was made, at the earliest.
+/// Returns the start time, or the creation time if the start was written by a clock that was ahead or was corrected
+/// since.
 base::TimePoint begun_at(const api::Evacuation& own) {
   const auto& started = own.status.started_at;
   const bool is_final = started && std::ranges::any_of(own.status.history, [&](const api::HistoryEntry& each) {

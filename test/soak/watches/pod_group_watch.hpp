@@ -13,21 +13,21 @@
 
 namespace soak {
 
-/// What docs/concepts/pod-groups.md promises, as an outsider sees it in the store: nobody of a PodGroup leaves while
-/// the vote of another one is open, nobody leaves while one of them was not asked to, and the stated order is kept.
+/// Checks the guarantees of docs/concepts/pod-groups.md in the store: no member leaves while the vote of another one is
+/// open or while a member has no Evacuation, and the configured order is kept.
 class PodGroupWatch {
  public:
   using Report = std::function<void(const std::string&)>;
-  using Evacuations = std::map<std::string, api::Evacuation>;  ///< by uid
+  using Evacuations = std::map<std::string, api::Evacuation>;  ///< by UID
 
   PodGroupWatch(simulator::Store& store, Report report);
 
-  /// After a change of `now`; `all` is everything that is stored at this moment.
+  /// Call after each change of `now`. `all` contains everything that is stored.
   void check(const api::Evacuation& now, const Evacuations& all);
 
  private:
   struct Member {
-    const api::Evacuation* evacuation = nullptr;  ///< the one that counts; nullptr: nobody asked
+    const api::Evacuation* evacuation = nullptr;  ///< the relevant one; nullptr if the pod has none
     const api::Pod* pod = nullptr;
     std::int32_t order = 0;
   };
@@ -40,8 +40,8 @@ class PodGroupWatch {
   simulator::Store& store_;
   Decoded<api::Pod> pods_;
   const Report report_;
-  std::set<std::string> leaving_;  ///< uids of Evacuations that passed the gate
-  std::set<std::string> called_;   ///< … whose call was made
+  std::set<std::string> leaving_;  ///< UIDs of Evacuations that passed the gate
+  std::set<std::string> called_;   ///< UIDs of Evacuations whose call was made
 };
 
 }  // namespace soak

@@ -18,12 +18,12 @@ namespace {
 using api::Json;
 using api::text_at;
 
-/// What was admitted when a gate began to hold begins within this time.
+/// Maximum time for an Evacuation that was admitted before a gate began to hold to begin.
 constexpr base::minutes kUnderWay{2};
 
 bool is_soft_taint(const Json& taint) { return api::well_known::is_soft_taint(text_at(taint, {"key"})); }
 
-/// The node as others wrote it.
+/// Returns the node without the operator's taints.
 Json without_ours(Json node) {
   if (node.contains("spec") && node["spec"].contains("taints")) {
     Json others = Json::array();
@@ -82,7 +82,7 @@ void PolicyWatch::check_creation(const Json& evacuation) {
 
 void PolicyWatch::check_begun(const api::Evacuation& evacuation) {
   const std::string& policy = evacuation.spec.source.policy;
-  // What is signed by a clock that is far ahead counts as manual, and no gate holds it.
+  // An origin signed by a clock that is far ahead counts as manual, and no gate holds it.
   const bool is_ours = api::origin_is_verified(evacuation);
   if (policy.empty() || !is_ours || !is_current_ || !held_since_) return;
   const auto since = held_since_(policy);
@@ -91,7 +91,7 @@ void PolicyWatch::check_begun(const api::Evacuation& evacuation) {
                         base::format_time(*since)));
 }
 
-/// Once a cycle, when its status is written in the step that planned it.
+/// Runs once per cycle, when its status is written in the step that planned it.
 void PolicyWatch::check_plan(const std::string& policy, const Json& status) {
   const std::string id = text_at(status, {"lastCycle", "id"});
   if (id.empty() || std::exchange(cycles_[policy], id) == id) return;
@@ -100,7 +100,7 @@ void PolicyWatch::check_plan(const std::string& policy, const Json& status) {
   if (is_current_ && began && now - *began < base::seconds(1)) check_wave(status);
 }
 
-/// What leaves at once, with the first wave, costs no budget more than it allows.
+/// Moves of the first wave together stay within what each budget allows.
 void PolicyWatch::check_wave(const Json& status) {
   if (api::number_at(status, {"lastCycle", "waves"}).value_or(0) == 0) return;
   ++waves_;

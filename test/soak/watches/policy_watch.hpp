@@ -15,31 +15,31 @@
 
 namespace soak {
 
-/// What policies promise: behind a gate that holds nothing new begins, a wave spends no budget further than it allows,
-/// soft taints go with their policy's last move, and nodes keep whatever else they bear. By the store and the wire.
+/// Checks the guarantees of policies: no Evacuation begins while a gate holds, a wave stays within each budget, soft
+/// taints disappear with the policy's last move, and nodes keep all other taints. Uses the store and the requests.
 class PolicyWatch {
  public:
   using Report = std::function<void(const std::string&)>;
-  /// Since when the replica that leads knows that a gate of the policy holds; nullopt: it does not.
+  /// Returns the time since which the leading replica knows that a gate of the policy holds, nullopt if none.
   using HeldSince = std::function<std::optional<base::TimePoint>(const std::string& policy)>;
 
-  /// `server` outlives it.
+  /// `server` must outlive the object.
   PolicyWatch(simulator::ApiServer& server, Report report) : server_(server), report_(std::move(report)) {}
 
   void ask_gates_with(HeldSince held_since) { held_since_ = std::move(held_since); }
-  /// A replica is about to look at what is stored. `is_current`: it will see all of it.
+  /// Call before a replica reads the stored state. `is_current` means that it will see all of it.
   void before_step(bool is_current);
-  /// Right before a call of ours reaches the API server, and right after.
+  /// Call before() and after() around each call of the operator to the API server.
   void before(const kube::Request& request);
   void after();
-  /// Another attempt of it has begun.
+  /// Call when another attempt of the Evacuation has begun.
   void check_begun(const api::Evacuation& evacuation);
-  /// A person taints that node, or takes the taint away.
+  /// Records that a user has added or removed the foreign taint of the node.
   void expect_taint(const std::string& node, bool is_there) { taints_[node] = is_there; }
   static api::Json foreign_taint();
-  /// Plans in waves whose budgets were looked at.
+  /// Returns the number of plans in waves whose budgets were checked.
   int waves() const { return waves_; }
-  /// When all policies are suspended and everything has come to rest.
+  /// Call when all policies are suspended and all Evacuations have ended.
   void check_end();
 
  private:
@@ -53,14 +53,14 @@ class PolicyWatch {
   bool is_current_ = false;
   int waves_ = 0;
   std::uint64_t looked_at_ = 0;                    ///< revision of the store
-  std::vector<api::PodDisruptionBudget> budgets_;  ///< as they were before the step
-  std::map<std::string, std::string> cycles_;      ///< id of the last one, by policy
+  std::vector<api::PodDisruptionBudget> budgets_;  ///< state before the step
+  std::map<std::string, std::string> cycles_;      ///< ID of the last cycle by policy
   struct Call {
     const kube::ResourceType* type;
     std::string name;
     simulator::Object before;
   };
-  std::optional<Call> call_;            ///< about a node or a policy
+  std::optional<Call> call_;            ///< call that concerns a node or a policy
   std::map<std::string, bool> taints_;  ///< by node
 };
 

@@ -15,7 +15,7 @@ namespace {
 using api::Json;
 using simulator::FaultEffect;
 
-/// Misfortunes of requests, and the worst odds of each.
+/// Faults of requests and their maximum probability.
 struct Misfortune {
   FaultEffect effect;
   double worst;
@@ -26,7 +26,7 @@ const std::vector<Misfortune> kMisfortunes = {
     {FaultEffect::kCutWatch, 0.2},        {FaultEffect::kStallWatch, 0.02},   {FaultEffect::kStaleList, 0.1},
     {FaultEffect::kCutAnswer, 0.1},       {FaultEffect::kHoldBookmark, 0.3},  {FaultEffect::kProxyPage, 0.1}};
 
-/// A taint of which the operator knows nothing, beside whatever there is.
+/// Adds or removes a taint that the operator does not know, and keeps all other taints.
 void set_foreign_taint(Json& node, bool is_there) {
   const Json taint = PolicyWatch::foreign_taint();
   Json taints = Json::array();
@@ -86,7 +86,7 @@ void World::change_a_pod() {
   }
 }
 
-/// QueryBuilder of an attempt that is over, or of somebody else's, appear on the pod again.
+/// Writes an answer with the token of a previous attempt or of another Evacuation to the pod.
 void World::replay_old_words(const api::ObjectKey& pod) {
   const auto evacuation = any(kube::kEvacuations);
   const auto object = evacuation ? cluster_->store().get(kube::kEvacuations, *evacuation) : nullptr;
@@ -126,7 +126,7 @@ void World::change_a_machine() {
   }
 }
 
-/// Hooks change, or their policy goes, while Evacuations use them.
+/// Changes hooks or deletes their policy while Evacuations use them.
 void World::change_the_hooks() {
   const api::ObjectKey policy{"", "hooked"};
   if (!hooks_ || !cluster_->store().get(kube::kPolicies, policy)) return;
@@ -154,7 +154,7 @@ void World::change_a_workload() {
   if (dice_.one_in(2)) {
     const auto replicas = dice_.between(0, 5);
     const auto object = cluster_->store().get(kube::kDeployments, *key);
-    // The number that is there already changes nothing in the API: nobody can know that somebody wants it.
+    // Setting the current count changes nothing in the API, so the operator cannot see that it was set.
     if ((*object)["spec"]["replicas"] == replicas) return;
     edit(kube::kDeployments, *key, [&](Json& each) { each["spec"]["replicas"] = replicas; });
     invariants_->expect_replicas(*key, replicas);
@@ -208,8 +208,8 @@ void World::change_the_server() {
   simulator::FaultRule rule;
   rule.effect = chosen.effect;
   rule.user = kOurUser;
-  // The limits rest on what the API promises: a list without resourceVersion, such as a new leader's of the
-  // Evacuations, is consistent. Pods from a stale list must do no harm.
+  // The limits depend on a guarantee of the API: a list without resourceVersion, such as a new leader's list of
+  // Evacuations, is consistent. Stale lists of pods must be harmless.
   if (rule.effect == FaultEffect::kStaleList) rule.resource = "pods";
   rule.probability = chosen.worst * static_cast<double>(1 + dice_.below(4)) / 4;
   server_->faults().add(rule);
@@ -218,14 +218,14 @@ void World::change_the_server() {
 
 void World::change_the_replicas() {
   if (replicas_.empty()) return;
-  if (dice_.one_in(3)) return start_replica();  // a fail-over: the old leader is fenced and lives on as a standby
+  if (dice_.one_in(3)) return start_replica();  // a failover: the old leader is fenced and continues as a standby
   const int calls = static_cast<int>(dice_.between(0, 40));
   replicas_.back()->transport.die_in(calls,
                                      dice_.one_in(2) ? fakes::Death::kAfterTheCall : fakes::Death::kBeforeTheCall);
   tell(fmt::format("the leader will die in {} calls", calls));
 }
 
-/// The leader's clock is ahead for a while, then it is set right.
+/// Sets the leader's clock ahead, or corrects it.
 void World::change_the_clock() {
   if (replicas_.empty()) return;
   base::Duration& step = replicas_.back()->wall.step;
@@ -238,7 +238,7 @@ void World::change_the_clock() {
   tell(fmt::format("the leader's clock is {} ahead", base::format_duration(step)));
 }
 
-/// From here on nobody disturbs anything; what was broken is whole again. The workloads' operators stay as they are.
+/// Ends all faults and repairs nodes and services. The workloads' operators keep their behavior.
 void World::calm() {
   tell("calm");
   server_->faults().clear();

@@ -7,7 +7,7 @@
 
 namespace soak {
 
-/// The YAML documents of a file of the repository. Throws when it cannot be read.
+/// Returns the YAML documents of a file of the repository. Throws if the file cannot be read.
 std::vector<api::Json> documents_of(const std::string& file);
 
 }  // namespace soak

@@ -10,7 +10,7 @@ namespace soak {
 namespace {
 
 constexpr base::seconds kInterval{20};
-/// An answer counts for so long.
+/// Validity of an answer.
 constexpr base::Duration kCounts = 3 * kInterval;
 
 }  // namespace

@@ -12,22 +12,22 @@
 
 namespace soak {
 
-/// The server that policies' gates ask, with moods; and what each replica has heard from it.
+/// The server of the policies' gates with changing behavior, and the last answer to each replica.
 class Gate {
  public:
   explicit Gate(const base::Clock& clock) : clock_(clock) {}
 
-  /// An entry of spec.gates that asks this server.
+  /// Returns an entry of spec.gates that uses this server.
   static api::Json entry(Dice& dice);
-  /// How the gates of that replica ask it. Outlived by this.
+  /// Returns the factory for the gate clients of this replica. This object must outlive it.
   controllers::GateClientFactory clients_of(const std::string& replica);
 
-  /// Returns what it is like from now on.
+  /// Returns the new behavior in words.
   std::string change_mood(Dice& dice);
   void calm() { mood_ = Mood::kOpen; }
 
-  /// Since when the replica knows that a gate of the policy holds: its last answer said so, and still counts. nullopt:
-  /// it does not know that.
+  /// Returns the time since which the replica knows from its last, still valid answer that a gate of the policy holds.
+  /// Returns nullopt if it does not.
   std::optional<base::TimePoint> held_since(const std::string& replica, const std::string& policy) const;
 
  private:
@@ -35,7 +35,7 @@ class Gate {
   enum class Mood { kOpen, kHolds, kSilent, kNonsense };
   struct LastAnswer {
     bool holds = false;
-    base::TimePoint since{};  ///< of the first one in a row that said so
+    base::TimePoint since{};  ///< first answer of the current series that holds
     base::TimePoint last{};
   };
   base::Result<std::string> answer(const std::string& replica, const std::string& policy);
@@ -43,7 +43,7 @@ class Gate {
   const base::Clock& clock_;
   Mood mood_ = Mood::kOpen;
   std::map<std::pair<std::string, std::string>, LastAnswer>
-      told_;  ///< by replica and policy; an entry: it was answered
+      told_;  ///< by replica and policy, for those that were answered
 };
 
 }  // namespace soak

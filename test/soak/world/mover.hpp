@@ -11,7 +11,7 @@
 
 namespace soak {
 
-/// The service of evictor webhook, in process; its moods change at random.
+/// The service of the evictor webhook in the same process, with randomly changing behavior.
 class Mover final : public controllers::evacuation::ServiceCaller {
  public:
   static constexpr const char* kName = "mover";
@@ -22,9 +22,9 @@ class Mover final : public controllers::evacuation::ServiceCaller {
   evictors::CallResult send(const controllers::evacuation::ServiceCall& call, const kube::Request& request) override;
   const std::vector<std::string>& names() const override { return names_; }
 
-  /// Another behaviour by chance, mostly an honest one. Returns it in words.
+  /// Chooses another random behavior, mostly the correct one. Returns it in words.
   std::string change_mood(Dice& dice);
-  /// From now on it is there and honest.
+  /// Makes the service available and correct.
   void calm();
 
   /// Called with every request before it is answered.

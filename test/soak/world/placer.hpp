@@ -10,18 +10,18 @@
 
 namespace soak {
 
-/// The way from the API server to the placement webhook, with moods.
+/// The connection from the API server to the placement webhook, with changing behavior.
 class Placer {
  public:
-  /// Asks the replica that the Service leads to; nullopt: it could not read the review.
+  /// Calls the replica behind the Service. Returns nullopt if it could not read the review.
   using Ask = std::function<std::optional<std::string>(std::string_view review)>;
-  /// Has that replica take in what its watches bring.
+  /// Makes the replica process its watch events.
   using Follow = std::function<void()>;
 
-  /// Returns what it is like from now on.
+  /// Returns the new behavior in words.
   std::string change_mood(Dice& dice);
   void calm() { mood_ = Mood::kOpen; }
-  /// Whoever answers knows what is stored, as far as the server tells it.
+  /// Returns true if the answering replica has processed all watch events.
   bool follows() const { return mood_ != Mood::kLagging; }
 
   base::Result<std::string> answer(std::string_view review, const Follow& follow, const Ask& ask) const;

@@ -47,7 +47,7 @@ std::optional<kube::ResourceType> cluster_type(PostgresKind kind) {
   std::abort();
 }
 
-/// Endpoints in which PGO's Patroni keeps its leader key.
+/// Returns the name of the Endpoints with the leader key of PGO's Patroni.
 std::string leader_key_of(const Database& database) { return database.name + "-ha"; }
 
 }  // namespace
@@ -113,7 +113,7 @@ void PostgresOperators::add(Database database) {
   states_.push_back({std::move(database), ""});
 }
 
-/// Ready pods that are not leaving, by name.
+/// Returns the sorted names of ready pods that are not terminating.
 std::vector<std::string> PostgresOperators::healthy(const Database& database) const {
   std::vector<std::string> names;
   for (const auto& pod : store_.list(kube::kPods, kNamespace)) {
@@ -124,7 +124,7 @@ std::vector<std::string> PostgresOperators::healthy(const Database& database) co
   return names;
 }
 
-/// The primary is gone or on its way out. True if another one takes its place.
+/// Handles a primary that is gone or terminating. Returns true if another one takes its place.
 bool PostgresOperators::fail_over(State& state) {
   const auto able = healthy(state.database);
   if (able.empty() || std::ranges::find(able, state.primary) != able.end()) return false;
@@ -133,7 +133,7 @@ bool PostgresOperators::fail_over(State& state) {
   return true;
 }
 
-/// Whom somebody wants as primary; "": nobody wants a change.
+/// Returns the requested primary, empty if no change is requested.
 std::string PostgresOperators::asked_for(const State& state) const {
   const auto type = cluster_type(state.database.kind);
   const auto cluster = type ? store_.get(*type, {kNamespace, state.database.name}) : nullptr;
@@ -149,7 +149,7 @@ std::string PostgresOperators::asked_for(const State& state) const {
   return other == able.end() ? "" : *other;
 }
 
-/// A switchover begins, goes on or ends. True if it ended. What CloudNativePG has begun is not taken back.
+/// Advances a switchover. Returns true if it ended. CloudNativePG does not revert a switchover in progress.
 bool PostgresOperators::obey(State& state, base::TimePoint now) {
   const bool irreversible = state.switches_at && state.database.kind == PostgresKind::kCloudNativePg;
   const std::string target = irreversible ? state.candidate : asked_for(state);
@@ -170,7 +170,7 @@ bool PostgresOperators::obey(State& state, base::TimePoint now) {
   return true;
 }
 
-/// Patroni's leader key, where PGO keeps it.
+/// Writes Patroni's leader key where PGO stores it.
 bool PostgresOperators::publish_leader_key(const State& state) {
   if (state.database.kind != PostgresKind::kCrunchy) return false;
   const api::ObjectKey name{kNamespace, leader_key_of(state.database)};
@@ -183,7 +183,7 @@ bool PostgresOperators::publish_leader_key(const State& state) {
   return written.ok();
 }
 
-/// The roles on the pods.
+/// Writes the roles to the pods.
 bool PostgresOperators::tell(const State& state) {
   bool changed = publish_leader_key(state);
   const std::string key = role_label_of(state.database.kind);
@@ -201,7 +201,7 @@ bool PostgresOperators::tell(const State& state) {
   return changed;
 }
 
-/// The status of the operator's own object.
+/// Writes the status of the operator's own object.
 bool PostgresOperators::publish_cluster(const State& state) {
   const auto type = cluster_type(state.database.kind);
   if (!type) return false;

@@ -22,27 +22,28 @@ inline constexpr kube::ResourceType kPgoClusters{"postgres-operator.crunchydata.
 
 enum class PostgresKind { kCloudNativePg, kZalando, kCrunchy };
 
-/// A database cluster: the pods of the StatefulSet `name` in namespace shop, one of them primary.
+/// A database cluster: the pods of the StatefulSet `name` in namespace shop, one of them the primary.
 struct Database {
   std::string name;
   PostgresKind kind = PostgresKind::kCloudNativePg;
-  base::Duration takes{};  ///< a switchover
-  bool obeys = true;       ///< false: it never switches over when it is asked to
+  base::Duration takes{};  ///< duration of a switchover
+  bool obeys = true;       ///< whether it executes requested switchovers
 };
 
-/// Labels of its pods, the role left out, and the key of the role.
+/// Returns the labels of its pods without the role, and the key of the role label.
 std::map<std::string, std::string> labels_of(const Database& database);
 std::string role_label_of(PostgresKind kind);
-/// The pod's label says that it is the primary of a database.
+/// Returns true if the pod's label marks it as the primary of a database.
 bool is_primary(const api::Json& pod);
 
-/// CloudNativePG, Zalando's operator with Patroni, and PGO, as far as an outsider sees them: they keep one Ready pod
-/// primary, fail over when it goes, and switch over when they are asked to.
+/// The visible behavior of CloudNativePG, Zalando's operator with Patroni, and PGO: they keep one Ready pod as primary,
+/// fail over when it leaves, and switch over on request.
 class PostgresOperators final : public simulator::Actor {
  public:
   explicit PostgresOperators(simulator::Store& store) : store_(store), patroni_(store) {}
 
-  /// Serves their kinds and Patroni's API behind the pod proxy. Before any traffic; `server` must outlive this.
+  /// Serves their kinds and Patroni's API behind the pod proxy. Call before any traffic. `operators` must outlive
+  /// `server`.
   static void serve(simulator::ApiServer& server, PostgresOperators& operators);
   void add(Database database);
 
@@ -55,8 +56,8 @@ class PostgresOperators final : public simulator::Actor {
     Database database;
     std::string primary;
     std::optional<base::TimePoint> switches_at{};
-    std::string candidate{};  ///< of the switchover that is under way
-    std::string done{};       ///< PGO: the newest trigger that was obeyed
+    std::string candidate{};  ///< target of the current switchover
+    std::string done{};       ///< PGO: the last trigger that was executed
   };
 
   std::vector<std::string> healthy(const Database& database) const;

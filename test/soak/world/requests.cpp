@@ -34,7 +34,7 @@ Json entry_of(const std::string& evictor, Dice& dice) {
   return entry;
 }
 
-/// As if the operator had made it for the policy that it names.
+/// Signs the object like the operator does for the policy that it names.
 void sign(Json& body, base::TimePoint now) {
   const auto made = api::decode_evacuation(body);
   const auto keys = controllers::process_keys().keys();
@@ -46,7 +46,7 @@ void sign(Json& body, base::TimePoint now) {
 
 }  // namespace
 
-/// Chains of one to four evictors; mostly the one that suits the workload comes first.
+/// Returns a chain of one to four evictors, mostly with the one that suits the workload first.
 Json World::any_chain(const std::string& workload) {
   std::vector<std::string> names = kEvictors;
   for (std::size_t i = names.size() - 1; i > 0; --i) std::swap(names[i], names[dice_.below(i + 1)]);
@@ -75,7 +75,7 @@ Json World::any_spec() {
   return spec;
 }
 
-/// Mostly one that may be given.
+/// Returns a hint, mostly a valid one.
 Json World::any_hint() {
   const auto node = any(kube::kNodes);
   Json hint = {{"nodeName", node ? node->name : "nowhere"}};
@@ -84,7 +84,7 @@ Json World::any_hint() {
   return hint;
 }
 
-/// Of a PodGroup mostly all members, as whoever evacuates manually has to.
+/// Evacuates a pod. For a PodGroup it mostly includes all members, as required for manual Evacuations.
 void World::make_evacuation() {
   const auto pod = any(kube::kPods, "shop");
   if (!pod) return;
@@ -125,7 +125,7 @@ void World::evacuate(const api::ObjectKey& pod, const Json& wanted) {
   tell("create " + name + (signs ? " signed " : " ") + spec.dump());
 }
 
-/// Mostly for pods that say who responds.
+/// Requests an eviction through the EvictionRequest API, mostly of pods that name responders.
 void World::ask_natively() {
   if (!native_served_) return;
   const auto standing = any(kube::kEvictionRequests, "shop");

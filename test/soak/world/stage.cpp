@@ -18,7 +18,7 @@ namespace {
 namespace objects = simulator::objects;
 using api::Json;
 
-/// Read once, for all seeds.
+/// Read once for all seeds.
 const std::vector<Json>& definitions() {
   static const std::vector<Json> all = [] {
     auto parsed = documents_of("crds/evacuator.dev_evacuations.yaml");
@@ -81,7 +81,7 @@ void World::furnish() {
   cluster_->advance(base::minutes(2));
 }
 
-/// Everybody who works beside the operator: owners of stateful workloads, KubeVirt, perhaps the EvictionRequest API.
+/// Installs the other controllers: owners of stateful workloads, KubeVirt, and optionally the EvictionRequest API.
 void World::install_owners() {
   server_->add_webhook(simulator::background_webhook(cluster_->store()));
   simulator::add_stateful_owners(*cluster_, *server_);
@@ -114,7 +114,7 @@ void World::add_placement_webhook() {
 void World::add_policies() {
   if (dice_.one_in(2))
     add_policy("old-pods", {{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", dice_.between(60, 1200)}}}});
-  // It searches to the end, whatever else the machine has to do: a seed means the same everywhere.
+  // The time budget is never reached, whatever the load of the machine, so a seed always gives the same run.
   if (dice_.one_in(2)) add_policy("defragment", {{"name", "Defragmentation"}, {"args", {{"timeBudget", "2m"}}}});
 }
 

@@ -15,7 +15,7 @@ namespace objects = simulator::objects;
 namespace behaviour = simulator::behaviour;
 using api::Json;
 
-/// What the operators of handoff pods do; the last ones are up to no good.
+/// Scripts for the operators of handoff pods. The last ones misbehave.
 const std::vector<std::string> kScripts = {
     "ack=1s, heartbeat=10s, progress=4s, ready=20s, aborted=1s",
     "ack=1s, pre-done=3s, progress=4s, heartbeat=10s, ready=8s, aborted=1s",
@@ -25,7 +25,7 @@ const std::vector<std::string> kScripts = {
     "ack=1s, failed=5s:RetryableBusy:disk full",
     "ack=1s, failed=5s:Broken:no way",
     "ack=1s, heartbeat=10s, ready=20s",  // never confirms an abort
-    "",                                  // nobody there
+    "",                                  // no operator answers
     "ack=1s, heartbeat=10s, ready=20s, aborted=1s, stale-token",
     "ack=1s, heartbeat=10s, ready=20s, answers-after-abort, skew=-10m",
     "ack=1s, heartbeat=10s, unchanged-heartbeat, aborted=1s",
@@ -33,7 +33,7 @@ const std::vector<std::string> kScripts = {
 };
 const std::vector<std::string> kBackground = {"move=10s", "fail=5s", "silent"};
 
-/// How live migrations go.
+/// Scripts for live migrations.
 const std::vector<std::string> kMigrations = {"",
                                               "run=120s",
                                               "fail=1",
@@ -47,12 +47,12 @@ const std::vector<std::string> kMigrations = {"",
                                               "external=30s",
                                               "preparing=90s, scheduled=30s"};
 
-/// A kind of pods that an adapter of stateful-handoff knows, by the operator's own labels and annotations.
+/// Pods that an adapter of stateful-handoff recognizes by the operator's labels and annotations.
 struct Stateful {
   const char* name;
   std::vector<std::pair<std::string, std::string>> labels;
   std::vector<std::pair<std::string, std::string>> annotations;
-  std::vector<std::string> rolls;  ///< what its operator does with a marked pod
+  std::vector<std::string> rolls;  ///< possible reactions of its operator to a marked pod
 };
 const std::vector<Stateful> kStateful = {
     {"strimzi",
@@ -181,7 +181,7 @@ void World::add_database(const std::string& name) {
                    base::format_age(database.takes), database.obeys ? "" : ", it never obeys"));
 }
 
-/// An eviction would be an outage: the budget wants them all.
+/// The budget requires all pods, so an eviction would be an outage.
 void World::add_surged(const std::string& name) {
   const int replicas = static_cast<int>(dice_.between(1, 3));
   Json workload = objects::deployment("shop", name, replicas, "200m", "128Mi");
@@ -211,7 +211,7 @@ void World::add_machines(const std::string& name) {
   }
 }
 
-/// Pods that leave together; sometimes those of a second workload after them.
+/// Adds pods that leave together, sometimes followed by those of a second workload.
 void World::add_pod_group(const std::string& name) {
   const bool ordered = dice_.one_in(2);
   for (int stage = 0; stage < (ordered ? 2 : 1); ++stage) {

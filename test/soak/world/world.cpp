@@ -12,11 +12,11 @@ namespace {
 
 const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 constexpr int kDisturbances = 70;
-/// Longer than every deadline that a run's Evacuations can have, one after the other, for all attempts.
+/// Exceeds the sum of all deadlines of a run's Evacuations over all attempts.
 constexpr base::Duration kPatience = std::chrono::hours(72);
-/// Within this time after a fault every watch has been opened again.
+/// Maximum time after a fault until every watch is open again.
 constexpr base::minutes kHealing{20};
-/// More rounds than this at one instant: somebody goes in circles.
+/// Maximum number of rounds at one instant. More rounds indicate an endless loop.
 constexpr int kMaxRounds = 3000;
 constexpr int kMaxCalls = 20'000;
 
@@ -25,11 +25,11 @@ constexpr int kMaxCalls = 20'000;
 World::World(std::uint64_t seed, std::function<void(const std::string&)> tell)
     : dice_(seed), tell_(std::move(tell)), clock_(kNoon) {
   cluster_ = std::make_unique<simulator::Cluster>(clock_, simulator::ClusterOptions{.seed = seed});
-  // Nobody applies, nobody reads field managers.
+  // Field managers are not needed, since nothing uses server-side apply.
   simulator::ApiServerOptions options{.seed = seed, .track_fields = false};
   options.call_webhook = [this](const simulator::WebhookCall& call) { return answer_webhook(call); };
   server_ = std::make_unique<simulator::ApiServer>(cluster_->store(), std::move(options));
-  // Most servers can both. By the seed itself: chance decides as it did before.
+  // Most servers support both. Derived from the seed itself, so that the random sequence does not change.
   server_->abilities().protobuf = seed % 5 != 0;
   server_->abilities().streamed_lists = seed % 3 != 0;
   invariants_ = std::make_unique<Invariants>(*server_);
@@ -56,9 +56,10 @@ std::vector<std::string> World::run() {
   calm();
   const base::TimePoint end = clock_.now() + kPatience;
   while (!at_rest() && clock_.now() < end && invariants_->violations().empty()) advance(base::minutes(10));
-  // PolicyLock of native evictions end after Evacuations, and so do taints.
+  // Turns of EvictionRequests and taints end after the Evacuations.
   if (invariants_->violations().empty()) advance(base::minutes(30));
-  if (invariants_->violations().empty()) invariants_->check_end();  // else it was stopped in the middle of things
+  // after a violation the run was aborted in the middle
+  if (invariants_->violations().empty()) invariants_->check_end();
   std::vector<std::string> all = invariants_->violations();
   for (const std::string& failure : cluster_->failures()) all.push_back("simulator: " + failure);
   return all;
@@ -97,7 +98,7 @@ void World::start_replica() {
   tell(identity + " starts");
 }
 
-/// Whoever makes too many calls at one instant never lets the clock go on: it ends here.
+/// Ends a replica that makes too many calls at one instant, because virtual time would never advance.
 void World::count_call(Replica& replica) {
   if (std::exchange(called_at_, clock_.now()) != clock_.now()) calls_now_ = 0;
   if (++calls_now_ < kMaxCalls) return;
@@ -110,7 +111,8 @@ void World::bury_the_dead() {
   std::erase_if(replicas_, [](const auto& each) { return each->transport.dead(); });
   const bool has_leader = std::ranges::any_of(replicas_, [](const auto& each) { return each->leads; });
   if (had_leader && !has_leader && !restart_at_) {
-    // Nobody takes over within the second in which a leader dies, what answer it may have had on its way.
+    // The successor starts at least one second after the leader's crash, so that no answer to the leader is still in
+    // flight.
     restart_at_ = clock_.now() + base::seconds(dice_.one_in(4) ? dice_.between(60, 1200) : dice_.between(1, 30));
     tell("the leader is dead");
   }
@@ -131,7 +133,7 @@ bool World::is_told_all() const {
   return server_->faults().rules().empty() && (!recovered_at_ || clock_.now() - *recovered_at_ > kHealing);
 }
 
-/// The API server asks while the cluster works, never within a call of ours.
+/// The API server calls the webhook while the cluster works, never within a call of the operator.
 base::Result<std::string> World::answer_webhook(const simulator::WebhookCall& call) {
   if (replicas_.empty() || replicas_.back()->transport.dead()) return base::unavailable("connection refused");
   Replica& asked = *replicas_.back();

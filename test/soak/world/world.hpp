@@ -21,29 +21,29 @@
 
 namespace soak {
 
-/// One seed's run: a random cluster with random workloads, budgets and policies; then some hours of random requests and
-/// misfortunes; then calm, until everything has come to rest.
+/// The run of one seed: a random cluster with random workloads, budgets and policies, then some hours of random
+/// requests and faults, then no disturbances until everything has ended.
 class World {
   using Annotations = std::vector<std::pair<std::string, std::string>>;
 
  public:
-  /// `tell` gets a line for each thing that chance does; may be empty.
+  /// Calls `tell` with a line for each random action. `tell` may be empty.
   World(std::uint64_t seed, std::function<void(const std::string&)> tell);
   ~World();
 
-  /// Empty: all invariants held.
+  /// Returns the violations, empty if all invariants hold.
   std::vector<std::string> run();
   const Invariants& invariants() const { return *invariants_; }
 
  private:
-  // --- the stage (stage.cpp, workloads.cpp)
+  // --- setup (stage.cpp, workloads.cpp)
   void furnish();
   void install_owners();
   void add_placement_webhook();
   void add_policies();
-  /// One that moves pods by themselves.
+  /// Adds a policy in mode Automatic.
   void add_policy(const std::string& name, const api::Json& strategy);
-  /// A policy that only lends its hooks, Jobs, to Evacuations made manually.
+  /// Adds a policy whose hooks (Jobs) are used by manual Evacuations only.
   void add_hooks();
   void add_workload(int number);
   void add_pods(const std::string& name);
@@ -54,21 +54,21 @@ class World {
   void add_database(const std::string& name);
   void add_machines(const std::string& name);
   void add_pod_group(const std::string& name);
-  /// A Deployment or StatefulSet by chance, with the pods' `annotations`; some stop slowly.
+  /// Adds a Deployment or StatefulSet at random, with `annotations` on its pods. Some pods stop slowly.
   void add_set(const std::string& name, int replicas, const Annotations& annotations);
 
-  // --- what people ask for (requests.cpp)
+  // --- requests of users (requests.cpp)
   void make_evacuation();
   void evacuate(const api::ObjectKey& pod, const api::Json& wanted);
   api::Json any_spec();
   api::Json any_hint();
   api::Json any_chain(const std::string& workload);
   void change_an_evacuation();
-  /// An EvictionRequest of the native API, or the withdrawal of one.
+  /// Creates an EvictionRequest or withdraws one.
   void ask_natively();
   void withdraw(const api::ObjectKey& request);
 
-  // --- what chance does (chaos.cpp)
+  // --- random disturbances (chaos.cpp)
   void disturb();
   void change_a_pod();
   void replay_old_words(const api::ObjectKey& pod);
@@ -90,14 +90,14 @@ class World {
   void start_replica();
   void bury_the_dead();
   void count_call(Replica& replica);
-  /// Whoever leads sees all that is stored, soon: nothing is, or was lately, the matter with the server.
+  /// Returns true if the leader sees all stored objects soon: the server has no faults and had none recently.
   bool is_told_all() const;
   base::Result<std::string> answer_webhook(const simulator::WebhookCall& call);
 
   // --- helpers
   void tell(const std::string& line) const;
   void add(api::Json object);
-  /// A random object's key; nullopt: there is none.
+  /// Returns the key of a random object, nullopt if no such object exists.
   std::optional<api::ObjectKey> any(const kube::ResourceType& type, const std::string& ns = {});
   void edit(const kube::ResourceType& type, const api::ObjectKey& key, const std::function<void(api::Json&)>& change);
   void as_user(const kube::Request& request);
@@ -112,16 +112,16 @@ class World {
   std::unique_ptr<Gate> gate_;
   Placer placer_;
   PostgresOperators* databases_ = nullptr;          ///< one of the cluster's controllers
-  bool native_served_ = false;                      ///< the EvictionRequest API
-  bool draft_names_ = false;                        ///< … in the drafts' spelling
-  bool hooks_ = false;                              ///< there is, or was, a policy with hooks
-  bool places_pods_ = false;                        ///< the placement webhook is installed
-  bool allows_required_ = false;                    ///< … and takes hints of people that bind
-  std::optional<base::TimePoint> recovered_at_;     ///< the server, from its last misfortunes
-  std::map<std::string, std::string> likes_;        ///< evictor that suits the workload, by its name
+  bool native_served_ = false;                      ///< whether the EvictionRequest API is served
+  bool draft_names_ = false;                        ///< whether the EvictionRequest API uses the names of its drafts
+  bool hooks_ = false;                              ///< whether a policy with hooks exists or existed
+  bool places_pods_ = false;                        ///< whether the placement webhook is installed
+  bool allows_required_ = false;                    ///< whether the placement webhook accepts required hints of users
+  std::optional<base::TimePoint> recovered_at_;     ///< when the last fault of the server ended
+  std::map<std::string, std::string> likes_;        ///< evictor that suits the workload, by workload name
   std::vector<std::unique_ptr<Replica>> replicas_;  ///< at most one leads
   int started_ = 0;
-  int calls_now_ = 0;  ///< of the operator, since the clock moved last
+  int calls_now_ = 0;  ///< calls of the operator since the clock last advanced
   base::TimePoint called_at_{};
   int requests_ = 0;
   bool peaceful_ = false;

@@ -112,7 +112,7 @@ TEST_F(EvacuatorCli, HelpOfAPluginCommandShowsItsOwnExamplesOnly) {
   }
 }
 
-TEST_F(EvacuatorCli, HelpTellsWhereTheKubeconfigIsLookedFor) {
+TEST_F(EvacuatorCli, HelpDescribesTheSearchForTheKubeconfig) {
   EXPECT_EQ(run({"run", "--help"}), 0);
   const auto in_cluster = out_.find("service");
   EXPECT_LT(out_.find("$KUBECONFIG"), in_cluster);
@@ -126,7 +126,7 @@ int run_without_reader(const std::vector<std::string>& args) {
   return run_evacuator(args);
 }
 
-TEST(EvacuatorCliDeathTest, AReaderThatGoesAwayIsNoCrash) {
+TEST(EvacuatorCliDeathTest, AClosedPipeIsNoCrash) {
   EXPECT_EXIT(_exit(run_without_reader({"version"})), testing::ExitedWithCode(141), "");
 }
 

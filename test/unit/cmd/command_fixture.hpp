@@ -8,7 +8,7 @@
 
 namespace cmd_test {
 
-/// A folder of its own for each test, and what a command said on standard output and error.
+/// Provides each test with its own folder and captures a command's standard output and standard error.
 class CommandTest : public testing::Test {
  protected:
   /// Returns the path.

@@ -17,7 +17,7 @@ namespace output_test {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Standard output goes where nothing can be written, as long as this lives.
+/// Redirects standard output to an unwritable target for its lifetime.
 class BrokenOutput {
  public:
   explicit BrokenOutput(int target) : kept_(dup(STDOUT_FILENO)) {
@@ -49,7 +49,8 @@ class Output : public cmd_test::CommandTest {
   Output() : handler_(std::signal(SIGPIPE, SIG_IGN)) {}
   ~Output() override { std::signal(SIGPIPE, handler_); }
 
-  /// The exit code of a command whose output goes to `target`; what it says on standard error is in err_.
+  /// Runs a command with its standard output redirected to `target`. Returns the exit code and stores standard error in
+  /// err_.
   int run_into(int target, const std::vector<std::string>& args) {
     testing::internal::CaptureStderr();
     const int code = [&] {

@@ -30,19 +30,19 @@ TEST(FirstNames, AreFollowedByHowManyAreLeft) {
   EXPECT_EQ(first_names({"a", "b", "c", "d"}, 2), "a, b and 2 more");
 }
 
-TEST(EvacuationCells, SteerNoTerminal) {
+TEST(EvacuationCells, EscapeControlCharacters) {
   api::Evacuation made;
   made.spec.pod_ref.name = "web\033]0;owned\a\n";
   EXPECT_EQ(evacuation_cells(made, {})[1], "web ]0;owned  ");
 }
 
-TEST(Bar, ClampsAndSurvivesNonsense) {
+TEST(Bar, ClampsInvalidValues) {
   EXPECT_EQ(bar(7, 2), "\u2588\u2588");
   EXPECT_EQ(bar(-1, 2), "\u2591\u2591");
   EXPECT_EQ(bar(0.0 / 0.0, 2), "\u2591\u2591");
 }
 
-TEST(EvacuationCells, TellWhatBlocksAndHowFarItIs) {
+TEST(EvacuationCells, ShowBlockerAndProgress) {
   api::Evacuation made;
   made.meta.ns = "shop";
   made.spec.pod_ref.name = "api-0";

@@ -1,4 +1,4 @@
-// End-to-end scenario 6: SIGKILL at random moments of a run of 50 evacuations; none is lost, none happens twice.
+// End-to-end scenario 6: SIGKILL at random times during 50 evacuations. None is lost, none happens twice.
 
 #include <algorithm>
 #include <cstdlib>
@@ -25,7 +25,7 @@ unsigned seed() {
                                             : std::random_device{}();
 }
 
-/// When to strike: after how many evictions, and how long after the last of them.
+/// When to kill the operator: after this number of evictions and this delay.
 struct Strike {
   int after_evictions = 0;
   std::chrono::milliseconds delay{};
@@ -62,7 +62,7 @@ TEST_F(Crash, FiftyEvacuationsSurviveSigkill) {
       if (!op.running()) throw Failure("the operator died by itself:\n" + op.log_tail());
       return granted() >= strike.after_evictions;
     });
-    std::this_thread::sleep_for(strike.delay);  // the moment itself: anywhere between two of its steps
+    std::this_thread::sleep_for(strike.delay);  // a random time between two of its steps
     note("SIGKILL after " + std::to_string(granted()) + " evictions");
     op.kill();
     op.start();

@@ -1,5 +1,5 @@
-// End-to-end scenario 7: two replicas; the leader is stopped, the next one is killed; another takes over each time and
-// finishes.
+// End-to-end scenario 7: two replicas. The leader is stopped, the next one is killed. Each time another one takes over
+// and finishes.
 
 #include <cstdio>
 
@@ -20,7 +20,7 @@ class Failover : public Scenario {
     return lease ? text_at(*lease, "/spec/holderIdentity") : std::string();
   }
 
-  /// Waits until one of `candidates` leads; returns which.
+  /// Waits until one of `candidates` leads and returns it.
   Operator& await_leader(const std::vector<Operator*>& candidates) const {
     return *await("a new leader", [&](std::string& seen) -> std::optional<Operator*> {
       seen = "the lease is held by '" + holder() + "'";
@@ -73,7 +73,7 @@ TEST_F(Failover, AnotherReplicaTakesOverAndFinishes) {
   for (const PodInfo& pod : pods) evacuate(pod);
   await_progress(2);
 
-  // Stopped: it gives the lease back, so the other one need not wait until it runs out.
+  // A stopped leader releases the lease, so the other one need not wait for its expiry.
   auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(first.terminate(), 0) << first.log_tail();
   EXPECT_EQ(&await_leader({&second}), &second);
@@ -81,7 +81,7 @@ TEST_F(Failover, AnotherReplicaTakesOverAndFinishes) {
   note("takeover " + figure(handover) + " after SIGTERM to the leader (lease " + figure(6) + ")");
   EXPECT_LT(handover, 5.0) << "the lease was not released";
 
-  // Killed: nobody gives the lease back; a third replica takes it when it has run out, not before.
+  // A killed leader does not release the lease. A third replica takes it after its expiry, not before.
   Operator& third = start_operator(settings("replica-c"));
   await_progress(finished() + 2);
   start = std::chrono::steady_clock::now();

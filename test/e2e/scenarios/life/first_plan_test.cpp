@@ -1,5 +1,4 @@
-// How long it takes until the first plan is there: after the operator starts, and after a policy is applied to one that
-// runs.
+// Time until the first plan: after the operator starts, and after a policy is applied to a running one.
 
 #include <cstdio>
 
@@ -29,14 +28,14 @@ class FirstPlan : public Scenario {
   }
 
  private:
-  /// Of an earlier scenario: a fresh cluster has none.
+  /// Removes the leases of earlier scenarios, since a fresh cluster has none.
   void forget_leases() const {
     api().remove(path::leases("evacuator-system", "evacuator"));
     api().remove(path::leases("kube-system", "evacuator-operator"));
   }
 };
 
-/// The defaults of leader election, as installed.
+/// The default settings of leader election.
 TEST_F(FirstPlan, ComesWithinSecondsOfAFreshStart) {
   deploy({.ns = ns(), .name = "web", .replicas = 3});
   auto start = Clock::now();

@@ -1,5 +1,5 @@
-// End-to-end scenario 8: a pod replaced under the same name is not touched; the API server restarts in the middle and
-// all goes on.
+// End-to-end scenario 8: a pod that was replaced under the same name is not touched. The API server restarts in the
+// middle, and all Evacuations finish.
 
 #include "test/e2e/harness/scenario.hpp"
 
@@ -13,7 +13,7 @@ class Identity : public Scenario {
     return await_pods(ns(), name, 1).at(0);
   }
 
-  /// Somebody else deletes the pod; its StatefulSet makes another one of the same name.
+  /// Deletes the pod. Its StatefulSet creates another one of the same name.
   PodInfo replace(const PodInfo& pod) const {
     api().remove(path::pods(ns(), pod.name));
     return await("a successor of " + pod.name, [&](std::string&) -> std::optional<PodInfo> {
@@ -46,7 +46,7 @@ TEST_F(Identity, ASuccessorOfThatNameIsNotTouched) {
   });
   const PodInfo successor = replace(old_pod);
   ASSERT_EQ(successor.name, old_pod.name);
-  // It may have ended by itself already.
+  // The Evacuation may have ended already.
   kubectl().attempt({"patch", "evac", name, "-n", ns(), "--type=merge", "-p", R"({"spec":{"suspend":false}})"});
 
   const Json done = await_phase(ns(), name, kFinished);
@@ -113,7 +113,7 @@ TEST_F(Identity, TheApiServerRestartsInTheMiddle) {
   expect_evicted(pods);
   expect_no_misdeeds();
 
-  // What happens after the restart is seen, too.
+  // The operator also sees events after the restart.
   const PodInfo late = deploy({.ns = ns(), .name = "late", .replicas = 1}).at(0);
   EXPECT_EQ(phase_of(await_phase(ns(), evacuate(late), kFinished)), "Succeeded");
 }

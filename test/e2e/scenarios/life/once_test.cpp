@@ -1,4 +1,4 @@
-// `evacuator run --once`, as a CronJob starts it: one cycle, then an exit code that tells the truth.
+// `evacuator run --once`, as started by a CronJob: one cycle, then an exit code that reflects the result.
 
 #include "test/e2e/harness/scenario.hpp"
 
@@ -14,7 +14,7 @@ class Once : public Scenario {
     return "/apis/" + std::string(cluster().pdb_version()) + "/namespaces/" + ns() + "/poddisruptionbudgets/web-budget";
   }
 
-  /// As PodLifeTime counts, in whole seconds, a second is over.
+  /// Waits until the pods are older than one second in whole seconds, as PodLifeTime counts.
   void await_age(const std::vector<PodInfo>& pods) const {
     await("pods to be older than a second", [&](std::string& seen) {
       for (const PodInfo& pod : pods) {
@@ -29,7 +29,7 @@ class Once : public Scenario {
 TEST_F(Once, OneCycleMovesPodsAndEnds) {
   const std::vector<PodInfo> pods = deploy({.ns = ns(), .name = "web", .replicas = 3});
   apply_policy(manifest::pod_life_time_policy(ns(), ns(), 1,
-                                              {{"mode", "Automatic"}}));  // every replacement is too old a second later
+                                              {{"mode", "Automatic"}}));  // replacements are too old a second later
   await_age(pods);
   const Finished ended = run_once({}, {"--once-timeout=2m"});
   EXPECT_EQ(ended.exit_code, 0) << ended.err;
@@ -55,7 +55,7 @@ TEST_F(Once, StaysOutWhileAnotherReplicaLeads) {
       << ended.err;
 }
 
-TEST_F(Once, SaysWhatDidNotEndAndTheNextRunGoesOn) {
+TEST_F(Once, ReportsUnfinishedEvacuationsAndTheNextRunContinues) {
   const std::vector<PodInfo> pods = deploy({.ns = ns(), .name = "web", .replicas = 2});
   kubectl().apply(manifest::pod_disruption_budget(cluster().pdb_version(), ns(), "web", 2));
   await("the budget to count its pods", [&](std::string& seen) {

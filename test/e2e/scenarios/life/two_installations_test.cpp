@@ -1,5 +1,5 @@
-// Somebody installs Evacuator twice. The test plays the first installation: it keeps the Lease by which the second one
-// is to notice it.
+// Evacuator is installed twice. The test acts as the first installation: it holds the Lease by which the second one
+// detects it.
 
 #include <atomic>
 #include <ctime>
@@ -21,7 +21,7 @@ std::string micro_time(int count) {
   return std::string(text) + "." + std::to_string(100'000 + count % 900'000) + "Z";
 }
 
-/// Holds the Lease as long as it lives.
+/// Holds the Lease during its lifetime.
 class FirstInstallation {
  public:
   explicit FirstInstallation(const Api& api) : api_(api) {
@@ -42,7 +42,7 @@ class FirstInstallation {
   }
   ~FirstInstallation() { go(); }
 
-  /// It renews no more.
+  /// Stops renewing the Lease.
   void go() {
     gone_ = true;
     if (renewing_.joinable()) renewing_.join();
@@ -99,8 +99,8 @@ TEST_F(TwoInstallations, TheSecondStaysOutUntilTheFirstIsGone) {
   expect_evicted({pods.front()});
 }
 
-/// There is no Lease yet: the operator makes it with the rights that config/rbac gives it.
-TEST_F(TwoInstallations, TheOnlyOneMakesTheLease) {
+/// The Lease does not exist yet. The operator creates it with the rights of config/rbac.
+TEST_F(TwoInstallations, ASingleInstallationCreatesTheLease) {
   api().remove(FirstInstallation::lease());
   Operator& only = start_operator({.identity = "only", .leader_election = true});
   await("the Lease", [&](std::string& seen) {
@@ -110,7 +110,7 @@ TEST_F(TwoInstallations, TheOnlyOneMakesTheLease) {
   EXPECT_NE(only.metrics().find("evacuator_cluster_claim{state=\"ours\"} 1"), std::string::npos);
 }
 
-/// Nobody answers the webhook of an installation that stays out, and nobody has to.
+/// The webhook of a passive installation is unavailable, which must not block requests.
 class SecondAdmissionWebhook : public AdmissionScenario {
  protected:
   ~SecondAdmissionWebhook() override { api().remove(FirstInstallation::lease()); }
@@ -127,7 +127,7 @@ TEST_F(SecondAdmissionWebhook, HoldsNothingUpUntilItsInstallationServesTheCluste
   Operator::Settings settings = serving_at(port);
   settings.leader_election = true;
   Operator& second = start_operator(settings, false);
-  call(free_port());  // a Service leads to no pod that is not Ready
+  call(free_port());  // unused port, since a Service has no endpoint for a pod that is not Ready
   const Json object = manifest::evacuation(ns(), "early", pods[0].name, pods[0].uid);
   await("an Evacuation to be made", [&](std::string& seen) {
     const Finished done = apply(object);

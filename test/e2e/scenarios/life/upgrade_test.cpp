@@ -1,5 +1,5 @@
-// Upgrade and way back with Evacuations under way: the program and the CRDs of an earlier commit, today's, and again
-// the earlier program on today's CRDs. hack/upgrade/test.sh builds the earlier ones and names their folder.
+// Upgrade and downgrade with Evacuations in progress: program and CRDs of an earlier commit, the current ones, then the
+// earlier program with the current CRDs. hack/upgrade/test.sh builds the earlier ones and passes their folder.
 
 #include <algorithm>
 #include <cstdlib>
@@ -52,7 +52,7 @@ class Upgrade : public Scenario {
   }
 
   std::string last_cycle() const { return text_at(api().get(path::policies(kPolicy)), "/status/lastCycle/start"); }
-  /// The policy is valid for the program that runs now, which has looked at it since `before`.
+  /// Expects that the running program accepts the policy and has run a cycle since `before`.
   void await_another_cycle(const std::string& before) const {
     await("another cycle of the policy", [&](std::string& seen) {
       const Json policy = api().get(path::policies(kPolicy));
@@ -61,7 +61,7 @@ class Upgrade : public Scenario {
     });
   }
 
-  /// Ends the program in order, as a rollout does, and starts `binary` in its place.
+  /// Stops the program regularly, like a rollout, and starts `binary` in its place.
   static void replace(Operator& op, const std::filesystem::path& binary) {
     EXPECT_EQ(op.terminate(), 0) << op.log_tail();
     op.run_from(binary);
@@ -99,7 +99,7 @@ TEST_F(Upgrade, NothingIsLostOrDoneTwiceThereAndBack) {
   note("back after " + std::to_string(finished()) + " of " + std::to_string(pods.size()));
   EXPECT_LT(finished(), static_cast<int>(pods.size())) << "all was over before the way back";
   await_another_cycle(cycle);
-  // Asked by the earlier program, answered only now.
+  // Requested by the earlier program, answered now.
   const HandoffOperator workload_operator(api(), ns(), {{"db", {}}});
 
   pods.push_back(slow);
@@ -114,7 +114,7 @@ TEST_F(Upgrade, NothingIsLostOrDoneTwiceThereAndBack) {
        std::to_string(pods.size()));
 }
 
-/// What an earlier program left in the middle of its life, under earlier CRDs, today's ends.
+/// The current program finishes Evacuations that an earlier program started under earlier CRDs.
 TEST_F(Upgrade, ObjectsOfOlderCrdsEnd) {
   if (previous().empty())
     GTEST_SKIP() << "EVACUATOR_PREVIOUS names no earlier program: hack/upgrade/test.sh builds one";

@@ -15,14 +15,14 @@ using api::well_known::kHostnameLabel;
 using api::well_known::kZoneLabel;
 
 constexpr Size kAgent = {100, kGibi / 4};
-constexpr int kMaxPods = 200;  // that are tried for one node
+constexpr int kMaxPods = 200;  // maximum number of tries per node
 
 std::string app(std::string_view name, int number) { return fmt::format("{}{}", name, number); }
 std::string any_app(Site& site, std::string_view name, int apps) { return app(name, site.random().below(apps)); }
-/// As much memory for the cpu as a node has, or half of it.
+/// Returns a pod with the same ratio of memory to CPU as a node, or half of it.
 Size web_size(std::int64_t cpu) { return {cpu, 2 * cpu * kGibi / 1000}; }
 
-/// Ordinary pods of these sizes until the next one does not fit.
+/// Adds ordinary pods of these sizes until the next one does not fit.
 template <std::size_t N>
 void fill(Site& site, int node, const std::array<std::int64_t, N>& sizes, int apps = 30) {
   for (;;) {
@@ -32,7 +32,7 @@ void fill(Site& site, int node, const std::array<std::int64_t, N>& sizes, int ap
   }
 }
 
-/// The same until so much of the cpu is taken; `add` puts one there.
+/// Adds pods of these sizes until the CPU load exceeds `load`. `add` puts one on the node.
 template <std::size_t N, typename F>
 void fill_up_to(Site& site, int node, double load, const std::array<std::int64_t, N>& sizes, F&& add) {
   for (int tries = 0; tries < kMaxPods; ++tries) {
@@ -51,7 +51,7 @@ void start(Site& site, int nodes, const Machine& machine = {}) {
   site.add_daemon_everywhere("agent", kAgent);
 }
 
-/// Nodes full of cpu and nodes full of memory: together they fill half as many.
+/// Nodes whose CPU is full and nodes whose memory is full. Together their pods fit on half of the nodes.
 void talls(Site& site, int nodes) {
   start(site, nodes);
   Random& random = site.random();
@@ -67,7 +67,7 @@ void talls(Site& site, int nodes) {
   }
 }
 
-/// Machines and pods of three unlike shapes each, any on any.
+/// Machines and pods of three different shapes each, in any combination.
 void shapes(Site& site, int nodes) {
   for (int i = 0; i < nodes; ++i)
     site.add_node(
@@ -87,7 +87,7 @@ void shapes(Site& site, int nodes) {
   }
 }
 
-/// The number of pods is what is scarce, and differs.
+/// The number of pods is the scarce resource, and its limit differs per node.
 void limits(Site& site, int nodes) {
   Random& random = site.random();
   for (int i = 0; i < nodes; ++i) site.add_node({.pods = random.pick(std::array{12, 18, 25})});
@@ -109,7 +109,7 @@ void limits(Site& site, int nodes) {
 constexpr std::array<std::int64_t, 5> kFiveSizes = {300, 500, 1000, 2000, 4000};
 constexpr std::array<std::int64_t, 3> kThreeSizes = {500, 1000, 2000};
 
-/// Groups whose pods repel one another and are spread over zones as well.
+/// Groups with anti-affinity among their pods and a spread over zones.
 void zoned(Site& site, int nodes) {
   start(site, nodes);
   Random& random = site.random();
@@ -117,7 +117,8 @@ void zoned(Site& site, int nodes) {
   for (int i = 0; i < half; ++i) fill(site, i, kFiveSizes);
   for (int group = 0; group < std::max(4, nodes / 6); ++group) {
     const int count = nodes >= 18 ? random.pick(std::array{3, 6, 9}) : 3;
-    const int first = half + random.below(std::max(1, nodes - half - count + 1));  // neighbours: so zones are even
+    // adjacent nodes give an even spread over zones
+    const int first = half + random.below(std::max(1, nodes - half - count + 1));
     const Size size = {random.pick(kThreeSizes), 2 * kGibi};
     const std::string name = app("quorum", group);
     for (int i = first; i < std::min(first + count, nodes); ++i) {
@@ -144,7 +145,7 @@ void pairs(Site& site, int nodes) {
   }
 }
 
-/// Everything is spread over zones, and some over nodes, too.
+/// All apps are spread over zones, and some over nodes, too.
 void skew(Site& site, int nodes) {
   start(site, nodes);
   Random& random = site.random();
@@ -162,7 +163,7 @@ void skew(Site& site, int nodes) {
     for (int pod = random.pick(std::array{3, 6, 9}) - 1; pod >= 0; --pod) {
       for (int tries = 0; tries < nodes; ++tries) {
         const int near = (first + pod + 3 * random.below(nodes)) % most;
-        const int node = near - near % 3 + pod % 3;  // the zones take turns
+        const int node = near - near % 3 + pod % 3;  // alternates between the zones
         if (!site.fits(node, size) || (over_nodes && site.count(node, name) > 0)) continue;
         site.add(node, name, size, change);
         break;
@@ -171,7 +172,7 @@ void skew(Site& site, int nodes) {
   }
 }
 
-/// Host ports instead of anti-affinities.
+/// Host ports instead of anti-affinity.
 void ports(Site& site, int nodes) {
   start(site, nodes);
   Random& random = site.random();
@@ -185,7 +186,7 @@ void ports(Site& site, int nodes) {
   }
 }
 
-/// Small pools, every other one tainted; some pods may use any that is not.
+/// Small pools, every other one tainted. Some pods may use any untainted pool.
 void pools(Site& site, int nodes) {
   Random& random = site.random();
   std::vector<int> pool_of;
@@ -214,7 +215,7 @@ void pools(Site& site, int nodes) {
   }
 }
 
-/// Each app lets one pod go at a time.
+/// The budget of each app allows one eviction at a time.
 void singles(Site& site, int nodes) {
   start(site, nodes);
   for (int i = 0; i < nodes / 2; ++i) fill(site, i, kThreeSizes, 20);
@@ -227,7 +228,7 @@ void singles(Site& site, int nodes) {
   site.add_budgets(1);
 }
 
-/// Pods without requests, and some with.
+/// Pods without requests, and some with requests.
 void besteffort(Site& site, int nodes) {
   start(site, nodes, {.pods = 40});
   Random& random = site.random();
@@ -238,7 +239,7 @@ void besteffort(Site& site, int nodes) {
   }
 }
 
-/// Many DaemonSets, others on each kind of node, so that what they leave differs.
+/// Many DaemonSets, different ones per kind of node, so that the free capacity differs.
 void daemons(Site& site, int nodes) {
   for (int i = 0; i < nodes; ++i) site.add_node({.label = "tier=" + app("t", i % 4)});
   for (int i = 0; i < nodes; ++i) {
@@ -250,7 +251,7 @@ void daemons(Site& site, int nodes) {
     fill_up_to(site, i, site.random().between(.2, 1), std::array<std::int64_t, 4>{400, 900, 1300, 2100});
 }
 
-/// A huge pod on most nodes, of which no two go together, and small ones around it.
+/// A huge pod on most nodes, of which no two fit on one node, and small pods around it.
 void huge(Site& site, int nodes) {
   start(site, nodes);
   Random& random = site.random();
@@ -261,7 +262,7 @@ void huge(Site& site, int nodes) {
   }
 }
 
-/// A third has GPUs that some pods ask for; ordinary pods sit everywhere.
+/// A third of the nodes has GPUs that some pods request. Ordinary pods are on all nodes.
 void gpu(Site& site, int nodes) {
   static const std::string kGpu = "nvidia.com/gpu";
   Random& random = site.random();
@@ -282,7 +283,7 @@ void gpu(Site& site, int nodes) {
   }
 }
 
-/// Pods that repel one another in a zone, of six, and some that may only be in two of them.
+/// Pods with anti-affinity per zone, with six zones, and some pods that are restricted to two zones.
 void zoneanti(Site& site, int nodes) {
   start(site, nodes, {.zones = 6});
   Random& random = site.random();
@@ -312,7 +313,7 @@ void zoneanti(Site& site, int nodes) {
   }
 }
 
-/// Sizes that do not add up to one another, on machines of three.
+/// Sizes that do not add up to one another, on machines of three sizes.
 void primes(Site& site, int nodes) {
   Random& random = site.random();
   for (int i = 0; i < nodes; ++i)
@@ -331,7 +332,7 @@ void primes(Site& site, int nodes) {
   }
 }
 
-/// Batch pods repel the others, but not one another.
+/// Batch pods have an anti-affinity to other pods, but not among themselves.
 void exclusive(Site& site, int nodes) {
   start(site, nodes);
   for (int i = 0; i < nodes; ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Clusters that are made to be hard to defragment, or hard to tell how far that can go.
+/// Clusters that are hard to defragment, or whose bound is hard to compute.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace fragmentation {
 
-/// nullopt: `kind` is not one of adverse_kinds() (test/scenarios/fragmentation/clusters.hpp).
+/// Returns nullopt if `kind` is not one of adverse_kinds() (test/scenarios/fragmentation/clusters.hpp).
 std::optional<scheduling::SnapshotInput> make_adverse_cluster(std::string_view kind, int nodes, std::uint64_t seed);
 
 }  // namespace fragmentation

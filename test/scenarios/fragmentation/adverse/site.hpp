@@ -1,6 +1,6 @@
 #pragma once
 
-/// What the adverse clusters are built from: nodes of any shape, and pods that are put on them while there is room.
+/// Builds the adverse clusters: nodes of any shape, and pods that are added while they fit.
 
 #include <array>
 #include <cstdint>
@@ -21,23 +21,23 @@ inline constexpr std::int64_t kGibi = std::int64_t{1} << 30;
 
 /// A node of the site.
 struct Machine {
-  std::int64_t cpu = 16000;  ///< in thousandths
+  std::int64_t cpu = 16000;  ///< millicores
   std::int64_t memory = 64 * kGibi;
   int pods = 110;
-  int zones = 3;                  ///< the nodes take turns with so many
-  std::string label{};            ///< "key=value"; "": none
-  std::string taint{};            ///< keeps pods off that do not tolerate this key; "": none
-  std::string extended{};         ///< a resource that only some nodes have; "": none
-  std::int64_t extended_units{};  ///< of it
+  int zones = 3;                  ///< number of zones, to which nodes are assigned in turn
+  std::string label{};            ///< "key=value", empty if none
+  std::string taint{};            ///< key of a taint; only pods that tolerate it may be added; empty if none
+  std::string extended{};         ///< extended resource of some nodes, empty if none
+  std::int64_t extended_units{};  ///< units of the extended resource
 };
 
-/// What a pod asks for.
+/// Requests of a pod.
 struct Size {
-  std::int64_t cpu = 0;  ///< in thousandths
+  std::int64_t cpu = 0;  ///< millicores
   std::int64_t memory = 0;
 };
 
-/// A cluster while it is built. The same calls make the same cluster.
+/// A cluster under construction. Deterministic: equal calls give equal clusters.
 class Site {
  public:
   using Change = std::function<void(builders::PodBuilder&)>;
@@ -50,19 +50,19 @@ class Site {
 
   void add_node(const Machine& machine);
   void add_nodes(int count, const Machine& machine = {});
-  /// A pod of a DaemonSet that tolerates all taints.
+  /// Adds a pod of a DaemonSet that tolerates all taints.
   void add_daemon(int node, const std::string& app, Size size);
   void add_daemon_everywhere(const std::string& app, Size size);
-  /// An ordinary pod of a ReplicaSet, with the label app=`app`. REQUIRES: it fits.
+  /// Adds an ordinary pod of a ReplicaSet, with the label app=`app`. REQUIRES: the pod fits.
   void add(int node, const std::string& app, Size size, const Change& change = {});
-  /// A budget for the pods of each app so far that lets so many go at a time.
+  /// Adds a budget for the pods of each existing app that allows `allowed` concurrent evictions.
   void add_budgets(int allowed);
 
   bool fits(int node, Size size) const;
-  /// The larger share of cpu and memory that is taken.
+  /// Returns the larger of the used shares of CPU and memory.
   double load(int node) const;
   double cpu_load(int node) const;
-  /// Pods of `app` on the node.
+  /// Returns the number of pods of `app` on the node.
   int count(int node, const std::string& app) const;
 
   scheduling::SnapshotInput input() const { return cluster_.input(); }
@@ -82,26 +82,26 @@ class Site {
   Random random_;
   int named_ = 0;
   std::vector<Place> places_;
-  // Shared, as the decoder of a dump would.
+  // Shared between pods, as the decoder of a dump does.
   std::map<std::string, api::StringMap> labels_;  ///< by app
   std::vector<std::shared_ptr<const api::Affinity>> affinities_;
   builders::ClusterBuilder cluster_;
 };
 
-// --- what pods may ask for beside their size
+// --- requirements of pods in addition to their size
 
-/// No other pod with the label where this one is.
+/// Adds a required anti-affinity to pods with this label in the same domain.
 Site::Change apart_from(const std::string& label, const std::string& value, std::string_view topology);
-/// Only beside a pod of `app`.
+/// Adds a required affinity to pods of `app`.
 Site::Change together_with(const std::string& app);
-/// At most one more in a domain than in any other, for each of the topologies.
+/// Adds a spread constraint with a maximum skew of one for each of the topologies.
 Site::Change spread_over(const std::string& app, const std::vector<std::string_view>& topologies);
 Site::Change on_port(int port);
 Site::Change with_extended(const std::string& resource, std::int64_t units);
-/// Only on nodes with this label.
+/// Adds a node selector.
 Site::Change selecting(const std::string& key, const std::string& value);
 Site::Change tolerating(const std::string& key);
-/// Required node affinity.
+/// Adds a required node affinity.
 Site::Change in_zones(std::vector<std::string> zones);
 Site::Change all_of(std::vector<Site::Change> changes);
 

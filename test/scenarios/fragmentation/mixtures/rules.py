@@ -150,7 +150,7 @@ class World:
         domain = self.domain(node, topology)
         return {pod for each in self.nodes if self.domain(each, topology) == domain for pod in self.on[each]}
 
-    # --- one rule each; where the pod itself is does not count
+    # --- one rule each; the pod itself is ignored on its current node
 
     def has_room(self, name, node, is_there=False):
         return all(self.used[node][resource] + (0 if is_there else wanted) <= self.capacity[node][resource]

@@ -5,7 +5,7 @@ import rules
 
 GIBI = 1 << 30
 BORN = "2026-01-01T00:00:00Z"
-MOST_MISSES = 6  # pods in a row that a node does not take
+MOST_MISSES = 6  # maximum number of consecutive pods that do not fit on a node
 
 
 class Site:

@@ -7,7 +7,7 @@ namespace advise_node_days_test {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Answers every question with the same series.
+/// Answers every query with the same series.
 class OneAnswer final : public kube::Transport {
  public:
   explicit OneAnswer(std::string series) : series_(std::move(series)) {}
@@ -60,7 +60,7 @@ TEST_F(NodeDays, AreFoundByNameAndAddress) {
 }
 
 /// Two jobs that scrape one kubelet, or two clusters in one Prometheus.
-TEST_F(NodeDays, ThatSeveralSeriesTellAreNotKnown) {
+TEST_F(NodeDays, AreUnknownIfSeveralSeriesMatch) {
   const std::string other = series(R"("node":"n2")", "7");
   for (const std::string& twice :
        {series(R"("node":"n1","instance":"a")", "5") + "," + series(R"("node":"n1","instance":"b")", "9"),

@@ -35,7 +35,7 @@ advisor::PlacementReport report() {
   return made;
 }
 
-TEST(PlacementText, TellsEffectsRisksAndAlerts) {
+TEST(PlacementText, ShowsEffectsRisksAndAlerts) {
   const std::string text = placement_text(report());
   EXPECT_THAT(text,
               HasSubstr("a plan frees 4 with 9 moves; no plan could free more than 6, because of requests of cpu"));
@@ -76,7 +76,7 @@ TEST_F(AdvisePlacement, SaysThatTheUsageIsNotOfThisCluster) {
   EXPECT_THAT(err_, Not(HasSubstr(warning)));
 }
 
-TEST(PlacementJson, HasThenOnlyWhereSomebodyPlanned) {
+TEST(PlacementJson, HasThenOnlyIfAPlanExists) {
   const api::Json json = placement_json(report());
   EXPECT_EQ(json["findings"][0]["gainedNodes"], 2);
   EXPECT_EQ(json["findings"][0]["savedMoves"], -3);

@@ -14,7 +14,7 @@
 #include "kube/transport.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 
-/// `advise requests` from files to its output, and the days that Prometheus tells.
+/// `advise requests` from its input files to its output, and node days read from Prometheus.
 namespace cmd_advise_test {
 
 using testing::HasSubstr;
@@ -27,7 +27,7 @@ constexpr const char* kDump = R"({"kind":"List","apiVersion":"v1","items":[
  {"pod-template-hash":"7d4b9c6f5"},"ownerReferences":[{"controller":true,"kind":"ReplicaSet","name":"web-7d4b9c6f5"}]},
  "spec":{"containers":[{"name":"app"}]},"status":{"phase":"Running"}}]})";
 
-/// `days` of an hourly log: 100m by night, 500m at noon.
+/// Returns an hourly log of `days` days: 500m at noon, 100m at other times.
 std::string top_log(int days) {
   std::string text;
   const base::TimePoint start = *base::parse_time("2026-11-02T00:00:00Z");
@@ -62,7 +62,7 @@ TEST_F(AdviseRequests, GoFromALogToATableAndPatches) {
   EXPECT_TRUE(std::filesystem::exists(patches + "/shop/deployment-web.yaml"));
 }
 
-TEST_F(AdviseRequests, AClockThatIsWrongPushesNoDayAway) {
+TEST_F(AdviseRequests, AWrongClockDisplacesNoDay) {
   EXPECT_EQ(
       run({"--top", write("top.log", top_log(4) + "# 2126-01-01T00:00:00Z\nshop web-7d4b9c6f5-x2x9z app 1m 1Mi\n"),
            "--profile", "Core"}),
@@ -88,7 +88,7 @@ TEST_F(AdviseRequests, SayThatANamespaceHasNothing) {
   EXPECT_THAT(out_, HasSubstr("there are no pods and no workloads in namespace nobody"));
 }
 
-TEST_F(AdviseRequests, DaysThatCannotBeTrueGiveNoAdvice) {
+TEST_F(AdviseRequests, ImpossibleDaysGiveNoAdvice) {
   std::string csv = "day,namespace,kind,workload,container,samples,covered,cpu_peak,cpu_mean,memory_peak\n";
   for (int day = 2; day < 6; ++day)
     csv += fmt::format("2026-11-{:02},shop,Deployment,web,app,288,24h,1500000,0.2,inf\n", day);
@@ -97,7 +97,7 @@ TEST_F(AdviseRequests, DaysThatCannotBeTrueGiveNoAdvice) {
   EXPECT_THAT(out_, Not(HasSubstr("inf")));
 }
 
-TEST_F(AdviseRequests, GoByWhatTheOperatorKept) {
+TEST_F(AdviseRequests, UseTheOperatorsAdvice) {
   advisor::RollingHistory history;
   const base::TimePoint start = *base::parse_time("2026-11-02T00:00:00Z");
   for (int minute = 0; minute < 4 * 24 * 60; minute += 10)
@@ -152,7 +152,7 @@ TEST_F(AdviseRequests, GiveTheSameByCsvAndByJson) {
   EXPECT_EQ(json["containers"][0]["saving"]["cpuCores"], 0.9);
 }
 
-TEST_F(AdviseRequests, RefuseWhatTheyCannotRead) {
+TEST_F(AdviseRequests, RefuseUnreadableInput) {
   EXPECT_EQ(run({}), 1);
   EXPECT_THAT(err_, HasSubstr("where is the history?"));
   EXPECT_EQ(run({"--top", write("top.log", "shop web app 1m 1Mi\n")}), 1);
@@ -187,7 +187,7 @@ TEST_F(AdviseRequests, RefuseADumpThatHoldsNothing) {
   EXPECT_THAT(err_, HasSubstr("refused.json: is no object, but what the API server answered: \"pods is forbidden\""));
 }
 
-/// A line is as it was written by its reader's terminal: nothing of a name reaches it unseen.
+/// A line that is written by another user may contain control characters. The output must not.
 TEST_F(AdviseRequests, ShowNoControlCharacters) {
   const std::string log = "2026-11-02T00:00:00Z\nshop \x1b[31mweb app 1m 1Mi\n";
   EXPECT_EQ(run({"--top", write("top.log", log)}), 0) << err_;
@@ -225,12 +225,12 @@ TEST_F(AdvisePlugin, IsTheSameCommand) {
   EXPECT_THAT(err_, HasSubstr("there are no nodes"));
 }
 
-/// A Prometheus that knows one container, by what a query is about.
+/// A Prometheus with one container. The answer depends on the subject of the query.
 class FakePrometheus final : public kube::Transport {
  public:
   struct State {
     std::vector<std::string> queries;
-    std::string broken;  ///< queries with this text fail
+    std::string broken;  ///< queries that contain this text fail
   };
   explicit FakePrometheus(State& state) : state_(state) {}
   base::Result<kube::Response> round_trip(const kube::Request& request) override {
@@ -304,7 +304,7 @@ TEST_F(AdvisePrometheus, IsAskedOnceADayAndFigure) {
   EXPECT_EQ(advice[0].recommended.memory_limit, 230.0 * 1024 * 1024);
 }
 
-TEST_F(AdvisePrometheus, GoesOnFromTheCache) {
+TEST_F(AdvisePrometheus, ContinuesFromTheCache) {
   state_.broken = "quantile_over_time";
   const auto failed = read();
   ASSERT_FALSE(failed);

@@ -69,7 +69,7 @@ TEST(RiskRows, SayThatReasonsDiffer) {
   EXPECT_EQ(risk_rows(findings)[0].why, "such as no PodDisruptionBudget covers them");
 }
 
-TEST(RiskRows, AreWithoutWhatHasAnEffectAndWithoutControlCharacters) {
+TEST(RiskRows, OmitEffectiveRisksAndControlCharacters) {
   std::vector<Finding> findings;
   for (int i = 0; i < 6; ++i) findings.push_back(missing("sh\x1b[2Jop", fmt::format("w\x1b[{}", i)));
   findings.push_back(missing("shop", "web"));

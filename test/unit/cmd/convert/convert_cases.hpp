@@ -17,7 +17,7 @@ inline api::Conversion convert(std::string_view text, const api::UpstreamOptions
   return api::convert_upstream(text, strategy_catalogue(), options);
 }
 
-/// spec of the policy without what is the same in all.
+/// Returns the policy's spec without the members that all conversions share.
 inline api::Json spec_of(const api::Conversion& conversion, std::size_t policy = 0) {
   if (conversion.policies.size() <= policy) return "no such policy";
   api::Json spec = conversion.policies[policy].at("spec");
@@ -44,7 +44,7 @@ inline std::vector<std::string> errors_of(const api::Conversion& conversion) {
   return errors;
 }
 
-/// What every conversion without errors keeps: what it writes is valid, by the decoder and by the strategies.
+/// Expects that every policy of a conversion is accepted by the decoder, the validation and the strategies.
 inline void expect_valid(const api::Conversion& conversion) {
   EXPECT_THAT(errors_of(conversion), testing::IsEmpty());
   for (const api::Json& object : conversion.policies) {
@@ -55,7 +55,7 @@ inline void expect_valid(const api::Conversion& conversion) {
   }
 }
 
-/// Names of the policy's strategies.
+/// Returns the names of the policy's strategies.
 inline std::vector<std::string> strategies_of(const api::Conversion& conversion, std::size_t policy = 0) {
   std::vector<std::string> names;
   const api::Json spec = spec_of(conversion, policy);
@@ -64,7 +64,7 @@ inline std::vector<std::string> strategies_of(const api::Conversion& conversion,
   return names;
 }
 
-/// What charts 0.25 to 0.29 enable.
+/// Strategies that charts 0.25 to 0.29 enable.
 inline const std::vector<std::string> kOldDefaults = {
     "LowNodeUtilization",
     "RemoveDuplicates",
@@ -75,7 +75,7 @@ inline const std::vector<std::string> kOldDefaults = {
     "RemovePodsViolatingTopologySpreadConstraint",
 };
 
-/// A policy of one profile that enables one plugin, as YAML.
+/// YAML of a policy with one profile that enables one plugin.
 #define ENABLED(point, plugin, args)                                                                                 \
   "profiles: [{name: p, pluginConfig: [{name: " plugin ", args: " args "}], plugins: {" point ": {enabled: [" plugin \
   "]}}}]"

@@ -11,7 +11,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// ---------------------------------------------------------------- the chart's own defaults
+// ---------------------------------------------------------------- defaults of the chart
 
 api::UpstreamOptions of_chart(int minor) {
   api::UpstreamOptions options;
@@ -24,7 +24,7 @@ schedule: "@hourly"
 deschedulerPolicy: {strategies: {PodLifeTime: {enabled: true, params: {podLifeTime: {maxPodLifeTimeSeconds: 60}}}}}
 )";
 
-TEST(ChartDefaults, StandUnderOldStrategies) {
+TEST(ChartDefaults, AreMergedUnderOldStrategies) {
   const auto conversion = convert(kOneOldStrategy, of_chart(29));
   expect_valid(conversion);
   EXPECT_EQ(conversion.policies.size(), 1);
@@ -56,7 +56,7 @@ TEST(ChartDefaults, OfAChartThatNoTableCoversAreThoseOfTheNearestAndSayIt) {
     EXPECT_THAT(notes_of(convert(kOneOldStrategy, of_chart(known))), testing::Each(Not(HasSubstr("not known here"))));
 }
 
-TEST(ChartDefaults, FillUpWhatAStrategyLeavesOut) {
+TEST(ChartDefaults, FillInOmittedFieldsOfAStrategy) {
   const auto conversion = convert(R"(
 schedule: "@hourly"
 deschedulerPolicyAPIVersion: descheduler/v1alpha1
@@ -110,7 +110,7 @@ TEST(ChartDefaults, AreNotNeededWhereTheProfilesAreGiven) {
   EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("changed schedule: the policies run every 1h0m0s")));
 }
 
-TEST(ChartDefaults, AreAllThereIsOfValuesWithoutAPolicy) {
+TEST(ChartDefaults, ApplyToValuesWithoutAPolicy) {
   EXPECT_EQ(strategies_of(convert("deschedulingInterval: 5m\nkind: Deployment\n")).size(), 7);
   EXPECT_EQ(strategies_of(convert("image: {tag: v0.29.0}\n", of_chart(29))), kOldDefaults);
 }
@@ -126,7 +126,7 @@ TEST(ChartDefaults, TheVersionOfThePolicyFollowsTheChart) {
       testing::Contains(HasSubstr("changed deschedulerPolicyAPIVersion: the descheduler of chart 0.30 refuses")));
 }
 
-TEST(ChartDefaults, TheImageTellsTheVersionWhereNothingElseDoes) {
+TEST(ChartDefaults, TheVersionComesFromTheImageIfNothingElseHasIt) {
   const auto conversion = convert(std::string("image: {tag: v0.24.1}\n") + kOneOldStrategy);
   expect_valid(conversion);
   EXPECT_EQ(strategies_of(conversion).size(), 6);
@@ -154,13 +154,13 @@ INSTANTIATE_TEST_SUITE_P(Texts, ChartVersions,
                                          VersionCase{"1.2.3", {}}, VersionCase{"0.99999999999", {}},
                                          VersionCase{"soon", {}}));
 
-// ---------------------------------------------------------------- when it runs
+// ---------------------------------------------------------------- schedule
 
 struct ScheduleCase {
   const char* name;
-  const char* values;    ///< beside the policy
-  const char* interval;  ///< "": none
-  const char* note;      ///< "": none
+  const char* values;    ///< values besides the policy
+  const char* interval;  ///< empty if none
+  const char* note;      ///< empty if none
 };
 class ChartSchedule : public testing::TestWithParam<ScheduleCase> {};
 
@@ -218,7 +218,7 @@ cmdOptions: {evict-local-storage-pods: '', max-pods-to-evict-per-node: 10, node-
 deschedulerPolicy: {maxNoOfPodsToEvictPerNode: 3}
 )";
 
-TEST(ChartFlags, DecidedWhatThePolicyLeftOpen) {
+TEST(ChartFlags, ApplyToFieldsThatThePolicyOmits) {
   const auto conversion = convert(kOldFlags, of_chart(22));
   expect_valid(conversion);
   const api::Json spec = spec_of(conversion);

@@ -158,7 +158,7 @@ class ConvertCommand : public cmd_test::CommandTest {
     options.file = write("policy.yaml", text);
     return captured([&] { return run_convert(options); });
   }
-  /// What `evacuator validate` makes of the output.
+  /// Runs `evacuator validate` on the output. Returns its exit code.
   int validate() {
     const std::string file = write("out.yaml", out_);
     testing::internal::CaptureStdout();

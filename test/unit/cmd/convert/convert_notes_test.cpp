@@ -14,7 +14,7 @@ using testing::Not;
 
 struct NoteCase {
   const char* name;
-  const char* text;  ///< below "profiles: [{…}]" or of the whole policy
+  const char* text;  ///< YAML below "profiles: [{…}]" or of the complete policy
   const char* note;
 };
 
@@ -136,7 +136,7 @@ TEST(Convert, SaysWhereTheSourceIsMissing) {
               ElementsAre(HasSubstr("LowNodeUtilization asks a source that no metricsProviders entry configures")));
 }
 
-TEST(Convert, LeavesOutSourcesThatNobodyAsks) {
+TEST(Convert, OmitsUnusedSources) {
   const auto conversion = convert(std::string(ENABLED("balance", "RemoveDuplicates", "{}")) +
                                   "\nmetricsProviders: [{source: KubernetesMetrics}]");
   expect_valid(conversion);
@@ -181,7 +181,7 @@ profiles:
 
 // ---------------------------------------------------------------- v1alpha1
 
-TEST(Convert, GroupsOldStrategiesByWhatTheyMayEvict) {
+TEST(Convert, GroupsOldStrategiesByTheirEvictability) {
   const auto conversion = convert(R"(
 apiVersion: descheduler/v1alpha1
 kind: DeschedulerPolicy
@@ -271,7 +271,7 @@ strategies:
   EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("targetThresholds: upstream passes it over in silence")));
 }
 
-TEST(Convert, NotesOldParamsThatTheirStrategyDoesNotLookAt) {
+TEST(Convert, NotesOldParamsThatTheirStrategyIgnores) {
   const auto conversion = convert(R"(
 strategies:
   RemoveDuplicates: {enabled: true, weight: 1, params: {labelSelector: {}, nodeAffinityType: [x], podLifeTime: {}, nope: 1}}

@@ -2,7 +2,7 @@
 #include "base/base64.hpp"
 #include "test/unit/cmd/convert/convert_cases.hpp"
 
-/// What stands beside a policy in one stream, as `kubectl kustomize` and `helm template` render it.
+/// Other objects in the same stream as a policy, as `kubectl kustomize` and `helm template` render it.
 
 namespace cmd {
 namespace convert_surroundings_test {
@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// ---------------------------------------------------------------- values that stand elsewhere
+// ---------------------------------------------------------------- values in other objects
 
 #define SURROUNDED_POLICY "deschedulerPolicy: {" ENABLED("balance", "RemoveDuplicates", "{}") "}"
 
@@ -95,7 +95,7 @@ TEST(ValuesElsewhere, LeaveNothingToConvertWithoutThem) {
       ElementsAre(HasSubstr("spec.sources[0].helm.valueFiles: the policy stands elsewhere")));
 }
 
-TEST(ValuesElsewhere, AreNotedBesideAPolicy) {
+TEST(ValuesElsewhere, AreNotedWithAPolicy) {
   const auto conversion = convert(release("values: {kind: Deployment, deschedulingInterval: 7m, " SURROUNDED_POLICY
                                           "}, valuesFrom: [{kind: Secret, name: s}]"));
   expect_valid(conversion);
@@ -103,13 +103,13 @@ TEST(ValuesElsewhere, AreNotedBesideAPolicy) {
                                                           "read; `helm get values --all RELEASE")));
 }
 
-TEST(ValuesElsewhere, OfAnotherChartAreNoneOfOurs) {
+TEST(ValuesElsewhere, OfAnotherChartAreIgnored) {
   EXPECT_THAT(errors_of(convert("apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\n"
                                 "spec: {valuesFrom: [{kind: Secret, name: s}]}")),
               ElementsAre(HasSubstr("there is no policy of the descheduler here")));
 }
 
-TEST(ChartVersion, StandsInTheRepositoryThatAReleaseRefersTo) {
+TEST(ChartVersion, ComesFromTheRepositoryOfTheRelease) {
   const auto conversion = convert(
       "apiVersion: source.toolkit.fluxcd.io/v1\nkind: OCIRepository\nmetadata: {name: descheduler}\nspec: {ref: {tag: "
       "0.29.0}}\n---\n" +
@@ -119,7 +119,7 @@ TEST(ChartVersion, StandsInTheRepositoryThatAReleaseRefersTo) {
   EXPECT_THAT(notes_of(conversion), Contains(HasSubstr("is the default of chart 0.29")));
 }
 
-// ---------------------------------------------------------------- how upstream is started
+// ---------------------------------------------------------------- command line of upstream
 
 std::string policy_map(const std::string& version = "v1alpha1") {
   return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: policy}\ndata:\n  policy.yaml: |\n    apiVersion: "
@@ -166,7 +166,7 @@ TEST(Starters, OldFlagsDecide) {
               Contains(HasSubstr("upstream has no such flag since 0.23")));
 }
 
-TEST(Starters, OfAnotherPolicyAreNotLookedAt) {
+TEST(Starters, OfAnotherPolicyAreIgnored) {
   EXPECT_FALSE(spec_of(convert(policy_map() + cron_job("schedule: '*/10 * * * *'", "another"))).contains("schedule"));
   const auto twice = convert(policy_map() + cron_job("schedule: '*/10 * * * *'") + cron_job("schedule: '*/5 * * * *'"));
   EXPECT_FALSE(spec_of(twice).contains("schedule"));
@@ -174,7 +174,7 @@ TEST(Starters, OfAnotherPolicyAreNotLookedAt) {
                                                   "policy: no schedule is read; say --interval")));
 }
 
-TEST(Starters, APolicyFileOfItsOwnTakesTheOnlyOne) {
+TEST(Starters, ASeparatePolicyFileUsesTheOnlyStarter) {
   const auto conversion = convert(cron_job("schedule: '*/10 * * * *'") + ENABLED("balance", "RemoveDuplicates", "{}"));
   EXPECT_EQ(spec_of(conversion).at("schedule"), api::Json({{"interval", "10m0s"}}));
 }

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// ---------------------------------------------------------------- v1alpha2: what comes out
+// ---------------------------------------------------------------- v1alpha2: converted profiles
 
 struct ProfileCase {
   const char* name;
@@ -147,7 +147,7 @@ strategies: [{name: RemoveDuplicates}]
       return name;
     });
 
-// ---------------------------------------------------------------- whole files
+// ---------------------------------------------------------------- complete files
 
 TEST(Convert, TakesTheSettingsOfTheCycle) {
   const auto conversion = convert(R"(
@@ -170,7 +170,7 @@ profiles:
   EXPECT_THAT(notes_of(conversion), ElementsAre("changed maxNoOfPodsToEvictTotal: 4000000000 is as good as no limit"));
 }
 
-TEST(Convert, KeepsPodsBackThatHaveNotStartedWhenAnAgeOfNothingIsAskedFor) {
+TEST(Convert, ExcludesUnstartedPodsForAnAgeOfZero) {
   const auto conversion = convert(R"(
 gracePeriodSeconds: 0
 profiles:
@@ -186,14 +186,14 @@ profiles:
   EXPECT_EQ(notes_of(conversion).size(), 3);
 }
 
-TEST(Convert, DecidesAsUpstreamUnlessToldOtherwise) {
+TEST(Convert, UsesUpstreamCompatibilityByDefault) {
   const std::string text = "profiles:\n- name: p\n" + std::string(kOldPods);
   EXPECT_EQ(convert(text).policies.at(0).at("spec").at("compatibility"), "Upstream");
   EXPECT_EQ(convert(text, {.compatibility = "None", .interval = {}}).policies.at(0).at("spec").at("compatibility"),
             "None");
 }
 
-TEST(Convert, StartsAsADryRunUnlessToldOtherwise) {
+TEST(Convert, IsADryRunByDefault) {
   const std::string text = "profiles:\n- name: p\n" + std::string(kOldPods);
   EXPECT_EQ(convert(text).policies.at(0).at("spec").at("mode"), "DryRun");
   const auto conversion = convert(text, {.mode = api::PolicyMode::kAutomatic, .interval = base::seconds(90)});
@@ -285,7 +285,7 @@ TEST(Convert, FindsPoliciesInConfigMapsListsAndSeveralDocuments) {
 
 struct CronCase {
   const char* cron;
-  const char* schedule;  ///< of the policy, as YAML; "" = none
+  const char* schedule;  ///< schedule of the policy as YAML, empty if none
 };
 class Cron : public testing::TestWithParam<CronCase> {};
 TEST_P(Cron, BecomesASchedule) {
@@ -300,17 +300,17 @@ deschedulerPolicy:
 INSTANTIATE_TEST_SUITE_P(
     Expressions, Cron,
     testing::Values(
-        // Equal distances of at most an hour: an interval.
+        // Equal distances of at most one hour become an interval.
         CronCase{"*/2 * * * *", "interval: 2m0s"}, CronCase{"* * * * *", "interval: 1m0s"},
         CronCase{"15 * * * *", "interval: 1h0m0s"}, CronCase{"@hourly", "interval: 1h0m0s"},
         CronCase{"@every 90m", "interval: 1h30m0s"},
-        // Times that somebody chose.
+        // Specific times stay a cron expression.
         CronCase{"30 */2 * * *", "cron: '30 */2 * * *'"}, CronCase{"30 3 * * *", "cron: '30 3 * * *'"},
         CronCase{"0 4 * * 0", "cron: '0 4 * * 0'"}, CronCase{"@daily", "cron: '@daily'"},
         CronCase{"*/7 * * * *", "cron: '*/7 * * * *'"}, CronCase{"4,34,50 * * * *", "cron: '4,34,50 * * * *'"},
         CronCase{"0 9-17 * * MON-FRI", "cron: 0 9-17 * * MON-FRI"}, CronCase{"0 0 1 * *", "cron: 0 0 1 * *"},
         CronCase{"TZ=Europe/Rome 0 3 * * *", "{cron: 0 3 * * *, timeZone: Europe/Rome}"},
-        // Neither.
+        // Invalid expressions give no schedule.
         CronCase{"99 * * * *", ""}, CronCase{"soon", ""}, CronCase{"0 0 30 2 *", ""}, CronCase{"${WHEN}", ""},
         CronCase{"TZ=Atlantis 0 3 * * *", ""}, CronCase{"TZ=", ""}, CronCase{"@every never", ""}));
 

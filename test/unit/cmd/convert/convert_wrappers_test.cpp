@@ -11,14 +11,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// ---------------------------------------------------------------- those who install charts
+// ---------------------------------------------------------------- tools that install charts
 
 #define VALUES "schedule: '@hourly', deschedulerPolicy: {" ENABLED("balance", "RemoveDuplicates", "{}") "}"
 
 struct WrapperCase {
   const char* name;
   const char* text;
-  const char* source;  ///< of the policy
+  const char* source;  ///< source of the policy
 };
 class Wrappers : public testing::TestWithParam<WrapperCase> {};
 
@@ -97,7 +97,7 @@ spec: {source: {chart: descheduler, targetRevision: 0.24.1, helm: {parameters: [
   EXPECT_THAT(notes_of(argo), testing::Contains(HasSubstr("dropped spec.source.helm.parameters: gives more values")));
 }
 
-TEST(Wrapped, NonsenseIsRefusedWithThePath) {
+TEST(Wrapped, InvalidTextIsRefusedWithThePath) {
   EXPECT_THAT(errors_of(convert("{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {source: {chart: "
                                 "descheduler, helm: {values: 'a: ['}}}}")),
               ElementsAre(HasSubstr("spec.source.helm.values: line ")));
@@ -117,7 +117,7 @@ std::string kube_descheduler(const std::string& spec) {
          spec;
 }
 
-TEST(KubeDescheduler, BecomesWhatItsOperatorMakesOfIt) {
+TEST(KubeDescheduler, BecomesThePolicyThatItsOperatorGenerates) {
   const auto conversion = convert(kube_descheduler(R"(
   mode: Automatic
   evictionLimits: {total: 9, node: 3}
@@ -161,7 +161,7 @@ strategies:
               testing::Contains(HasSubstr("changed spec.evictionLimits.total: holds for each of the 2 policies")));
 }
 
-/// What the operator writes into its ConfigMap for KubeVirtRelieveAndMigrate.
+/// The ConfigMap that OpenShift's operator writes for KubeVirtRelieveAndMigrate.
 TEST(KubeDescheduler, TheCooldownAfterAMigrationIsALimit) {
   const auto conversion = convert(R"(
 apiVersion: descheduler/v1alpha2
@@ -230,7 +230,7 @@ TEST(KubeDescheduler, OtherProfilesAreConvertedToo) {
               ElementsAre("RemovePodsViolatingTopologySpreadConstraint", "RemoveDuplicates"));
 }
 
-// ---------------------------------------------------------------- texts in Base64, and Secrets
+// ---------------------------------------------------------------- Base64 text and Secrets
 
 constexpr const char* kPolicyText =
     "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\n" ENABLED("balance", "RemoveDuplicates", "{}");
@@ -253,7 +253,7 @@ TEST(EncodedPolicies, AreReadFromSecretsAndBinaryData) {
   }
 }
 
-TEST(EncodedPolicies, ThatAreNoneArePassedOver) {
+TEST(EncodedPolicies, InvalidOnesAreSkipped) {
   for (const std::string& text : {std::string("no Base64 ~ eschedulerPolicy"), base::encode_base64("password"),
                                   base::encode_base64(std::string("\x1f\x8b\0\xff", 4))}) {
     EXPECT_THAT(errors_of(convert(holder("Secret", "data", text))), testing::Contains(HasSubstr("there is no policy")));
@@ -261,7 +261,7 @@ TEST(EncodedPolicies, ThatAreNoneArePassedOver) {
   }
 }
 
-TEST(EncodedPolicies, AboveWhatAServerStoresArePassedOver) {
+TEST(EncodedPolicies, AboveTheSizeLimitAreSkipped) {
   const std::string large = base::encode_base64(std::string(1'600'000, ' ') + kPolicyText);
   EXPECT_THAT(errors_of(convert(holder("Secret", "data", large))), testing::Contains(HasSubstr("there is no policy")));
 }

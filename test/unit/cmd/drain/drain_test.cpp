@@ -40,7 +40,7 @@ const auto kMirror = PodBuilder("p").annotate(api::well_known::kMirrorAnnotation
 const auto kDaemon = PodBuilder("p").owned_by("DaemonSet", "ds").build();
 const auto kDaemonWithData = with_volume(api::VolumeKind::kEmptyDir).owned_by("DaemonSet", "ds").build();
 
-/// As KubeVirt makes it, with UID "vm".
+/// Returns a virt-launcher pod like KubeVirt's, with UID "vm".
 PodBuilder launcher() {
   return with_volume(api::VolumeKind::kEmptyDir)
       .label("kubevirt.io", "virt-launcher")
@@ -115,7 +115,7 @@ TEST(DrainVerdict, KeepsPodsOfGroupsThatLeaveAsAWhole) {
   EXPECT_EQ(judge(pod, rules).flag, "");
 }
 
-TEST(DrainVerdict, WarnsOfWhatTheFlagsGiveAway) {
+TEST(DrainVerdict, WarnsOfRisksOfTheFlags) {
   EXPECT_EQ(judge(PodBuilder("p").bare().build(), kAll).warning, "nothing will recreate it");
   EXPECT_EQ(judge(with_volume(api::VolumeKind::kEmptyDir).build(), kAll).warning, "the data in its emptyDir is lost");
   EXPECT_EQ(judge(PodBuilder("p").build(), kAll).warning, "");
@@ -125,7 +125,7 @@ TEST(DrainVerdict, WarnsOfWhatTheFlagsGiveAway) {
   EXPECT_EQ(judge(launcher().build(), ending).warning, "its virtual machine does not migrate: the guest is shut down");
 }
 
-TEST(DrainRank, TellsHowMuchItHurts) {
+TEST(DrainRank, ReportsTheImpact) {
   EXPECT_EQ(rank_of(PodBuilder("p").build(), 3), DrainRank::kReplicated);
   EXPECT_EQ(rank_of(PodBuilder("p").build(), std::nullopt), DrainRank::kReplicated);
   EXPECT_EQ(rank_of(PodBuilder("p").build(), 1), DrainRank::kSingle);
@@ -142,7 +142,7 @@ std::vector<std::string> names_of(const std::vector<DrainMove>& moves) {
   return names;
 }
 
-TEST(DrainPlan, OrdersByPriorityThenByHowMuchItHurts) {
+TEST(DrainPlan, OrdersByPriorityThenByImpact) {
   const DrainPlan plan = plan_drain(
       {PodBuilder("critical").priority(2'000'000'000).build(), PodBuilder("bare").bare().build(),
        PodBuilder("db").owned_by("StatefulSet", "db").build(),

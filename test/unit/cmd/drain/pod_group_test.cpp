@@ -40,13 +40,13 @@ struct RestCase {
   const char* name;
   std::vector<api::Pod> chosen;
   PodGroupNamespaces world;
-  std::vector<std::string> want;  ///< missing of the only incomplete group; empty: all groups are complete
+  std::vector<std::string> want;  ///< missing members of the only incomplete group, empty if all groups are complete
 };
 void PrintTo(const RestCase& c, std::ostream* out) { *out << c.name; }
 
 class Rest : public testing::TestWithParam<RestCase> {};
 
-TEST_P(Rest, FindsWhomNobodyAsks) {
+TEST_P(Rest, FindsMembersWithoutAnEvacuation) {
   const auto rests = incomplete_pod_groups(GetParam().chosen, GetParam().world);
   EXPECT_EQ(rests.empty() ? std::vector<std::string>{} : names_of(rests.at(0).missing), GetParam().want);
 }

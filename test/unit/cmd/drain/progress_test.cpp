@@ -46,7 +46,7 @@ struct StandingCase {
 void PrintTo(const StandingCase& c, std::ostream* out) { *out << c.name; }
 class StandingTest : public testing::TestWithParam<StandingCase> {};
 
-TEST_P(StandingTest, IsToldInOneWord) { EXPECT_EQ(progress_state_of(GetParam().evacuation), GetParam().want); }
+TEST_P(StandingTest, IsOneWord) { EXPECT_EQ(progress_state_of(GetParam().evacuation), GetParam().want); }
 
 INSTANTIATE_TEST_SUITE_P(
     Evacuation, StandingTest,
@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
         StandingCase{"CancelledIsCancelled", evacuation("a", EvacuationPhase::kCancelled), PodProgress::kCancelled}),
     [](const auto& info) { return info.param.name; });
 
-TEST(Progress, CountsAndGroupsWhatBlocks) {
+TEST(Progress, CountsAndGroupsBlockers) {
   const Progress progress =
       progress_of({evacuation("a", EvacuationPhase::kSucceeded), evacuation("b", EvacuationPhase::kEvicting),
                    blocked("c"), blocked("d"), suspended("e"), evacuation("f", EvacuationPhase::kFailed)});
@@ -91,7 +91,7 @@ TEST(NewestPerPod, PrefersTheUnfinishedThenTheYounger) {
   EXPECT_EQ(newest_per_pod({again, failed})[0].meta.name, "web");
 }
 
-TEST(SortForPeople, PutsWhatMovesAndFailsFirstAndTheQueueInItsOrder) {
+TEST(SortForPeople, PutsRunningAndFailedFirstAndKeepsTheOrderOfTheQueue) {
   api::Evacuation early = evacuation("z-early", EvacuationPhase::kPending);
   early.spec.priority = 1000;
   std::vector<api::Evacuation> all = {
@@ -103,7 +103,7 @@ TEST(SortForPeople, PutsWhatMovesAndFailsFirstAndTheQueueInItsOrder) {
   EXPECT_THAT(names, ElementsAre("moving", "failed", "z-early", "a-late", "gone"));
 }
 
-TEST(Detail, SaysWhyItStandsThere) {
+TEST(Detail, ReportsWhatItWaitsFor) {
   EXPECT_EQ(detail_of(suspended("a")), "waits for approval");
   EXPECT_EQ(detail_of(blocked("a")), "PDB api (needs 3, has 3)");
   api::Evacuation unseen = evacuation("a", EvacuationPhase::kPending);
@@ -121,7 +121,7 @@ TEST(EvacuationTable, IsAlignedWithAndWithoutColours) {
   EXPECT_THAT(plain, HasSubstr("shop        web-1"));
   EXPECT_THAT(plain, Not(HasSubstr("\033")));
   EXPECT_THAT(coloured, HasSubstr("\033[32mSucceeded\033[0m"));
-  // Without its escapes the coloured table is the plain one.
+  // Without its escape sequences the colored table equals the plain one.
   std::string stripped;
   for (std::size_t i = 0; i < coloured.size(); ++i) {
     if (coloured[i] == '\033')

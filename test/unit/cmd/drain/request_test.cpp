@@ -15,7 +15,7 @@ namespace plugin_request_test {
 using builders::PodBuilder;
 using testing::HasSubstr;
 
-const api::Pod kPod = PodBuilder("web-1").on("node-1").build();  // uid-web-1
+const api::Pod kPod = PodBuilder("web-1").on("node-1").build();  // UID: uid-web-1
 
 api::Evacuation of_pod(const std::string& name, api::EvacuationPhase phase) {
   api::Evacuation made;
@@ -46,7 +46,7 @@ TEST(Claim, FindsTheUnfinishedOneWhateverItsName) {
   EXPECT_EQ(claim.unfinished->meta.name, "by-hand");
 }
 
-TEST(Claim, MeetsOneWithoutUidByItsPodsName) {
+TEST(Claim, MatchesOneWithoutUidByItsPodsName) {
   api::Evacuation fresh = of_pod("by-hand", api::EvacuationPhase::kPending);
   fresh.spec.pod_ref.uid = {};
   EXPECT_TRUE(existing_evacuation(kPod, {fresh}).unfinished);
@@ -120,7 +120,7 @@ TEST(ParseTarget, TakesKubectlsSpellings) {
   }
 }
 
-TEST(ParseTarget, NamesWhatIsWrong) {
+TEST(ParseTarget, ReportsErrors) {
   EXPECT_THAT(parse_target("pod/", TargetKind::kPod).error().message, HasSubstr("names nothing"));
   EXPECT_THAT(parse_target("a/b/c", TargetKind::kPod).error().message, HasSubstr("names nothing"));
   EXPECT_THAT(parse_target("secret/x", TargetKind::kPod).error().message, HasSubstr("use pod/, node/"));

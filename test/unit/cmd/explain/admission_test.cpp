@@ -6,7 +6,7 @@
 
 #include "test/builders/cluster.hpp"
 
-/// What `kubectl evacuator explain` says about limits and cooldowns.
+/// What `kubectl evacuator explain` reports about limits and cooldowns.
 namespace cmd::plugin {
 namespace plugin_admission_test {
 
@@ -37,13 +37,13 @@ struct AdmissionCase {
   const char* name;
   std::function<void(AdmissionInput&)> edit;
   bool by_policy;
-  const char* limit;  ///< "": at once
+  const char* limit;  ///< empty if the Evacuation is admitted at once
   const char* says;
 };
 
 class PluginAdmission : public testing::TestWithParam<AdmissionCase> {};
 
-TEST_P(PluginAdmission, IsWhatTheQueueWouldSay) {
+TEST_P(PluginAdmission, MatchesTheQueue) {
   AdmissionInput world;
   world.cluster = default_cluster_limits();
   world.cluster_known = true;
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
                       true, "cooldown", "was evacuated once lately"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(AdmissionNotes, TellWhatOnlyTheOperatorKnows) {
+TEST(AdmissionNotes, ReportConditionsThatOnlyTheOperatorKnows) {
   AdmissionInput world;
   world.cluster = default_cluster_limits();
   world.policies = {tidy()};

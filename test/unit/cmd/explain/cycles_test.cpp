@@ -15,7 +15,7 @@ using testing::Not;
 
 const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 
-/// Five cycles, five minutes apart, the last one at noon.
+/// Returns a policy with five cycles, five minutes apart, the last one at noon.
 api::DeschedulerPolicy policy_with(std::vector<api::PastDecision> decisions) {
   api::DeschedulerPolicy policy;
   policy.meta.name = "tidy";
@@ -47,7 +47,7 @@ std::string text_of(const std::vector<api::DeschedulerPolicy>& policies, const s
   return text;
 }
 
-TEST(ExplainCycles, TellsEachCycleInALineNewestFirst) {
+TEST(ExplainCycles, PrintsOneLinePerCycleNewestFirst) {
   EXPECT_EQ(text_of({policy_with({decision(true, {4, 5}), decision(false, {1})})}),
             "      0s ago  tidy #5  nominated to n2 (PodLifeTime): age 3h is above 1h\n"
             "      5m ago  tidy #4  nominated to n2 (PodLifeTime): age 3h is above 1h\n"

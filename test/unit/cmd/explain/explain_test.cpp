@@ -84,7 +84,7 @@ TEST_F(ExplainCommand, JudgesByThePoliciesOfTheDumpAndOfTheFiles) {
                           HasSubstr("patient (DryRun) leaves it")));
 }
 
-/// It is removed, and nothing starts it again: that it fits nowhere is not why.
+/// The pod is only removed, nothing replaces it. The message must not mention that it fits on no node.
 TEST_F(ExplainCommand, NamesNoNodeForAPodThatHasEnded) {
   const std::string dump = write("ended.yaml", std::string(kDumpText) + R"(
 - apiVersion: v1
@@ -114,7 +114,7 @@ TEST_F(ExplainCommand, GivesTheSameAsData) {
   EXPECT_NE(json["policies"][2]["rule"], "");
 }
 
-TEST_F(ExplainCommand, TellsWhatWasDecidedEarlier) {
+TEST_F(ExplainCommand, ShowsEarlierDecisions) {
   const std::string log_file = directory_ + "/audit.log";
   {
     base::ManualClock clock(*base::parse_time("2026-11-21T11:00:00Z"));
@@ -172,7 +172,7 @@ TEST_F(ExplainCommand, SimulateChoosesAmongThePoliciesOfAFile) {
   EXPECT_THAT(err_, HasSubstr("holds no policy \"other\", but none-today, patient"));
 }
 
-TEST_F(ExplainCommand, SimulateTellsOfStrangeInput) {
+TEST_F(ExplainCommand, SimulateReportsUnusualInput) {
   SimulateOptions options;
   options.snapshot = write("strange.yaml", std::string(kDumpText) + R"(
 - apiVersion: v1

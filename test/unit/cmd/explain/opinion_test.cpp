@@ -19,7 +19,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Moves every pod older than half an hour.
+/// Returns a policy that moves every pod older than half an hour.
 api::DeschedulerPolicy old_pods_policy() {
   api::DeschedulerPolicy policy;
   policy.meta.name = "tidy";
@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(Verdict, TakesNoOtherPodWithoutAUidForThisOne) {
-  scheduling::SnapshotInput input;  // a dump manually
+  scheduling::SnapshotInput input;  // a manually written dump, without UIDs
   input.nodes.push_back(std::make_shared<const api::Node>(NodeBuilder("n1").build()));
   for (const auto& [name, age] : {std::pair("old", 36000), std::pair("web", 60)}) {
     api::Pod pod = PodBuilder(name).on("n1").older_by(base::seconds(age)).build();
@@ -99,7 +99,7 @@ TEST(Verdict, TakesNoOtherPodWithoutAUidForThisOne) {
   EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kNotNominated));
 }
 
-TEST(Verdict, TellsThatUpstreamDoesNothingOnASingleNode) {
+TEST(Verdict, ReportsThatUpstreamIgnoresASingleNode) {
   const auto cluster = builders::ClusterBuilder().add(NodeBuilder("n1")).add(PodBuilder("web").on("n1")).build();
   api::DeschedulerPolicy policy = old_pods_policy();
   policy.spec.compatibility = api::Compatibility::kUpstream;
@@ -118,7 +118,7 @@ TEST(Verdict, NamesTheProtectingRule) {
   EXPECT_NE(got.rule, "");
 }
 
-TEST(Verdict, JudgesAPodOnItsWayAsIfItStayed) {
+TEST(Verdict, JudgesALeavingPodAsIfItStayed) {
   const auto cluster =
       builders::ClusterBuilder().add(NodeBuilder("n1")).add(NodeBuilder("n2")).add(PodBuilder("web").on("n1")).build();
   api::Evacuation running;
@@ -139,7 +139,8 @@ TEST(Verdict, KnowsThatItCoolsDown) {
   EXPECT_EQ(got.rule, "RecentlyEvacuated");
 }
 
-/// A swap frees a node, but by itself the scheduler puts what makes room on the node that is empty already.
+/// Returns a cluster in which a swap frees a node. Without hints the scheduler would put the pod that makes way on the
+/// empty node.
 builders::ClusterBuilder swap_beside_an_empty_node() {
   builders::ClusterBuilder cluster;
   cluster.add(NodeBuilder("full")).add(NodeBuilder("open-1")).add(NodeBuilder("open-2")).add(NodeBuilder("spare"));
@@ -154,7 +155,7 @@ builders::ClusterBuilder swap_beside_an_empty_node() {
   return cluster;
 }
 
-/// Row 16 of the comparison with kube-scheduler: what-if and real cycle plan in one way.
+/// Row 16 of the comparison with kube-scheduler: what-if and real cycle produce the same plan.
 TEST(Verdict, Row16PlansWithPlacementHintsWhereTheLastCycleDid) {
   const auto cluster = swap_beside_an_empty_node().build();
   api::DeschedulerPolicy policy;
@@ -175,7 +176,7 @@ TEST(Verdict, Row16PlansWithPlacementHintsWhereTheLastCycleDid) {
 
 struct KeptNodeCase {
   const char* name;
-  void (*arrange)(builders::ClusterBuilder&);  ///< beside the pod web on n1
+  void (*arrange)(builders::ClusterBuilder&);  ///< adds objects to the pod web on n1
   std::vector<const char*> says;
 };
 class KeptNode : public testing::TestWithParam<KeptNodeCase> {};
@@ -216,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
                      {"; Defragmentation: its node is not emptied: NoRoomTogether: its 2 pods"}}),
     [](const auto& info) { return std::string(info.param.name); });
 
-/// The strategy's report names the first 100 nodes.
+/// The strategy's report contains the first 100 nodes only.
 TEST(Verdict, NamesThePodThatKeepsANodeBeyondTheRowsOfTheReport) {
   builders::ClusterBuilder builder;
   for (int i = 100; i < 250; ++i) {
@@ -271,7 +272,7 @@ api::Evacuation moved() {
   return made;
 }
 
-TEST(Explanation, TellsOfAPodThatIsGoneWhoMovedIt) {
+TEST(Explanation, ShowsTheEvacuationOfAGonePod) {
   Explanation explanation;
   explanation.key = {"default", "web"};
   assign_evacuations(explanation, {moved()});
@@ -280,7 +281,7 @@ TEST(Explanation, TellsOfAPodThatIsGoneWhoMovedIt) {
               AllOf(HasSubstr("by policy tidy (PodLifeTime): too old"), HasSubstr("replaced by web-new on node n2")));
 }
 
-TEST(Explanation, SaysThatAnEvacuationMadeByHandOnlyNamesThePolicy) {
+TEST(Explanation, ReportsThatAManualEvacuationOnlyNamesThePolicy) {
   Explanation explanation;
   explanation.key = {"default", "web"};
   api::Evacuation forged = moved();
@@ -290,8 +291,8 @@ TEST(Explanation, SaysThatAnEvacuationMadeByHandOnlyNamesThePolicy) {
               HasSubstr("by evacuator, by hand (it names policy tidy, which did not make it): too old"));
 }
 
-/// Whoever may create Evacuations writes their reasons; services and webhooks have their words in messages.
-TEST(Explanation, ShowsWhatSteersATerminalAsText) {
+/// Reasons are written by any user who may create Evacuations, and messages by services and webhooks.
+TEST(Explanation, EscapesControlCharacters) {
   const std::string hostile = "old\033[2J\npod/web: it was evacuated\u202e";
   api::Evacuation strange = moved();
   strange.spec.reason = hostile;
@@ -310,7 +311,7 @@ TEST(Explanation, ShowsWhatSteersATerminalAsText) {
   EXPECT_THAT(text, HasSubstr("by hand (it names policy tidy, which did not make it): old [2J pod/web: it was"));
 }
 
-TEST(Explanation, TellsOfAReplacementWhatItReplaced) {
+TEST(Explanation, ShowsThePodThatAReplacementReplaced) {
   Explanation explanation;
   explanation.key = {"default", "web-new"};
   explanation.pod = PodBuilder("web-new").on("n2").build();
@@ -319,7 +320,7 @@ TEST(Explanation, TellsOfAReplacementWhatItReplaced) {
   EXPECT_EQ(as_json(explanation)["replaced"].size(), 1U);
 }
 
-TEST(Explanation, TellsHowToApprove) {
+TEST(Explanation, ShowsHowToApprove) {
   api::Evacuation waiting = moved();
   waiting.status = {};
   waiting.spec.suspend = true;
@@ -331,7 +332,7 @@ TEST(Explanation, TellsHowToApprove) {
   EXPECT_THAT(render(explanation, kNoon, false), HasSubstr("kubectl evacuator approve web-12345678 -n default"));
 }
 
-TEST(Explanation, ConcludesFromWhatThePoliciesSay) {
+TEST(Explanation, SummarizesThePolicies) {
   Explanation explanation;
   explanation.pod = PodBuilder("web").on("n1").build();
   EXPECT_EQ(conclusion(explanation), "it stays: no policy looks after it");

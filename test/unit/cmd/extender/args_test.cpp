@@ -23,7 +23,7 @@ std::string whole(const Json& items) {
 
 Json node(const std::string& name) { return {{"metadata", {{"name", name}}}, {"spec", {{"podCIDR", "10.0.0.0/24"}}}}; }
 
-TEST(ExtenderArgs, NodesComeByName) {
+TEST(ExtenderArgs, ReadsNodeNames) {
   const auto args = parse_args(named({"b", "a"}));
   ASSERT_TRUE(args.ok()) << args.error().message;
   EXPECT_EQ(args->pod.meta.uid, "u1");
@@ -31,7 +31,7 @@ TEST(ExtenderArgs, NodesComeByName) {
   EXPECT_FALSE(args->has_objects);
 }
 
-TEST(ExtenderArgs, NodesComeAsObjectsAndGoBackAsTheyCame) {
+TEST(ExtenderArgs, NodeObjectsAreReturnedUnchanged) {
   const auto args = parse_args(whole({node("a"), node("b")}));
   ASSERT_TRUE(args.ok()) << args.error().message;
   const Json answer = Json::parse(filter_answer(*args, {"full", ""}));
@@ -93,7 +93,7 @@ TEST(Priorities, AreAListOfHostsWithScores) {
             Json::parse(R"([{"Host": "a", "Score": 10}, {"Host": "b", "Score": 0}])"));
 }
 
-TEST(Priorities, NamesThatSomebodyMadeUpAreEscaped) {
+TEST(Priorities, HostileNodeNamesAreEscaped) {
   const std::string odd = "a\"b\\c\n\xff";
   EXPECT_EQ(Json::parse(priorities_answer({odd}, {1}))[0]["Host"].get<std::string>().substr(0, 6), odd.substr(0, 6));
   const auto args = parse_args(named({"a\"b"}));

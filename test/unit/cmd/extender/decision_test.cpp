@@ -91,7 +91,7 @@ TEST(Filter, PassesEverythingWithoutUsage) {
   EXPECT_FALSE(decision.all_critical);
 }
 
-TEST(Filter, LetsGoWhereTheyLikeWhoMustRun) {
+TEST(Filter, DoesNotRestrictCriticalPods) {
   const LoadModel known = board();
   ExtenderArgs system = args({"a", "b"});
   system.pod.meta.ns = "kube-system";
@@ -116,7 +116,7 @@ TEST(Filter, APreferredHintFiltersNothing) {
   EXPECT_THAT(filter(config(), args({"a", "b"}), &known, {load(1), load(2)}, kPreferred).reasons, ElementsAre("", ""));
 }
 
-TEST(Prioritize, LikesLowLoadAndSaysWhatIsUnknown) {
+TEST(Prioritize, PrefersLowLoadAndReportsUnknownLoad) {
   const LoadModel known = board();
   const auto decision = prioritize(config(), args({"a", "b", "c"}), &known, {load(80), load(20), std::nullopt}, {});
   EXPECT_THAT(decision.scores, ElementsAre(0, 10, 5));
@@ -124,7 +124,7 @@ TEST(Prioritize, LikesLowLoadAndSaysWhatIsUnknown) {
   EXPECT_EQ(decision.best, 1U);
 }
 
-TEST(Prioritize, LikesStillNodesBetter) {
+TEST(Prioritize, PrefersNodesWithStableLoad) {
   const LoadModel known = board();
   const auto decision = prioritize(config(), args({"a", "b"}), &known, {load(50, 30), load(50, 0)}, {});
   EXPECT_THAT(decision.scores, ElementsAre(0, 10));
@@ -198,7 +198,7 @@ logging: {level: debug, format: json}
   EXPECT_EQ(config->operator_namespace, "ops");
 }
 
-TEST(Config, TellsWhatIsWrong) {
+TEST(Config, ReportsErrors) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"{}", "usageSources"},
       {std::string(kSource) + "source: other\n", "no source \"other\""},

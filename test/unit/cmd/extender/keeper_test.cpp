@@ -40,7 +40,7 @@ api::Pod running(api::Pod made) {
   return made;
 }
 
-/// Of n1 and n2 half of the cores are used, of n3 nothing is known.
+/// n1 and n2 use half of their cores. The usage of n3 is unknown.
 MeasuredUsage usage(bool has_pods = true) {
   MeasuredUsage measured;
   measured.source = "m";
@@ -72,7 +72,7 @@ double cpu_of(LoadPoller& keeper, const std::string& name, base::TimePoint now =
   return loads.front() ? loads.front()->mean.front() : -1;
 }
 
-TEST(LoadModel, HasMeanDeviationAndWhatWorkloadsUse) {
+TEST(LoadModel, HasMeanDeviationAndWorkloadUsage) {
   const auto made = board();
   ASSERT_TRUE(made->nodes.contains("n1"));
   EXPECT_DOUBLE_EQ(made->nodes.at("n1").load.mean.front(), 50);
@@ -97,7 +97,7 @@ TEST(LoadModel, APercentageNeedsNoCapacity) {
   EXPECT_DOUBLE_EQ(board(measured, {"io"})->nodes.at("n1").load.mean.front(), 30);
 }
 
-TEST(LoadModel, AResourceThatNobodyMeasuresCountsNowhere) {
+TEST(LoadModel, AnUnmeasuredResourceIsIgnored) {
   const auto made = board(usage(), {"cpu", "memory"});
   EXPECT_TRUE(made->is_measured(0));
   EXPECT_FALSE(made->is_measured(1));
@@ -118,7 +118,7 @@ TEST(LoadPoller, KnowsNothingBeforeSomethingIsMeasured) {
   EXPECT_FALSE(keeper.loads({"n1"}, pod("p", ""), true, kNow).front());
 }
 
-/// n1 is measured at `time`, when it has `used` of its cores; the new pod's own figure is `of_pod`.
+/// Returns a model with a sample of n1 at `time` that uses `used` millicores. `of_pod` is the sample of the new pod.
 std::shared_ptr<const LoadModel> later_board(base::TimePoint time, std::int64_t used,
                                              std::optional<std::int64_t> of_pod = {}, base::Duration window = {},
                                              base::Duration lag = {}) {
@@ -142,8 +142,8 @@ std::shared_ptr<const LoadModel> later_board(base::TimePoint time, std::int64_t 
 
 struct Sampled {
   const char* name;
-  base::seconds running{0};  ///< after kNow; negative: it does not run yet
-  base::seconds sample{0};   ///< the node's, after kNow
+  base::seconds running{0};  ///< time when it starts, after kNow; negative if it does not run yet
+  base::seconds sample{0};   ///< time of the node's sample, after kNow
   std::int64_t used = 2'000;
   std::optional<std::int64_t> of_pod{};
   base::seconds window{0}, lag{0};
@@ -152,8 +152,8 @@ struct Sampled {
 
 class NewPod : public ::testing::TestWithParam<Sampled> {};
 
-/// It asks for a core of four, which is 25 %, and comes to a node that is half full.
-TEST_P(NewPod, CountsAsFarAsTheNodesSampleDoesNotShowIt) {
+/// The pod requests one core of four, which is 25 %, and its node is half full.
+TEST_P(NewPod, CountsUntilTheNodesSampleIncludesIt) {
   const Sampled& row = GetParam();
   LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
                 .want = 55}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(LoadPoller, AnUnknownWorkloadUsesOfItsRequestsWhatOthersUseOfTheirs) {
+TEST(LoadPoller, AnUnknownWorkloadUsesTheAverageShareOfItsRequests) {
   MeasuredUsage measured = usage();
   std::vector<MeasuredUsage::Pod> names;
   std::vector<std::int64_t> amounts;
@@ -254,7 +254,7 @@ TEST(LoadPoller, ALoadThatRoseBecausePodsCameIsNoVariation) {
   EXPECT_EQ(keeper.placed(), 1U) << "a sample of before is kept";
 }
 
-TEST(LoadPoller, APodIsOverOnceAllSamplesShowIt) {
+TEST(LoadPoller, APodIsDroppedOnceAllSamplesShowIt) {
   LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   const api::Pod waiting = pod("new", "");
@@ -265,7 +265,7 @@ TEST(LoadPoller, APodIsOverOnceAllSamplesShowIt) {
   EXPECT_DOUBLE_EQ(cpu_of(keeper, "n1"), 75);
 }
 
-TEST(LoadPoller, PodsThatStartedAMomentAgoDoNotSayWhatIsUsual) {
+TEST(LoadPoller, NewPodsDoNotDefineUsualUsage) {
   MeasuredUsage measured = usage();
   measured.pods = {{"shop", "young"}};
   measured.pod_amounts = {100};
@@ -282,7 +282,7 @@ TEST(LoadPoller, PodsThatStartedAMomentAgoDoNotSayWhatIsUsual) {
   EXPECT_DOUBLE_EQ(own(), 35) << "it uses more already";
 }
 
-TEST(LoadPoller, WhatItsWorkloadUsesWinsOverRequests) {
+TEST(LoadPoller, WorkloadUsageWinsOverRequests) {
   LoadPoller keeper({"cpu"});
   keeper.replace(board(), kNow);
   const api::Pod waiting = pod("new", "", "known");

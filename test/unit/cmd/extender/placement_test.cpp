@@ -1,5 +1,5 @@
-// Whole placements on virtual time: pods are created, scored, bound and started one after the other, while nodes and
-// pods are measured at instants of their own. What counts is how the nodes are loaded in the end.
+// Complete placements on virtual time: pods are created, scored, bound and started one after the other, while nodes and
+// pods are measured at their own times. The tests check the final load of the nodes.
 
 #include <gtest/gtest.h>
 
@@ -20,35 +20,35 @@ using scheduling::MeasuredUsage;
 using Kind = ScoreRule::Kind;
 
 const base::TimePoint kStart{base::seconds(1'700'000'000)};
-constexpr double kTick = 0.2;           ///< s
+constexpr double kTick = 0.2;           ///< seconds
 constexpr double kMilliOfNode = 4'000;  ///< four cores
 constexpr std::size_t kKeptSamples = 20;
-constexpr double kAlpha = 0.3;  ///< of the smoothing
-constexpr double kTarget = 65;  ///< of TargetLoadPacking, percent
+constexpr double kAlpha = 0.3;  ///< smoothing factor
+constexpr double kTarget = 65;  ///< target of TargetLoadPacking in percent
 
-/// Seconds; loads and uses in percent of a node.
+/// Times are in seconds, loads and usage in percent of a node.
 struct Setting {
   const char* name;
-  double rate = 10;          ///< pods a second
-  double requests = 2;       ///< of a pod
-  double use = 2;            ///< of a pod, once it is warm
-  double warm = 0;           ///< from its start until then, linearly
-  double bind = 0.3;         ///< until a node's name is seen on the pod, at most
-  bool spreads = true;       ///< the scheduler spreads pods of a workload
-  double start = 2;          ///< from then until it runs, at most
-  double scrape = 15;        ///< between two samples of a node
-  double window = 15;        ///< that a sample is a mean of; 0: it is as it was
-  double told_window = -1;   ///< what the source says it is; negative: the truth
-  double interval = 15;      ///< between two questions to the source
-  double delay = 0;          ///< of the nodes' samples in an answer behind those of the pods
-  bool has_pods = true;      ///< the source measures pods, too
-  bool knows_usual = false;  ///< older pods of the workload run
-  double others = 0;         ///< what others use of their requests, if there are any
-  double most = 0.4;         ///< that may be left of the stock scheduler's deviation
-  double above = 10;         ///< points that the fullest node may be above the target of TargetLoadPacking, on average
-  double stray = 0;          ///< points that it may be above that with a single seed
-  int seeds = 4;             ///< that TargetLoadPacking is played with
-  double noise = 1;          ///< deviation of a node's own load
+  double rate = 10;          ///< pods per second
+  double requests = 2;       ///< request of a pod
+  double use = 2;            ///< usage of a pod after its warm-up
+  double warm = 0;           ///< duration of the linear warm-up from the start
+  double bind = 0.3;         ///< maximum delay until the node name is visible on the pod
+  bool spreads = true;       ///< whether the scheduler spreads pods of a workload
+  double start = 2;          ///< maximum delay from the visible node name to the start
+  double scrape = 15;        ///< interval between two samples of a node
+  double window = 15;        ///< averaging window of a sample; 0 for instantaneous samples
+  double told_window = -1;   ///< window that the source reports; negative for the real one
+  double interval = 15;      ///< interval between two queries of the source
+  double delay = 0;          ///< delay of node samples relative to pod samples in an answer
+  bool has_pods = true;      ///< whether the source measures pods
+  bool knows_usual = false;  ///< whether older pods of the workload run
+  double others = 0;         ///< usage of other pods relative to their requests; 0 if there are none
+  double most = 0.4;         ///< maximum fraction of the stock scheduler's deviation that may remain
+  double above = 10;  ///< maximum mean excess of the fullest node over the target of TargetLoadPacking, in points
+  double stray = 0;   ///< additional excess allowed for a single seed, in points
+  int seeds = 4;      ///< number of seeds for TargetLoadPacking
+  double noise = 1;   ///< deviation of a node's own load
   int nodes = 12;
   int pods = 200;
 };
@@ -75,10 +75,10 @@ class World {
     for (const auto& each : nodes_) names_.push_back(each->meta.name);
   }
 
-  /// The loads in the end. `rule` absent: the scheduler's own points alone.
+  /// Returns the final loads. Without `rule` only the scheduler's own scores apply.
   std::vector<double> play(const std::optional<ScoreRule>& rule) {
     if (rule) config_.rules = {*rule};
-    const double first = 330;  // all samples that are kept are of before
+    const double first = 330;  // all stored samples are older
     double next_pod = first;
     double next_question = 0;
     const double end = first + setting_.pods / setting_.rate + setting_.warm + 60;
@@ -117,7 +117,7 @@ class World {
     return std::make_shared<const api::Node>(std::move(made));
   }
 
-  /// What the pod used until then, in percent times seconds.
+  /// Returns the pod's usage up to `time`, in percent times seconds.
   double used_until(const Pod& pod, double time) const {
     const double age = std::max(time - pod.running, 0.0);
     const double warming = std::min(age, setting_.warm);
@@ -129,7 +129,7 @@ class World {
   }
 
   void pass() {
-    constexpr double kForget = kTick / 10;  // what is unusual on a node is over in ten seconds or so
+    constexpr double kForget = kTick / 10;  // a deviation decays within about ten seconds
     const double surprise = setting_.noise * std::sqrt(2 * kForget);
     std::vector<double> sums;
     for (std::size_t i = 0; i < past_.size(); ++i) {
@@ -147,7 +147,7 @@ class World {
     const std::size_t begin = std::min(place(from), place(to) - 1);
     return (past_[node][place(to)] - past_[node][begin]) / (static_cast<double>(place(to) - begin) * kTick);
   }
-  /// Of the newest sample at that time.
+  /// Returns the time of the newest sample at `time`.
   double scraped(std::size_t node, double time) const {
     return std::floor((time - phases_[node]) / setting_.scrape) * setting_.scrape + phases_[node];
   }
@@ -234,7 +234,8 @@ class World {
     return pod;
   }
 
-  /// As kube-scheduler adds up: its own points for room and spreading, and the extender's at weight 5.
+  /// Places a pod with the sum that kube-scheduler builds: its own scores for capacity and spreading, and the
+  /// extender's with weight 5.
   void place(bool has_extender) {
     Pod pod;
     pod.object = made("p" + std::to_string(1'000 + pods_.size()));
@@ -251,7 +252,7 @@ class World {
         poller_.expect(args.pod, args.nodes[*likely], at(now_));
       for (std::size_t i = 0; i < points.size(); ++i) points[i] += 50 * decision.scores[i];
     }
-    for (double& each : points) each += any(0.5);  // it takes any of the best
+    for (double& each : points) each += any(0.5);  // ties are broken at random
     pod.node = static_cast<int>(std::ranges::max_element(points) - points.begin());
     pod.bound = now_ + any(setting_.bind);
     pod.running = pod.bound + any(setting_.start);
@@ -291,12 +292,12 @@ class World {
   std::vector<std::shared_ptr<const api::Node>> nodes_;
   std::vector<std::string> names_;
   std::vector<double> phases_;
-  std::vector<std::vector<double>> past_;  ///< by node: the sum of its load until each tick
+  std::vector<std::vector<double>> past_;  ///< per node, the cumulated load up to each tick
   std::vector<double> noise_;
   std::vector<std::deque<std::pair<base::TimePoint, std::int64_t>>> samples_;
   std::vector<double> smooth_;
   std::vector<Pod> pods_;
-  std::vector<int> counts_ = std::vector<int>(static_cast<std::size_t>(setting_.nodes));  ///< of pods, by node
+  std::vector<int> counts_ = std::vector<int>(static_cast<std::size_t>(setting_.nodes));  ///< number of pods per node
   std::normal_distribution<double> normal_;
   ExtenderConfig config_;
   LoadPoller poller_{{"cpu"}};
@@ -321,7 +322,7 @@ ScoreRule packing() { return {.kind = Kind::kTargetLoadPacking, .target = {{"cpu
 class Placement : public ::testing::TestWithParam<Setting> {
  protected:
   static constexpr int kSeeds = 4;
-  /// In the results of --gtest_output.
+  /// Records the result as a property for --gtest_output.
   static void show(int seed, double stock, double aware) {
     RecordProperty("stock_" + std::to_string(seed), std::to_string(stock));
     RecordProperty("aware_" + std::to_string(seed), std::to_string(aware));
@@ -382,7 +383,8 @@ INSTANTIATE_TEST_SUITE_P(
                 .interval = 5,
                 .most = 0.3},
         Setting{.name = "RequestsAreTooHigh", .rate = 5, .requests = 4, .others = 0.5},
-        // With the first of the best expected instead of predicted_node the mean is 73.3 and the worst 76, too.
+        // If the first of the best nodes is expected instead of predicted_node(), the mean is 73.3, and the worst case
+        // is also 76.
         Setting{.name = "RequestsAreTooHighAndNothingElseRuns",
                 .rate = 5,
                 .requests = 4,

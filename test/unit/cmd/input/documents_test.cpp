@@ -24,7 +24,7 @@ std::string names_of(const std::vector<api::Json>& documents) {
 struct TextCase {
   const char* name;
   const char* text;
-  const char* kinds;  ///< of the documents
+  const char* kinds;  ///< kinds of the documents
 };
 class Texts : public testing::TestWithParam<TextCase> {};
 
@@ -93,7 +93,7 @@ TEST(BadTexts, InYamlBehindOtherThingsHaveTheirLine) {
 }
 
 TEST(Texts, OfManyPartsAreReadInOneGo) {
-  constexpr int kParts = 50'000;  // quadratic work would take minutes
+  constexpr int kParts = 50'000;  // quadratic complexity would take minutes
   std::string text;
   for (int i = 0; i < kParts; ++i) text += "apiVersion: v1\n\n\n\n";
   const auto documents = parse_documents(text, RepeatedKeys::kRefuse);
@@ -136,7 +136,7 @@ TEST(TextOf, RefusesGzipThatIsTooLargeOrDamaged) {
   EXPECT_FALSE(text_of(damaged, kLimit));
 }
 
-TEST(TextOf, NamesArchivesAndWhatToDoWithThem) {
+TEST(TextOf, NamesArchivesWithAdvice) {
   const std::string tar = std::string(257, 'n') + "ustar";
   EXPECT_THAT(text_of(tar, kLimit).error().message, HasSubstr("is a tar archive: unpack it"));
   EXPECT_THAT(text_of(gzip(tar), kLimit).error().message, HasSubstr("is a tar archive: unpack it"));
@@ -146,7 +146,7 @@ TEST(TextOf, NamesArchivesAndWhatToDoWithThem) {
   EXPECT_THAT(text_of(std::string("a\0b", 3), kLimit).error().message, HasSubstr("is no text"));
 }
 
-TEST(TextOf, ReadsWhatWindowsWrites) {
+TEST(TextOf, ReadsWindowsEncodings) {
   using namespace std::string_literals;
   EXPECT_EQ(*text_of("\xef\xbb\xbfkind: A", kLimit), "kind: A");
   EXPECT_EQ(*text_of("\xff\xfek\0\xe4\0\x3d\xd8\x00\xde"s, kLimit), "k\u00e4\U0001f600");

@@ -78,7 +78,7 @@ TEST_F(AuditCommand, VerifyEndsWith1WhenTheAnchorIsMissing) {
   EXPECT_THAT(out_, HasSubstr("MISSING: 3:" + head_.hash));
 }
 
-TEST_F(AuditCommand, VerifySaysWhatItProvesAndWhatItCannot) {
+TEST_F(AuditCommand, VerifyReportsWhatItProves) {
   EXPECT_EQ(verify({.from_first = true}), 0);
   EXPECT_THAT(out_, HasSubstr("proven:     nothing is missing before the first record"));
   EXPECT_THAT(out_, HasSubstr("not proven: that the operator wrote them"));
@@ -142,7 +142,7 @@ TEST_F(AuditCommand, QueryNamesABadTime) {
   EXPECT_EQ(out_, "No records found.\n");
 }
 
-TEST_F(AuditCommand, QuerySaysWhatItCouldNotRead) {
+TEST_F(AuditCommand, QueryReportsUnreadableLines) {
   rewrite([](std::string& text) { text += "garbage\n"; });
   EXPECT_EQ(query({}), 0);
   EXPECT_THAT(err_, HasSubstr("1 lines are no audit records"));

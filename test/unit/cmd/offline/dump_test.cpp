@@ -22,7 +22,7 @@ std::string node(const std::string& name) {
          "}, status: {allocatable: {cpu: '4', memory: 8Gi, pods: '10'}}}";
 }
 
-/// A pod of shop on n1 with that creationTimestamp; "": none.
+/// Returns a pod of shop on n1. An empty `created` omits creationTimestamp.
 std::string pod(const std::string& name, const std::string& created) {
   return "{apiVersion: v1, kind: Pod, metadata: {name: " + name + ", namespace: shop, uid: u-" + name +
          (created.empty() ? "" : ", creationTimestamp: \"" + created + "\"") +
@@ -84,7 +84,7 @@ TEST_F(DumpWithoutTimes, CountsPodsWithoutASpec) {
   EXPECT_THAT(out_, Not(HasSubstr("no readable spec")));
 }
 
-TEST_F(DumpWithoutTimes, AsksForNowWhenNothingTellsIt) {
+TEST_F(DumpWithoutTimes, RequiresNowIfItIsUnknown) {
   const std::string file = dump({pod("none", "")});
   EXPECT_EQ(simulate(file), 1);
   EXPECT_THAT(err_, HasSubstr("pass --now"));
@@ -92,14 +92,14 @@ TEST_F(DumpWithoutTimes, AsksForNowWhenNothingTellsIt) {
   EXPECT_THAT(out_, HasSubstr("0 to move"));
 }
 
-TEST_F(DumpWithoutTimes, ExplainTellsThatTheAgeIsUnknown) {
+TEST_F(DumpWithoutTimes, ExplainReportsTheUnknownAge) {
   const ExplainOptions options{
       .pod = "none", .ns = "shop", .snapshot = dump({pod("none", "")}), .now = "2026-11-22T00:00:00Z"};
   ASSERT_EQ(captured([&] { return run_explain(options); }), 0) << err_;
   EXPECT_THAT(out_, AllOf(HasSubstr("of unknown age"), HasSubstr("1 of 1 pods have no readable creationTimestamp")));
 }
 
-// ---------------------------------------------------------------- what a dump may look like
+// ---------------------------------------------------------------- forms of a dump
 
 constexpr const char* kNode = R"({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}})";
 constexpr const char* kPod = R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"}})";
@@ -127,7 +127,7 @@ TEST_F(DumpShapes, MayBeSeveralOutputsInOneFile) {
             "1 nodes, 1 pods, 0 files passed over");
 }
 
-TEST_F(DumpShapes, TellKindsByTheirGroup) {
+TEST_F(DumpShapes, DistinguishKindsByTheirGroup) {
   const std::string foreign = R"({"apiVersion": "longhorn.io/v1beta2", "kind": "Node", "metadata": {"name": "n2"}})";
   const auto dump = load_dump(write("dump.json", std::string(kNode) + foreign + R"(
 {"apiVersion": "descheduler/v1alpha2", "kind": "DeschedulerPolicy", "metadata": {"name": "theirs"}}
@@ -152,7 +152,7 @@ TEST_F(DumpShapes, MayBeADirectoryWithOthersBelow) {
   EXPECT_EQ(count(load_dump(directory_)), "1 nodes, 1 pods, 4 files passed over");
 }
 
-TEST_F(DumpShapes, OfADirectoryPassOverWhatIsNoKubernetes) {
+TEST_F(DumpShapes, OfADirectorySkipOtherFiles) {
   write("nodes.json", kNode);
   write("picture.json", std::string("\x89PNG\0\0", 6));
   write("archive.json", "PK\x03\x04rest");
@@ -196,7 +196,7 @@ TEST_F(DumpShapes, ThatHoldNothingAreEmpty) {
       << "nothing is there, and that was said";
 }
 
-TEST_F(DumpShapes, AreToldWithThePlan) {
+TEST_F(DumpShapes, AreReportedWithThePlan) {
   write("nodes.json", kNode);
   write("pods.json", kPod);
   write("notes.txt", "x");

@@ -17,7 +17,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-// --- what sources say, beside what is requested
+// --- measured usage next to requests
 
 class MeasuredSideBySide : public testing::Test {
  protected:
@@ -44,7 +44,7 @@ TEST_F(MeasuredSideBySide, HasATableForEachSource) {
   EXPECT_THAT(text, AllOf(HasSubstr("its newest sample is 7m old"), HasSubstr("not measured"), HasSubstr("12%")));
 }
 
-TEST_F(MeasuredSideBySide, IsInJsonWithNullForWhatIsNotKnown) {
+TEST_F(MeasuredSideBySide, IsInJsonWithNullForUnknownValues) {
   const auto cluster = cluster_.build();
   const UsageAnswers measured = {
       {Measured("prom", {"cpu"}).node("n1", {cpu_ / 2}).foreseen({cpu_ * 3 / 4}).node("n2", {-1}).share(),
@@ -72,7 +72,7 @@ TEST_F(MeasuredSideBySide, NamesNodesThatTheClusterDoesNotHave) {
   EXPECT_EQ(measured_json(measured, *cluster)[0]["unknownNodes"].size(), 7U);
 }
 
-TEST_F(MeasuredSideBySide, SaysWhatIsWrongWithTheAnswers) {
+TEST_F(MeasuredSideBySide, ReportsProblemsOfTheAnswers) {
   const auto cluster = cluster_.build();
   const UsageAnswers measured = {{Measured("prom", {"cpu"}).node("n1", {cpu_ / 2}).share(),
                                   Measured("watcher", {}).percent("psi").node("n2", {12'000}).share()},
@@ -85,9 +85,9 @@ TEST_F(MeasuredSideBySide, SaysWhatIsWrongWithTheAnswers) {
   EXPECT_EQ(json[1]["warnings"], api::Json::array());
 }
 
-// --- the whole command
+// --- the complete command
 
-/// Requests are level and load is not: n1 burns.
+/// The requests are balanced, the load is not: n1 is overloaded.
 class SimulateByUsage : public cmd_test::CommandTest {
  protected:
   SimulateByUsage() {
@@ -128,7 +128,7 @@ spec:
   std::string usage_;
 };
 
-/// All samples of a file are from now: they have what every pod of the dump uses, however new it is.
+/// All samples of a file have the current time. They include every pod of the dump, even new ones.
 TEST_F(SimulateByUsage, PodsThatJustStartedAreInTheFiguresOfAFile) {
   options_.usage = write("nodes.csv", "node,cpu\nn1,6\nn2,500m\n");
   const auto deviation = [&](const char* now) {
@@ -140,7 +140,7 @@ TEST_F(SimulateByUsage, PodsThatJustStartedAreInTheFiguresOfAFile) {
   EXPECT_EQ(deviation("2026-01-01T00:00:00Z"), later) << "all pods were created at that moment";
 }
 
-TEST_F(SimulateByUsage, TellsUsageBalanceAndScoresInJson) {
+TEST_F(SimulateByUsage, HasUsageBalanceAndScoresInJson) {
   simulate("json");
   const auto json = api::Json::parse(out_);
   ASSERT_FALSE(json["moves"].empty()) << out_;
@@ -174,7 +174,7 @@ TEST_F(SimulateByUsage, HasNoScoresAndNoUsageWhereNothingIsMeasured) {
   EXPECT_EQ(json["moves"], api::Json::array());
 }
 
-TEST_F(SimulateByUsage, AsMuchMayBeUnknownAsThePolicySays) {
+TEST_F(SimulateByUsage, UnknownUsageIsAllowedUpToThePolicysLimit) {
   options_.usage = write("gap.csv", "node,cpu\nn1,6\nn2,\n");
   simulate("table");
   EXPECT_THAT(out_, HasSubstr("1 of 2 nodes have no good sample, at most 30 % may"));

@@ -18,7 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// Two nodes, a pod that is to leave, and names as a tenant would write them into a dump.
+/// Two nodes, one pod that leaves, and hostile names that a tenant could write into a dump.
 class SimulateReport : public cmd_test::CommandTest {
  protected:
   int simulate(const std::string& output, std::vector<std::string> reports) {

@@ -1,4 +1,4 @@
-/// `evacuator simulate` plans as the operator would on the same objects.
+/// `evacuator simulate` plans like the operator on the same objects.
 
 #include <gmock/gmock.h>
 
@@ -23,7 +23,7 @@ Json node(const std::string& name) {
           {"status", {{"allocatable", {{"cpu", "4"}, {"memory", "8Gi"}, {"pods", "20"}}}}}};
 }
 
-/// Old, ready, with an owner.
+/// Returns a pod that is old, ready, and has an owner.
 Json pod(const std::string& name, const std::string& on, const std::string& cpu) {
   const Json owner = {{"apiVersion", "apps/v1"}, {"kind", "ReplicaSet"}, {"name", "rs"}, {"uid", "u-rs"}};
   return {
@@ -44,7 +44,7 @@ Json pod(const std::string& name, const std::string& on, const std::string& cpu)
 
 class Simulate : public cmd_test::CommandTest {
  protected:
-  /// What it says of a policy with that strategy.
+  /// Returns the JSON output for a policy with this strategy.
   Json plan(const std::string& strategy, Json args = Json::object(), bool has_hints = false) {
     policy_["spec"]["strategies"] = Json::array({{{"name", strategy}, {"args", std::move(args)}}});
     SimulateOptions options;
@@ -85,7 +85,7 @@ TEST_F(Simulate, SkipsAPodThatHasAnEvacuationAlready) {
   }
 }
 
-/// Its Evacuation would wait for the budget. A plan in waves counts on every move, so it names no such pod.
+/// Its Evacuation would wait for the budget. A plan in waves depends on every move and therefore excludes such pods.
 TEST_F(Simulate, NamesAPodWhoseBudgetIsUsedUpOnlyWhereItMayWait) {
   objects_.push_back(pod("small", "n1", "500m"));
   objects_.push_back(pod("large", "n2", "1500m"));
@@ -100,8 +100,8 @@ TEST_F(Simulate, NamesAPodWhoseBudgetIsUsedUpOnlyWhereItMayWait) {
   EXPECT_THAT(moved(plan("PodLifeTime", {{"maxPodLifeTimeSeconds", 3600}})), UnorderedElementsAre("small", "large"));
 }
 
-/// n1 is nearly full, n2 nearly empty: leveling takes from n1, packing from n2.
-TEST_F(Simulate, GoesOnWithTheRoundsOfTheSameSpec) {
+/// n1 is nearly full and n2 nearly empty. Leveling takes pods from n1, packing from n2.
+TEST_F(Simulate, ContinuesTheRoundsOfTheSameSpec) {
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) objects_.push_back(pod(name, "n1", "600m"));
   objects_.push_back(pod("last", "n2", "200m"));
   const Json args = {{"lowNodeUtilization", {{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", 60}}}}},
@@ -120,8 +120,8 @@ TEST_F(Simulate, GoesOnWithTheRoundsOfTheSameSpec) {
   EXPECT_THAT(moved(plan("AlternatingUtilization", args)), testing::Not(testing::Contains("last")));
 }
 
-/// The pods tolerate the taint of nodes that are emptied: only a hint takes them elsewhere for sure.
-TEST_F(Simulate, SaysWhatHintsWouldAdd) {
+/// The pods tolerate the taint of emptied nodes, so only a hint is certain to send them elsewhere.
+TEST_F(Simulate, ReportsTheBenefitOfHints) {
   for (const auto& [name, on] : {std::pair("small", "n1"), std::pair("large", "n2")}) {
     objects_.push_back(pod(name, on, "1"));
     objects_.back()["spec"]["tolerations"] = Json::array({{{"operator", "Exists"}}});
@@ -148,7 +148,7 @@ TEST_F(Simulate, SaysThatHintsAddNothing) {
 
 // --- why pods stay
 
-/// Nodes that take no pods.
+/// Nodes that accept no pods.
 Json cordoned(Json node) {
   node["spec"]["unschedulable"] = true;
   return node;
@@ -164,7 +164,7 @@ Json labeled(Json object, const std::string& key, const std::string& value) {
 
 class Refusals : public Simulate {
  protected:
-  /// The one refusal of a plan without moves.
+  /// Returns the only refusal of a plan without moves.
   std::string refusal(const std::string& strategy, Json args = Json::object()) {
     const Json result = plan(strategy, std::move(args));
     EXPECT_THAT(moved(result), IsEmpty());
@@ -197,7 +197,7 @@ TEST_F(Refusals, DuplicatesThatNoOtherNodeMayHold) {
   EXPECT_THAT(messages(), IsEmpty()) << "a node alone";
 }
 
-/// They share their node because it may hold all of them, and the other one may not be left.
+/// The duplicates share their node because it may hold all of them. The other node is not in scope.
 TEST_F(Refusals, NoDuplicatesThatAnotherNodeMayHold) {
   objects_[0] = cordoned(node("n1"));
   for (const char* name : {"a", "b"}) {
@@ -207,7 +207,7 @@ TEST_F(Refusals, NoDuplicatesThatAnotherNodeMayHold) {
   EXPECT_EQ(plan("RemoveDuplicates")["refusals"], Json::array());
 }
 
-TEST_F(Refusals, NamesMatchingNodesThatAreNotLookedAt) {
+TEST_F(Refusals, NamesMatchingNodesOutOfScope) {
   objects_[0] = labeled(node("n1"), "pool", "a");
   objects_.push_back(pod("a", "n1", "100m"));
   objects_.back()["spec"]["nodeSelector"] = {{"disk", "ssd"}};

@@ -1,4 +1,4 @@
-/// Trials: dumps and policies made after public bug reports (test/unit/cmd/offline/trials), played as a user would.
+/// Trials: dumps and policies based on public bug reports (test/unit/cmd/offline/trials), run through the commands.
 
 #include <gmock/gmock.h>
 
@@ -38,7 +38,7 @@ struct TrialCase {
   const char* name;
   const char* trial;
   std::size_t moves;
-  std::vector<const char*> says{};  ///< in the tables of simulate
+  std::vector<const char*> says{};  ///< expected text in the tables of simulate
 };
 
 class Trials : public cmd_test::CommandTest, public testing::WithParamInterface<TrialCase> {
@@ -53,7 +53,7 @@ class Trials : public cmd_test::CommandTest, public testing::WithParamInterface<
   }
 };
 
-TEST_P(Trials, ComeOutRight) {
+TEST_P(Trials, HaveTheExpectedResult) {
   const Json plan = Json::parse(simulated(GetParam().trial, "json"), nullptr, false);
   EXPECT_EQ(plan.at("moves").size(), GetParam().moves) << plan.at("moves").dump(1);
   const std::string table = simulated(GetParam().trial, "table");
@@ -144,7 +144,7 @@ TEST(ConvertTrials, StatesOfEndedPodsEvictThem) {
 
 struct EndedCase {
   const char* args;
-  const char* note;  ///< "": none, and they stay
+  const char* note;  ///< empty if no note is expected and the pods stay
 };
 
 TEST(ConvertTrials, CriteriaOfEndedPodsEvictThem) {
@@ -184,7 +184,7 @@ TEST(ConvertTrials, DeckhousesDescheduler) {
   EXPECT_EQ(spec["limits"]["perCycle"]["perNamespace"], 1);
 }
 
-/// What "give it this part alone" was said of, and parts of it.
+/// The parts of a file that the message "give it this part alone" refers to.
 TEST(ConvertTrials, PartsOfDeckhousesDeschedulerGiveTheSame) {
   constexpr auto kBody = R"({"globalParameters": {"maxNoOfPodsToEvictPerNamespace": 1},
     "strategies": {"removePodsViolatingInterPodAntiAffinity": {"enabled": true, "nodeFit": true}}})";
@@ -219,7 +219,7 @@ spec:
 }
 
 struct EnabledCase {
-  const char* duplicates;  ///< beside a strategy that is enabled
+  const char* duplicates;  ///< settings of duplicates next to an enabled strategy
   bool want;
 };
 
@@ -252,7 +252,7 @@ struct ThresholdsCase {
   const char* want;  ///< thresholds
 };
 
-TEST(ConvertTrials, DeckhousesDefaultsStandForEachResource) {
+TEST(ConvertTrials, DeckhousesDefaultsApplyPerResource) {
   const ThresholdsCase cases[] = {
       {"highNodeUtilization: {enabled: true}", R"({"cpu": 20, "memory": 20, "pods": 20})"},
       {"highNodeUtilization: {enabled: true, thresholds: {}}", R"({"cpu": 20, "memory": 20, "pods": 20})"},
@@ -325,7 +325,7 @@ TEST(ConvertTrials, KoordinatorsLowNodeLoadGoesByItsMetrics) {
   }
 }
 
-/// A configuration whose MigrationController and LowNodeLoad have these args beside the thresholds.
+/// Returns a configuration whose MigrationController and LowNodeLoad have these args in addition to the thresholds.
 std::string koordinator(const std::string& migration, const std::string& load = "", const std::string& top = "") {
   return "apiVersion: descheduler/v1alpha2\nkind: DeschedulerConfiguration\n" + top +
          "profiles:\n- name: k\n  plugins: {balance: {enabled: [{name: LowNodeLoad}]}, evict: {enabled: [{name: "
@@ -337,9 +337,9 @@ std::string koordinator(const std::string& migration, const std::string& load = 
 struct KeptCase {
   const char* name;
   const char* migration;  ///< args of MigrationController
-  const char* load;       ///< more args of LowNodeLoad
+  const char* load;       ///< additional args of LowNodeLoad
   const char* top;        ///< lines of the configuration
-  const char* place;      ///< in the spec
+  const char* place;      ///< path in the spec
   const char* want;
 };
 class KoordinatorKeeps : public testing::TestWithParam<KeptCase> {};
@@ -389,10 +389,10 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct HysteresisCase {
   const char* load;
-  std::uint32_t want;  ///< samples that must agree
+  std::uint32_t want;  ///< number of samples that must agree
 };
 
-/// SetDefaults_LowNodeLoadArgs of koordinator v1alpha2.
+/// Defaults from SetDefaults_LowNodeLoadArgs of koordinator v1alpha2.
 TEST(ConvertTrials, KoordinatorsHysteresisHasItsDefault) {
   const HysteresisCase cases[] = {
       {"", 5},
@@ -417,10 +417,10 @@ TEST(ConvertTrials, KoordinatorsHysteresisHasItsDefault) {
 
 struct SelectorsCase {
   const char* selectors;
-  std::vector<const char*> want;  ///< labelSelector of each policy; "null": none
+  std::vector<const char*> want;  ///< labelSelector of each policy; "null" if none
 };
 
-TEST(ConvertTrials, KoordinatorsPodSelectorsSelectWhatAnyOfThemDoes) {
+TEST(ConvertTrials, KoordinatorsPodSelectorsAreAlternatives) {
   const SelectorsCase cases[] = {
       {"", {"null"}},
       {"{name: a}", {"null"}},
@@ -483,7 +483,7 @@ TEST(ConvertTrials, PodSelectorsThatWouldBeTooManyPoliciesAreRefused) {
                                          HasSubstr("give the pods one label that podSelectors selects"))));
 }
 
-/// Also the place that the note about it names.
+/// The note must also contain the path.
 struct UnknownCase {
   const char* migration;
   const char* load;
@@ -524,7 +524,7 @@ TEST(ConvertTrials, DryRunsOfKoordinatorStayDryRuns) {
   }
 }
 
-/// One policy for each strategy; only limits that were given are spoken of.
+/// Each strategy becomes one policy. Only limits that are set get a note.
 TEST(ConvertTrials, KoordinatorsLimitsHoldForEachPolicy) {
   std::string text = koordinator("evictQPS: 10");
   text.replace(text.find("plugins: {"), 10, "plugins: {deschedule: {enabled: [{name: RemoveDuplicates}]}, ");
@@ -558,7 +558,7 @@ TEST(ConvertTrials, KoordinatorsNamespacesMustMeet) {
               Contains(HasSubstr("profiles[0].pluginConfig[0].args.namespaces: admits none of the namespaces")));
 }
 
-// ---------------------------------------------------------------- places in messages
+// ---------------------------------------------------------------- paths in messages
 
 #define DECKHOUSE(version, spec) "apiVersion: deckhouse.io/" version "\nkind: Descheduler\nspec: {" spec "}\n"
 #define KOORDINATOR(configs)                                                      \
@@ -568,7 +568,7 @@ TEST(ConvertTrials, KoordinatorsNamespacesMustMeet) {
 struct PlaceCase {
   const char* name;
   const char* text;
-  const char* says;  ///< of notes and errors
+  const char* says;  ///< expected text of a note or error
 };
 class FreeSlots : public testing::TestWithParam<PlaceCase> {};
 
@@ -645,7 +645,7 @@ profiles:
   EXPECT_THAT(notes_of(profile), Contains(HasSubstr("is read as RemoveDuplicates")));
 }
 
-/// The advice names the part that stands without the chart's defaults.
+/// The advice names the part that is converted without the chart's defaults.
 TEST(ConvertTrials, AdviceAboutAnUnknownObjectLeadsToItsPolicy) {
   const auto refused = convert(
       "apiVersion: example.com/v1\nkind: Tidy\nspec: {deschedulerPolicy: {strategies: "
@@ -660,7 +660,7 @@ TEST(ConvertTrials, AdviceAboutAnUnknownObjectLeadsToItsPolicy) {
 
 struct NewestCase {
   const char* name;
-  const char* object;  ///< beside a Node that was made at 06:00
+  const char* object;  ///< object next to a Node that was created at 06:00
   const char* want;
 };
 class NewestTimes : public testing::TestWithParam<NewestCase> {};

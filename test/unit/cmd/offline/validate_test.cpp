@@ -17,13 +17,13 @@ spec:
   evictors: [{name: eviction-api, parameters: {speed: fast}}]
 )";
 
-TEST_F(ValidateCommand, ChecksWhatEvictorsAreGiven) {
+TEST_F(ValidateCommand, ChecksParametersOfEvictors) {
   const std::string file = write("evacuation.yaml", kUnknownParameter);
   EXPECT_EQ(captured([&] { return run_validate({.files = {file}, .output = "text"}); }), 1);
   EXPECT_THAT(out_, testing::HasSubstr("spec.evictors[0].parameters.speed: "));
 }
 
-TEST_F(ValidateCommand, TellsHowToConvertPoliciesOfUpstream) {
+TEST_F(ValidateCommand, ShowsHowToConvertUpstreamPolicies) {
   const std::string file = write("p.yaml", "apiVersion: descheduler/v1alpha2\nkind: DeschedulerPolicy\nprofiles: []\n");
   EXPECT_EQ(captured([&] { return run_validate({.files = {file}, .output = "text"}); }), 1);
   EXPECT_THAT(out_, testing::HasSubstr("not \"descheduler/v1alpha2\"; convert it first: evacuator convert " + file));
@@ -52,7 +52,7 @@ TEST_F(ValidateCommand, FailsWhenNothingWasChecked) {
   EXPECT_THAT(err_, testing::HasSubstr("nothing was checked"));
 }
 
-TEST_F(ValidateCommand, CountsWhatItDoesNotCheck) {
+TEST_F(ValidateCommand, CountsUncheckedObjects) {
   std::string dump = "apiVersion: v1\nkind: PodList\nitems:\n";
   for (int i = 0; i < 8; ++i) dump += "- metadata: {name: p" + std::to_string(i) + "}\n";
   const std::string file = write("dump.yaml", dump);
@@ -64,7 +64,7 @@ TEST_F(ValidateCommand, CountsWhatItDoesNotCheck) {
   EXPECT_THAT(out_, testing::HasSubstr("Pod p7")) << "all of them for programs";
 }
 
-TEST_F(ValidateCommand, ShowsWhatAnObjectWithoutANameIs) {
+TEST_F(ValidateCommand, ShowsTheKindOfAnUnnamedObject) {
   const std::string file = write("p.yaml", "apiVersion: v1\nkind: DeschedulerPolicy\n");
   EXPECT_EQ(captured([&] { return run_validate({.files = {file}, .output = "text"}); }), 1);
   EXPECT_THAT(out_, testing::StartsWith(file + ": DeschedulerPolicy: apiVersion: must be "));
@@ -78,7 +78,7 @@ TEST_F(ValidateCommand, WritesNamesOfFilesThatAreNoUtf8) {
 struct AroundCase {
   const char* name;
   const char* object;
-  const char* problem;  ///< "": none
+  const char* problem;  ///< empty if none
 };
 class AroundSpec : public ValidateCommand, public testing::WithParamInterface<AroundCase> {};
 

@@ -13,7 +13,7 @@ using fakes::WebhookBehaviour;
 using fakes::WebhookService;
 using Lie = WebhookBehaviour::Lie;
 
-/// The kit against the example service, without sockets and on virtual time.
+/// Runs the kit against the example service, without sockets and on virtual time.
 class Kit {
  public:
   explicit Kit(WebhookBehaviour behaviour) : bearer_(behaviour.bearer), service_(clock_, std::move(behaviour)) {}
@@ -37,7 +37,7 @@ class Kit {
     return cmd::check_webhook(target);
   }
 
-  /// Names of the rules that do not hold.
+  /// Returns the names of the failed rules.
   std::vector<std::string> broken() {
     std::vector<std::string> names;
     for (const WebhookRule& rule : run()) {
@@ -71,13 +71,13 @@ TEST(WebhookCheck, TheExampleServiceKeepsTheContract) {
   }
 }
 
-TEST(WebhookCheck, FailingIsNoBreachOfTheContract) {
+TEST(WebhookCheck, AFailedMoveIsNoContractViolation) {
   WebhookBehaviour behaviour;
   behaviour.fails = "NoRoom";
   EXPECT_THAT(Kit(behaviour).broken(), testing::IsEmpty());
 }
 
-TEST(WebhookCheck, SkipsCredentialsWhenThereAreNone) {
+TEST(WebhookCheck, SkipsMissingCredentials) {
   Kit kit({});
   const auto rules = kit.run();
   const auto found =
@@ -90,7 +90,7 @@ TEST(WebhookCheck, SkipsCredentialsWhenThereAreNone) {
 struct LieRow {
   const char* name;
   Lie lie;
-  const char* rule;  ///< at least this one tells
+  const char* rule;  ///< rule that must fail; others may fail, too
 };
 
 TEST(WebhookCheck, CatchesEveryLie) {

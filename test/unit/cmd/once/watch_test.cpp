@@ -41,7 +41,7 @@ TEST(OnceWatch, IsDoneAfterAQuietMomentOnly) {
   EXPECT_EQ(watch.look(kStart + seconds(3), &all), Step::kDone);
 }
 
-TEST(OnceWatch, WaitsForTaintsButNotForEver) {
+TEST(OnceWatch, WaitsForTaintsForALimitedTime) {
   cmd::OnceWatch watch(kLimits, kStart);
   const OnceReport untidy = done(false);
   EXPECT_EQ(watch.look(kStart, &untidy), Step::kGoOn);
@@ -60,11 +60,11 @@ struct Ending {
   const char* name;
   void (*change)(OnceReport&);
   Step step;
-  const char* error;  ///< "": success
+  const char* error;  ///< empty on success
 };
 class OnceEndings : public testing::TestWithParam<Ending> {};
 
-TEST_P(OnceEndings, AreToldAsTheyAre) {
+TEST_P(OnceEndings, AreReportedCorrectly) {
   OnceReport report = done();
   GetParam().change(report);
   const auto status = cmd::once_status(report, GetParam().step, seconds(90));

@@ -45,7 +45,7 @@ TEST(UsageView, ShowsAmountsSharesAgesAndWhyANodeDoesNotCount) {
 }
 
 /// A native histogram has neither value nor time.
-TEST(UsageView, TellsNoAgeOfASampleWithoutATime) {
+TEST(UsageView, OmitsTheAgeOfASampleWithoutATime) {
   cmd::UsageAnswer timeless = answer();
   timeless.samples->columns.resize(1);
   timeless.samples->nodes = {{"a", {}, {usage::kUnknown}}, {"old", {}, {1.5}}};
@@ -62,8 +62,8 @@ TEST(UsageView, ShowsWhyASourceDoesNotAnswer) {
   EXPECT_EQ(cmd::usage_json(failed, kNodes, kNow)["problem"], "no answer: timeout");
 }
 
-/// A source says what it likes, and so may whoever is scraped.
-TEST(UsageView, ShowsWhatSteersATerminalAsText) {
+/// Sources and scraped targets control these strings.
+TEST(UsageView, EscapesControlCharacters) {
   const std::string hostile = "\033]0;owned\a\nnode-1\u202e";
   cmd::UsageAnswer strange = answer();
   strange.samples->nodes[0].name = hostile;

@@ -23,13 +23,14 @@ const api::CooldownLimits kVms{.pod = {}, .virtual_machine = minutes(15), .workl
 struct CooledCase {
   std::string name;
   std::string subject;
-  std::vector<base::Duration> ago;  ///< evacuations this long before noon, oldest first
+  std::vector<base::Duration> ago;  ///< ages of the evacuations at noon, oldest first
   api::CooldownLimits limits;
-  std::optional<base::Duration> wants;  ///< after noon; nullopt: none
+  std::optional<base::Duration> wants;  ///< expected end of the cooldown, relative to noon; nullopt if no cooldown is
+                                        ///< expected
 };
 class CooledAt : public testing::TestWithParam<CooledCase> {};
 
-TEST_P(CooledAt, Tells) {
+TEST_P(CooledAt, ReturnsTheEndOfTheCooldown) {
   const auto& [name, subject, ago, limits, wants] = GetParam();
   std::vector<base::TimePoint> times;
   for (const base::Duration each : ago) times.push_back(kNoon - each);
@@ -83,7 +84,7 @@ api::Evacuation changed(const std::function<void(api::Evacuation&)>& change) {
   return evacuation;
 }
 
-TEST(StartsCooldown, OnlyWhatMovedOrTried) {
+TEST(StartsCooldown, OnlyMovesAndAttempts) {
   using api::OutcomeKind;
   const auto ends = [](EvacuationPhase phase, std::optional<OutcomeKind> kind, bool asked) {
     return changed([&](api::Evacuation& each) {
@@ -162,14 +163,15 @@ TEST(CooldownLedger, ANewLeaderKnowsWhatTheStatusRemembers) {
   before.note(finished(kNoon));
   CooldownLedger after(kVms);
   after.restore("balance", before.records("balance", kNoon));
-  after.note(finished(kNoon));  // not deleted yet: the same one
+  after.note(finished(kNoon));  // the object still exists and is noted a second time
   const auto cooling = after.cooling({"vm/shop/db-1"}, "balance", kNoon);
   ASSERT_TRUE(cooling);
   EXPECT_EQ(cooling->until, kNoon + minutes(30));
   EXPECT_EQ(after.records("balance", kNoon), before.records("balance", kNoon)) << "an unchanged status is not written";
 }
 
-/// A time that followed the clock at each look would never pass.
+/// A cooldown that starts at a time in the future counts from the time of the first call and does not move with the
+/// clock.
 TEST(CooldownLedger, DoesNotBelieveAClockThatWasAhead) {
   CooldownLedger ledger({.pod = base::minutes(5), .virtual_machine = {}, .workload = {}});
   const api::CooldownRecord wrong{"pod/shop/db-0", {kNoon + std::chrono::hours(720)}};
@@ -179,10 +181,10 @@ TEST(CooldownLedger, DoesNotBelieveAClockThatWasAhead) {
     return cooling ? cooling->until - kNoon : base::Duration::zero();
   };
   EXPECT_EQ(until(kNoon), base::Duration(base::minutes(5)));
-  ledger.restore("p", {wrong});  // the policy's status still has it
+  ledger.restore("p", {wrong});  // the policy's status still has the wrong time
   EXPECT_EQ(until(kNoon + base::minutes(2)), base::Duration(base::minutes(5)));
   EXPECT_EQ(until(kNoon + base::minutes(5)), base::Duration::zero());
-  ledger.restore("p", {{"pod/shop/db-0", {kNoon + base::seconds(20)}}});  // the Evacuation, corrected
+  ledger.restore("p", {{"pod/shop/db-0", {kNoon + base::seconds(20)}}});  // corrected time of the same evacuation
   EXPECT_EQ(until(kNoon + base::minutes(2)), base::Duration(base::minutes(5))) << "counted once";
   ASSERT_EQ(ledger.records("p", kNoon + base::minutes(2)).size(), 1U);
   EXPECT_EQ(ledger.records("p", kNoon + base::minutes(2))[0].times, std::vector{kNoon});
@@ -199,7 +201,7 @@ TEST(CooldownLedger, RecordsAreBounded) {
   EXPECT_EQ(records.back().subject, "vm/shop/vm-0599") << "the newest ones are kept";
 }
 
-/// Whatever order of events and restarts: never two evacuations of one VM closer than its cooldown.
+/// Property: whatever the order of events and restarts, two evacuations of one VM are at least its cooldown apart.
 TEST(CooldownLedger, HoldsAcrossRestartsWhateverHappens) {
   std::mt19937 random(11);
   auto ledger = std::make_unique<CooldownLedger>(kVms);

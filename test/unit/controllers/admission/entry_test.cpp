@@ -15,13 +15,13 @@ struct EntryCase {
   Entry::Turn turn;
   std::variant<Held, Entry::Abandoned> stored;
   Held want_held;
-  bool want_slot = false;   ///< its attempt may begin
-  bool want_place = false;  ///< it waits itself
+  bool want_slot = false;   ///< whether its attempt may begin
+  bool want_place = false;  ///< whether it has its own place in the waiting line
 };
 
 class AdmissionEntries : public testing::TestWithParam<EntryCase> {};
 
-TEST_P(AdmissionEntries, CountForWhatTheyHold) {
+TEST_P(AdmissionEntries, CountByWhatTheyHold) {
   const EntryCase& c = GetParam();
   Entry entry;
   entry.turn = c.turn;
@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
                     EntryCase{"Abandoned", Entry::Idle{}, Entry::Abandoned{"7"}, Held::kNothing}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(AdmissionEntry, IsIdleWithoutItsPlaceUnlessItAsksWithAPodGroup) {
+TEST(AdmissionEntry, IsIdleWithoutAPlaceUnlessItRequestsWithAPodGroup) {
   Entry alone;
   alone.turn = Entry::Waiting{3, {kOrder}};
   EXPECT_EQ(alone.wanted_attempt(), 3);

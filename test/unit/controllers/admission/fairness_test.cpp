@@ -9,8 +9,8 @@
 #include "test/builders/origin.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// Whoever may create Evacuations in one namespace does not hold up the others, however many there are and whatever
-/// priority they ask for.
+/// A tenant that may create Evacuations in one namespace does not delay those of other namespaces, whatever their
+/// number and priority.
 namespace fairness_test {
 
 using namespace evacuation_test;
@@ -43,14 +43,14 @@ class Fairness : public testing::Test {
     request.priority = controllers::effective_priority(evacuation, OperatorConfig().manual.priority);
     return queue.request(request).slot.state == Slot::State::kGranted;
   }
-  /// Returns how many of them were admitted.
+  /// Returns the number of Evacuations that were admitted.
   int flood(const std::string& ns, const std::string& node = "", std::int32_t priority = 0) {
     int admitted = 0;
     for (int i = 0; i < kFlood; ++i)
       admitted += ask(evacuation_of(ns, i, node.empty() ? fmt::format("node-{}", i) : node, priority));
     return admitted;
   }
-  /// Ends the one that was admitted first of those that run; returns who is admitted instead.
+  /// Ends Evacuation `n`. Returns the name of the first Evacuation that is woken for its slot, or an empty string.
   std::string end_one(const std::string& ns, int n) {
     woken.clear();
     api::Evacuation done = evacuation_of(ns, n, "");
@@ -110,7 +110,7 @@ TEST_F(Fairness, APriorityMadeManualIsCapped) {
   EXPECT_EQ(controllers::effective_priority(evacuation_of("shop", 1, "", -5), 1000), -5);
 }
 
-TEST_F(Fairness, WhoGaveASlotBackQueuesBehindThoseThatItMadeWait) {
+TEST_F(Fairness, AnEvacuationThatReleasedItsSlotQueuesBehindWaitingOnes) {
   queue.set_cluster_limits({{.total = number(1), .per_node = {}, .per_namespace = {}, .per_workload = {}}});
   EXPECT_TRUE(ask(evacuation_of("shop", 0, "a")));
   api::Evacuation gave_back = evacuation_of("shop", 1, "b");
@@ -127,7 +127,7 @@ TEST_F(Fairness, WhoGaveASlotBackQueuesBehindThoseThatItMadeWait) {
   EXPECT_FALSE(ask(gave_back));
 }
 
-// --- who is waited for
+// --- slots that other Evacuations wait for
 
 TEST_F(Fairness, OnlyAFullLimitMakesASlotWaitedFor) {
   const api::Evacuation first = evacuation_of("shop", 0, "node-a");
@@ -141,8 +141,8 @@ TEST_F(Fairness, OnlyAFullLimitMakesASlotWaitedFor) {
   EXPECT_FALSE(queue.is_waited_for(first.meta.key())) << "nobody would get it: the operator pauses";
 }
 
-/// T38 gives back all but the slot of the workload.
-TEST_F(Fairness, WhoWaitsForAWorkloadDoesNotWaitForItsDeparture) {
+/// T38 releases every slot except that of the workload.
+TEST_F(Fairness, WaitingForAWorkloadIsNotWaitingForADeparture) {
   queue.set_cluster_limits(
       {{.total = number(5), .per_node = {}, .per_namespace = number(2), .per_workload = number(1)}});
   const auto of_web = [](int n) {
@@ -171,11 +171,12 @@ TEST_F(Fairness, ABrakeIsNotWaitingForASlot) {
   EXPECT_FALSE(queue.is_waited_for(running.meta.key()));
 }
 
-// --- what others hold
+// --- slots held by Evacuations of other tenants
 
 class SlotAttacks : public Fairness {
  protected:
-  /// Made by hand, its pod gone, its replacement pinned to `target` and never Ready, for a week.
+  /// Returns a manual Evacuation whose pod is gone. Its replacement is pinned to `target`, is never Ready, and may take
+  /// a week.
   api::Evacuation verifying(int n, const std::string& target) {
     api::Evacuation each = evacuation_of("attacker", n, fmt::format("node-{}", n));
     each.spec.timeouts.verify = base::minutes(168 * 60);
@@ -194,7 +195,7 @@ class SlotAttacks : public Fairness {
   }
 };
 
-TEST_F(SlotAttacks, ManualOnesThatVerifyForAWeekHoldNoTargetNodeOfOthers) {
+TEST_F(SlotAttacks, LongVerifyingManualEvacuationsBlockNoTargetNode) {
   api::Evacuation said = evacuation_of("attacker", 0, "node-0");
   said.meta.annotations = api::StringMap{{"evacuator.dev/predicted-target", "target-0"}};
   EXPECT_EQ(controllers::target_node(said), "") << "anybody may write an annotation";
@@ -213,7 +214,7 @@ TEST_F(SlotAttacks, ManualOnesThatVerifyForAWeekHoldNoTargetNodeOfOthers) {
   EXPECT_TRUE(ask(of_shop(0, "target-0"))) << "nor that one for longer than a slot without progress";
 }
 
-TEST_F(SlotAttacks, ASuspendedOneOrADryRunHoldsUpNobodyElseOfThePod) {
+TEST_F(SlotAttacks, ASuspendedEvacuationOrDryRunDoesNotBlockOthersOfThePod) {
   api::Evacuation held = evacuation_of("shop", 0, "node-0");
   api::Evacuation drained = evacuation_of("shop", 1, "node-0");
   drained.spec.pod_ref = held.spec.pod_ref;
@@ -242,7 +243,7 @@ TEST_F(SlotAttacks, AManualSlotThatWaitsForAReplacementEndsWithoutProgress) {
   EXPECT_EQ(queue.usage().in_flight, 0);
 }
 
-TEST_F(SlotAttacks, AWorkloadWaitsForItsOwnReplacementsAllTheSame) {
+TEST_F(SlotAttacks, AWorkloadStillWaitsForItsOwnReplacements) {
   api::Evacuation first = verifying(0, "target-0");
   first.status.workload_group = "web";
   queue.observe(nullptr, &first);
@@ -255,7 +256,7 @@ TEST_F(SlotAttacks, AWorkloadWaitsForItsOwnReplacementsAllTheSame) {
   EXPECT_TRUE(ask(second));
 }
 
-TEST_F(SlotAttacks, WithoutALimitOfPatienceManualOnesCountAsLongAsTheyWait) {
+TEST_F(SlotAttacks, WithoutANoProgressLimitManualEvacuationsCountWhileTheyWait) {
   queue.set_manual_patience({});
   for (int i = 0; i < 2; ++i) {
     const api::Evacuation pinned = verifying(i, "target-0");
@@ -268,7 +269,7 @@ TEST_F(SlotAttacks, WithoutALimitOfPatienceManualOnesCountAsLongAsTheyWait) {
   EXPECT_TRUE(ask(of_shop(0, "target-0")));
 }
 
-/// Manual Evacuations admitted at once, by the total.
+/// Maps the total limit to the number of manual Evacuations admitted concurrently.
 TEST_F(SlotAttacks, ManualShareLeavesASlotOfEachTotalButOne) {
   const std::map<std::int64_t, int> expected{{1, 1}, {2, 1}, {4, 3}, {5, 4}, {9, 8}, {10, 8}};
   for (const bool has_braked_policy : {false, true}) {
@@ -310,7 +311,7 @@ TEST_F(SlotAttacks, APodGroupLargerThanTheManualShareIsNamed) {
   EXPECT_EQ(slot_of(4, false).state, Slot::State::kGranted) << "four manual ones and one of a policy";
 }
 
-/// T39: its pod may leave only in a slot, though its attempt runs.
+/// T39: an Evacuation without a slot needs one before its pod leaves, although its attempt is running.
 class SlotAgain : public Fairness {
  protected:
   SlotAgain() { queue.set_cluster_limits({{number(5), {}, number(1), number(1)}}); }
@@ -351,7 +352,7 @@ TEST_F(SlotAgain, ARunningAttemptWaitsAndGetsASlotOnce) {
   EXPECT_EQ(queue.usage().in_flight, 0) << "nothing is left of what was reserved";
 }
 
-TEST_F(SlotAgain, ARunningAttemptThatAsksNoMoreGivesItsSlotBack) {
+TEST_F(SlotAgain, ARunningAttemptWithoutARequestReleasesItsSlot) {
   const api::Evacuation running = at_work();
   queue.observe(nullptr, &running);
   EXPECT_TRUE(ask(running));
@@ -362,8 +363,8 @@ TEST_F(SlotAgain, ARunningAttemptThatAsksNoMoreGivesItsSlotBack) {
   EXPECT_FALSE(ask(same_workload)) << "it keeps the slot of its workload";
 }
 
-/// It goes on with the next evictor as soon as nothing is asked any more, in the same decision.
-TEST_F(SlotAgain, AnAttemptThatIsTakenBackAsksForTheNextOne) {
+/// After a rollback the next evictor starts in the same decision.
+TEST_F(SlotAgain, AnAbortedAttemptRequestsASlotForTheNext) {
   api::Evacuation running = at_work();
   running.status.phase = EvacuationPhase::kAborting;
   queue.observe(nullptr, &running);
@@ -378,7 +379,7 @@ TEST_F(SlotAgain, AnAttemptThatIsTakenBackAsksForTheNextOne) {
   EXPECT_EQ(queue.usage().in_flight, 1);
 }
 
-/// A pod that leaves needs no later attempt; the store may show the running one late.
+/// A pod that leaves needs no later attempt. The store may show the running attempt late.
 TEST_F(SlotAgain, OnlyASlotOfALaterAttemptIsWithdrawn) {
   const api::Evacuation pending = evacuation_of("shop", 0, "node-0");
   EXPECT_TRUE(ask(pending));
@@ -393,7 +394,7 @@ TEST_F(SlotAgain, OnlyASlotOfALaterAttemptIsWithdrawn) {
   EXPECT_EQ(queue.usage().waiting, 0);
 }
 
-/// Each names a concurrency group of its own, so the limit of the workload bounds none of them.
+/// Each Evacuation has its own concurrency group, so the workload limit does not apply to any of them.
 TEST_F(SlotAttacks, ManualOnesOfOneOwnerInManyConcurrencyGroupsAreBounded) {
   AdmissionQueue open({{.total = {}, .per_node = {}, .per_namespace = {}, .per_workload = number(1)}}, clock,
                       [](const api::ObjectKey&, base::Duration) {});
@@ -426,13 +427,13 @@ TEST_F(SlotAttacks, ManualOnesOfOneOwnerInManyConcurrencyGroupsAreBounded) {
             Slot::State::kGranted);
 }
 
-// --- the line
+// --- waiting line
 
 AdmissionOrder order(std::int64_t priority, const std::string& ns, int n) {
   return {-priority, false, kNoon + base::seconds(n), {ns, fmt::format("evac-{:05}", n)}};
 }
 
-TEST(WaitingLines, GoByPriorityThenInTurnsThenByAge) {
+TEST(WaitingLines, OrderByPriorityThenRoundRobinThenAge) {
   std::map<std::string, std::uint64_t> turns;
   const WaitingLine::Turn turn = [&](const std::string& ns) { return turns[ns]; };
   WaitingLine line;

@@ -30,7 +30,7 @@ TEST(PdbWaitList, WakesAsManyAsTheBudgetAllowsByPriorityThenTheLongestWaiting) {
   EXPECT_THAT(lines.wake(kPdb, 0), IsEmpty());
 }
 
-/// The reconcile of a woken one is repeated until it takes the wake.
+/// The reconciler repeats the reconcile of a woken Evacuation until it takes the wake.
 TEST(PdbWaitList, KeepsNoWakeOfOneThatIsGone) {
   PdbWaitList lines;
   lines.wait(key("gone"), kPdb, place(0, 10));
@@ -66,7 +66,7 @@ TEST(PdbWaitList, WakesAPodGroupOnceAllOfItMayGo) {
   EXPECT_FALSE(lines.is_woken(key("worker-0"))) << "it waits for its group, not for a call's delay";
 }
 
-TEST(PdbWaitList, HoldsEachInOneLineAtMost) {
+TEST(PdbWaitList, KeepsEachEvacuationInOneLineOnly) {
   PdbWaitList lines;
   lines.wait(key("a"), kPdb, place(0, 10));
   lines.wait(key("a"), kOther, place(0, 10));

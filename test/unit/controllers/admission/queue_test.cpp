@@ -33,7 +33,7 @@ api::InFlightLimits limits(std::optional<api::IntOrPercent> total, std::optional
   return {total, node, ns, workload};
 }
 
-/// One evacuation by number: pod "pod-<n>", created n seconds after noon.
+/// Describes one Evacuation by its number n: pod "pod-<n>", created n seconds after noon.
 struct Candidate {
   int n = 0;
   std::string node = "node-a";
@@ -110,7 +110,7 @@ class Admissions : public testing::Test {
 
   base::ManualClock clock{kNoon};
   std::vector<std::string> woken;
-  std::map<std::string, base::TimePoint> alarms;  ///< who is to ask again, and when
+  std::map<std::string, base::TimePoint> alarms;  ///< next request per Evacuation, by name
   AdmissionQueue queue;
   Admission last;
 };
@@ -128,7 +128,7 @@ TEST_F(Admissions, GrantsUpToTheTotal) {
   EXPECT_EQ(scopes.at("zone").fullest, 0.0);
 }
 
-TEST_F(Admissions, ADeletedOneWhosePodLeavesHoldsItsSlotUntilItIsForgotten) {
+TEST_F(Admissions, ADeletedEvacuationKeepsItsSlotUntilItsPodHasLeft) {
   for (const bool asked : {true, false}) {
     SCOPED_TRACE(asked);
     set_limits(limits(number(1)));
@@ -148,7 +148,7 @@ TEST_F(Admissions, ADeletedOneWhosePodLeavesHoldsItsSlotUntilItIsForgotten) {
   }
 }
 
-TEST_F(Admissions, ABlockedOneDoesNotBlockThoseBehindIt) {
+TEST_F(Admissions, ABlockedEvacuationDoesNotBlockLaterOnes) {
   EXPECT_TRUE(granted({.n = 0}));
   EXPECT_TRUE(granted({.n = 1}));
   EXPECT_EQ(waits_for({.n = 2}), "node");
@@ -202,7 +202,7 @@ TEST_F(Admissions, WakesTheNextByPriorityAgeAndName) {
   EXPECT_EQ(woken.back(), "evac-00007");
 }
 
-TEST_F(Admissions, ThoseThatTheirBudgetsLetGoComeFirst) {
+TEST_F(Admissions, EvacuationsWithOpenBudgetsComeFirst) {
   EXPECT_TRUE(granted({.n = 0}));
   EXPECT_TRUE(granted({.n = 1}));
   const auto ask = [&](int n, bool held, std::int32_t priority = 0) {
@@ -241,7 +241,7 @@ TEST_F(Admissions, HoldsEverythingUntilTheReplacementIsReadyWhenAsked) {
   EXPECT_EQ(queue.usage().in_flight, 1);
 }
 
-TEST_F(Admissions, CountsNoSlotForWhatWasNeverAdmitted) {
+TEST_F(Admissions, CountsNoSlotWithoutAdmission) {
   api::Evacuation gone = object({.n = 0, .workload = "rs"}, Phase::kVerifying, 1);
   gone.status.conditions = {{"SlotAcquired", api::ConditionStatus::kFalse, "Released", "", 0, {}}};
   queue.observe(nullptr, &gone);
@@ -262,7 +262,7 @@ TEST_F(Admissions, ResolvesPercentages) {
   EXPECT_TRUE(granted({.n = 6, .node = "g", .workload = "small", .size = 2})) << "never rounds down to nobody";
 }
 
-TEST_F(Admissions, CountsWhatIsOnItsWayToOneNode) {
+TEST_F(Admissions, CountsMovesToOneNode) {
   set_limits({.total = {}, .per_node = {}, .per_namespace = {}, .per_workload = {}, .per_target_node = number(2)});
   EXPECT_TRUE(granted({.n = 0, .node = "a", .target = "t"}));
   EXPECT_TRUE(granted({.n = 1, .node = "b", .target = "t"}));
@@ -291,7 +291,7 @@ TEST_F(Admissions, CountsTheNodeWhereTheReplacementReallyIs) {
   EXPECT_EQ(controllers::target_node(migrating), "shown");
 }
 
-TEST_F(Admissions, CountsWhatLeavesOneZone) {
+TEST_F(Admissions, CountsMovesFromOneZone) {
   set_limits({.total = {},
               .per_node = {},
               .per_namespace = {},
@@ -334,7 +334,7 @@ TEST_F(Admissions, FollowsANodeIntoItsZone) {
               .per_workload = {},
               .per_target_node = {},
               .per_zone = number(1)});
-  show({.n = 0, .node = "node-0"}, Phase::kEvicting);  // a new leader hears of the Evacuation before the node
+  show({.n = 0, .node = "node-0"}, Phase::kEvicting);  // a new leader receives the Evacuation before its node
   show({.n = 1, .node = "node-1"}, Phase::kEvicting);
   add_nodes(0, 3, "east");
   EXPECT_EQ(waits_for({.n = 2, .node = "node-2"}), "zone");
@@ -371,7 +371,7 @@ TEST_F(Admissions, ClusterLimitsWinOverAPolicys) {
   EXPECT_EQ(waits_for({.n = 2, .policy = "wild"}), "node");
 }
 
-TEST_F(Admissions, LowerLimitsTakeNothingBack) {
+TEST_F(Admissions, LowerLimitsRevokeNoSlot) {
   for (int i = 0; i < 4; ++i) EXPECT_TRUE(granted({.n = i, .node = fmt::format("node-{}", i)}));
   set_limits(limits(number(2)));
   EXPECT_EQ(waits_for({.n = 9, .node = "z"}), "total");
@@ -389,7 +389,7 @@ TEST_F(Admissions, LetsOnlyOneOfTwoActOnAPod) {
   EXPECT_EQ(queue.duplicate_of(second), "");
 }
 
-TEST_F(Admissions, TheOneThatActsIsFirstEvenIfItIsYounger) {
+TEST_F(Admissions, AnActingEvacuationIsFirstEvenIfItIsYounger) {
   EXPECT_TRUE(granted({.n = 8, .pod_uid = "same"}));
   show({.n = 3, .pod_uid = "same"}, Phase::kPending, 0);
   EXPECT_EQ(queue.duplicate_of(object({.n = 3, .pod_uid = "same"})), "evac-00008");
@@ -419,16 +419,16 @@ TEST_F(Admissions, GivesAnUnusedReservationToTheNext) {
   queue.withdraw({"shop", "nobody"});
 }
 
-TEST_F(Admissions, ForgetsADeletedOne) {
+TEST_F(Admissions, ForgetsADeletedEvacuation) {
   EXPECT_TRUE(granted({.n = 0}));
   const auto gone = object({.n = 0});
   queue.observe(&gone, nullptr);
   EXPECT_EQ(queue.usage().in_flight, 0);
 }
 
-// --- deleted while it is being admitted
+// --- deleted during its admission
 
-TEST_F(Admissions, GivesBackWhatARequestTookAfterTheDeletionWasSeen) {
+TEST_F(Admissions, ReleasesASlotRequestedAfterTheDeletion) {
   show({.n = 0, .pod_uid = "same"}, Phase::kPending, 0);
   const auto gone = object({.n = 0, .pod_uid = "same"});
   queue.observe(&gone, nullptr);
@@ -439,14 +439,14 @@ TEST_F(Admissions, GivesBackWhatARequestTookAfterTheDeletionWasSeen) {
   EXPECT_EQ(queue.duplicate_of(object({.n = 1, .pod_uid = "same"})), "") << "the pod is free";
 }
 
-TEST_F(Admissions, KeepsWhatTheStoreShowsWhenAnOldReconcileForgetsIt) {
+TEST_F(Admissions, KeepsAStoredSlotWhenAnOldReconcileForgetsIt) {
   show({.n = 0}, Phase::kRequesting);
   queue.forget({"shop", "evac-00000"});
   queue.forget({"shop", "nobody"});
   EXPECT_EQ(queue.usage().in_flight, 1);
 }
 
-TEST_F(Admissions, AReconcileOfADeletedOneTakesNothingInTheNameOfItsSuccessor) {
+TEST_F(Admissions, AReconcileOfADeletedEvacuationTakesNoSlotOfItsSuccessor) {
   api::Evacuation successor = object({.n = 0, .node = "node-b"}, Phase::kPending, 0);
   successor.meta.uid = "another";
   queue.observe(nullptr, &successor);
@@ -456,7 +456,7 @@ TEST_F(Admissions, AReconcileOfADeletedOneTakesNothingInTheNameOfItsSuccessor) {
   EXPECT_EQ(queue.usage().in_flight, 0);
 }
 
-TEST_F(Admissions, AForeignNamespacesClaimOnAPodsUidHoldsUpNobody) {
+TEST_F(Admissions, APodUidNamedInAnotherNamespaceBlocksNoEvacuation) {
   api::Evacuation attack = object({.n = 0, .pod_uid = "same"});
   attack.meta.ns = "attacker";
   queue.observe(nullptr, &attack);
@@ -464,7 +464,7 @@ TEST_F(Admissions, AForeignNamespacesClaimOnAPodsUidHoldsUpNobody) {
   EXPECT_TRUE(granted({.n = 1, .pod_uid = "same"}));
 }
 
-// --- a PodGroup that waits where only one of its members is
+// --- PodGroup that waits for a limit of only one of its members
 
 TEST_F(Admissions, APodGroupParkedAtAZoneThatVanishesIsNotLost) {
   const auto zones = [](std::int64_t limit) {
@@ -487,16 +487,16 @@ TEST_F(Admissions, APodGroupParkedAtAZoneThatVanishesIsNotLost) {
   ask(0, 1, "node-w");
   EXPECT_EQ(ask(1, 0, "node-e").limit->message,
             "at most 0 in flight from zone east; its PodGroup needs 2 slots at once");
-  queue.set_node("node-e", NodeFacts{"", 110});  // on the informer's thread
+  queue.set_node("node-e", NodeFacts{"", 110});  // called on the informer's thread
   EXPECT_EQ(ask(0, 1, "node-w").limit->message,
             "at most 0 in flight from zone west; its PodGroup needs 2 slots at once");
   queue.set_node("node-w", std::nullopt);
   EXPECT_EQ(queue.usage().in_flight, 2) << "no zone holds them any more";
 }
 
-// --- a policy's brake
+// --- suspended policy
 
-TEST_F(Admissions, ABrakeHoldsWhatWaitsAndLetsGoWhatRuns) {
+TEST_F(Admissions, ABrakeHoldsWaitingEvacuationsAndNotRunningOnes) {
   queue.set_policy_limits("p", {{limits(number(1))}});
   EXPECT_TRUE(granted({.n = 0, .node = "a", .policy = "p"}));
   EXPECT_EQ(waits_for({.n = 1, .node = "b", .policy = "p"}), "policy p total");
@@ -533,7 +533,7 @@ TEST_F(Admissions, StartsOverForARecreatedObject) {
   EXPECT_EQ(queue.usage().in_flight, 0);
 }
 
-TEST_F(Admissions, LeavesInPeaceWhatWasEvacuatedLately) {
+TEST_F(Admissions, HoldsRecentlyEvacuatedPods) {
   queue.set_cluster_limits({limits(number(5)), {}, {.pod = {}, .virtual_machine = {}, .workload = base::minutes(10)}});
   const Candidate first{.n = 0, .workload = "rs", .policy = "p"};
   const Candidate second{.n = 1, .workload = "rs", .policy = "p"};
@@ -552,7 +552,7 @@ TEST_F(Admissions, LeavesInPeaceWhatWasEvacuatedLately) {
   EXPECT_TRUE(granted(second));
 }
 
-TEST_F(Admissions, ACooldownAlsoHoldsWhatStoodInLineAlready) {
+TEST_F(Admissions, ACooldownAlsoHoldsQueuedEvacuations) {
   queue.set_cluster_limits(
       {limits(number(5), {}, number(1)), {}, {.pod = {}, .virtual_machine = {}, .workload = base::minutes(10)}});
   const Candidate first{.n = 0, .workload = "rs", .policy = "p"};
@@ -569,7 +569,7 @@ class RatedAdmissions : public Admissions {
  protected:
   RatedAdmissions() : Admissions(limits(number(100))) {}
   void set_rate(api::RateLimit rate) { queue.set_cluster_limits({limits(number(100)), rate}); }
-  /// Lets the time of the next alarm come; true if the one that it wakes is granted a slot then.
+  /// Advances the clock to the alarm of the candidate. Returns true if the candidate is granted a slot then.
   bool alarm_grants(const Candidate& candidate) {
     const auto at = alarms.find(fmt::format("evac-{:05}", candidate.n));
     if (at == alarms.end()) return false;
@@ -592,7 +592,7 @@ TEST_F(RatedAdmissions, AdmitsABurstAndThenOneEachInterval) {
   EXPECT_EQ(alarms, (std::map<std::string, base::TimePoint>{{"evac-00003", kNoon + base::seconds(2)}}));
 }
 
-TEST_F(RatedAdmissions, TheTokenGoesToTheFirstInLineWhoeverIsWokenForIt) {
+TEST_F(RatedAdmissions, TheTokenGoesToTheFirstInLineWhicheverIsWoken) {
   set_rate({1, {}, 1});
   EXPECT_TRUE(granted({.n = 0}));
   EXPECT_EQ(waits_for({.n = 1}), "rate");
@@ -613,7 +613,7 @@ TEST_F(RatedAdmissions, APolicysRateHoldsOnlyItsOwn) {
   EXPECT_TRUE(alarm_grants({.n = 1, .policy = "slow"}));
 }
 
-TEST_F(RatedAdmissions, ARetryIsAnAdmissionAndTheNextEvictorIsNone) {
+TEST_F(RatedAdmissions, ARetryIsAnAdmissionButTheNextEvictorIsNot) {
   set_rate({{}, 1, 1});
   EXPECT_TRUE(granted({.n = 0}));
   show({.n = 0}, Phase::kRequesting);
@@ -663,12 +663,12 @@ TEST_F(RatedAdmissions, AFullTotalIsNamedBeforeTheRate) {
   EXPECT_EQ(alarms.size(), 1U) << "now it waits for the token";
 }
 
-/// I7 against a plain model, over random events in random order, with operators that die and forget.
+/// Checks I7 against a plain model: random events in random order, with operators that crash and lose their state.
 class LimitModel : public testing::TestWithParam<unsigned> {
  protected:
   static constexpr int kWishes = 60;
   static constexpr int kInFlight = 5;
-  static constexpr int kNodes = 6;  ///< node-0, node-2… are in zone-0, the others in zone-1
+  static constexpr int kNodes = 6;  ///< even nodes are in zone-0, odd nodes in zone-1
 
   LimitModel() : random(GetParam()) {
     for (int i = 0; i < kWishes; ++i) {
@@ -682,7 +682,7 @@ class LimitModel : public testing::TestWithParam<unsigned> {
     start_leader();
   }
 
-  /// What was granted but not stored is forgotten; Evacuations, nodes and policies arrive in any order.
+  /// Discards slots that were granted but not stored. Evacuations, nodes and policies arrive in random order.
   void start_leader() {
     granted.clear();
     leader = std::make_unique<AdmissionQueue>(
@@ -757,7 +757,8 @@ class LimitModel : public testing::TestWithParam<unsigned> {
     for (const auto& [name, count] : targets) ASSERT_LE(count, 2) << name;
     for (const auto& [name, count] : workloads) ASSERT_LE(count, 1) << name;
     ASSERT_LE(leader->usage().in_flight, 5);
-    // Two a second and three at once. Who was let in by an event learns it when it asks again: a few at once then.
+    // The rate is 2 per second with a burst of 3. An Evacuation that an event admits learns it at its next request, so
+    // up to kInFlight admissions may show up at once.
     const std::size_t many = std::min<std::size_t>(admissions.size(), 60);
     if (many == 0) return;
     const auto span = admissions.back().second - admissions[admissions.size() - many].second;
@@ -769,8 +770,8 @@ class LimitModel : public testing::TestWithParam<unsigned> {
   std::vector<Candidate> candidates;
   std::vector<std::pair<int, base::TimePoint>> admissions;
   std::map<int, base::TimePoint> admitted_at;
-  std::map<int, Phase> stored;  ///< what every later leader reads
-  std::set<int> granted;        ///< told to this leader's workers, not stored yet
+  std::map<int, Phase> stored;  ///< state that every later leader reads
+  std::set<int> granted;        ///< reported to this leader's workers, not stored yet
   std::unique_ptr<AdmissionQueue> leader;
 };
 
@@ -803,7 +804,7 @@ TEST_F(Admissions, ServesManyThreads) {
   EXPECT_EQ(shared.usage().waiting, 0);
 }
 
-/// Nobody starves, and nobody is woken in vain.
+/// Every Evacuation is admitted in order, and each wake leads to an admission.
 TEST_F(Admissions, DrainsTenThousandInOrder) {
   constexpr int kMany = 10'000;
   set_limits({number(50), number(2), {}, number(1), number(2), number(20)});

@@ -33,7 +33,7 @@ TEST(AdmissionRate, RoundsTheIntervalUp) {
   EXPECT_EQ((api::RateLimit{{}, 1, 1}.interval()), base::Duration(minutes(1)));
 }
 
-TEST(AdmissionRate, DrainsAndTakesBack) {
+TEST(AdmissionRate, DrainsAndAcceptsReturnedTokens) {
   AdmissionRate rate({1, {}, 2});
   rate.drain(kNoon);
   EXPECT_FALSE(rate.has_token(kNoon));
@@ -44,7 +44,7 @@ TEST(AdmissionRate, DrainsAndTakesBack) {
   EXPECT_TRUE(rate.has_token(kNoon + seconds(1)));
 }
 
-TEST(AdmissionRate, KeepsWhatWasTakenWhenTheLimitChanges) {
+TEST(AdmissionRate, KeepsUsedTokensWhenTheLimitChanges) {
   AdmissionRate rate({1, {}, 4});
   rate.take(kNoon);
   rate.take(kNoon);

@@ -22,8 +22,8 @@ using Phase = api::EvacuationPhase;
 
 const base::TimePoint kStart = builders::kNoon;
 
-/// Three nodes of 4 cpu. Pods of 3 cpu: one on each node fills it, for a surge pod there is free capacity on the third
-/// only.
+/// Three nodes of 4 CPUs with pods of 3 CPUs. One pod on each of two nodes leaves capacity for a surge pod on the third
+/// node only.
 class Capacity : public testing::Test {
  protected:
   Capacity() {
@@ -77,7 +77,7 @@ class Capacity : public testing::Test {
         },
         clock, [this](const api::ObjectKey& key, base::Duration) { woken.push_back(key.name); });
   }
-  /// A second after the last request: a new snapshot is taken.
+  /// Advances the clock by one second first, so that a new snapshot is taken. Returns the reserved node, empty if none.
   std::string reserve(const std::shared_ptr<const api::Pod>& pod, const std::string& target = "",
                       const std::set<std::string>& not_on = {}) {
     clock.advance(base::seconds(1));
@@ -86,7 +86,7 @@ class Capacity : public testing::Test {
     last = reservations().reserve({request, copy_of(pod)}, not_on);
     return last.node;
   }
-  /// With the pods of its controller as they are now.
+  /// Returns the surge pod with the current pods of its controller as siblings.
   controllers::SurgePod copy_of(const std::shared_ptr<const api::Pod>& pod) const {
     controllers::SurgePod copy{pod};
     for (const auto& each : pods)
@@ -106,11 +106,12 @@ class Capacity : public testing::Test {
   std::unique_ptr<Reservations> reservations_;
 };
 
-// --- pods that leave emptied nodes
+// --- replacements of pods on emptied nodes
 
 class KeptPlace : public Capacity {
  protected:
-  /// "": it has a node beside its own and `emptied`. A second after the last question.
+  /// Returns an empty string if the pod fits on a node other than its own and `emptied`, else the message. Advances the
+  /// clock by one second first, so that a new snapshot is taken.
   std::string keep(const std::shared_ptr<const api::Pod>& pod, const std::set<std::string>& emptied) {
     clock.advance(base::seconds(1));
     const auto request = controllers::admission_request(evacuation_of(*pod), pod.get(), std::nullopt);
@@ -137,7 +138,7 @@ TEST_F(KeptPlace, IsHeldForOneOfTwoThatWantTheSame) {
   EXPECT_EQ(keep(b, {"n1", "n2"}), "");
 }
 
-TEST_F(KeptPlace, IsGivenBackWhenTheEvacuationEnds) {
+TEST_F(KeptPlace, IsReleasedWhenTheEvacuationEnds) {
   const auto a = web("a", "n1");
   const auto b = web("b", "n2");
   EXPECT_EQ(keep(a, {"n1", "n2"}), "");
@@ -145,7 +146,7 @@ TEST_F(KeptPlace, IsGivenBackWhenTheEvacuationEnds) {
   EXPECT_EQ(keep(b, {"n1", "n2"}), "");
 }
 
-/// A pod that is created, scheduled and pulls its image takes a while to be there.
+/// A replacement takes time to be created, scheduled and bound. Its capacity stays reserved until then.
 TEST_F(KeptPlace, IsHeldBetweenThePodsEndAndTheBindingOfItsReplacement) {
   const auto a = vm("a", "n1");
   const auto b = vm("b", "n2");
@@ -160,7 +161,7 @@ TEST_F(KeptPlace, IsHeldBetweenThePodsEndAndTheBindingOfItsReplacement) {
   EXPECT_EQ(keep(b, emptied), "") << "it went elsewhere";
 }
 
-TEST_F(KeptPlace, OfAPodThatHasEndedIsHeldAsWell) {
+TEST_F(KeptPlace, IsAlsoReservedForAnEndedPod) {
   const auto a = vm("a", "n1");
   const auto b = vm("b", "n2");
   EXPECT_EQ(keep(a, {"n1", "n2"}), "");
@@ -169,7 +170,7 @@ TEST_F(KeptPlace, OfAPodThatHasEndedIsHeldAsWell) {
   EXPECT_THAT(keep(b, {"n1", "n2"}), HasSubstr("no node has capacity"));
 }
 
-TEST_F(KeptPlace, SeesWhatOthersTookASecondAgo) {
+TEST_F(KeptPlace, SeesPodsThatArrivedMeanwhile) {
   const auto a = web("a", "n1");
   EXPECT_EQ(keep(a, {"n1", "n2"}), "");
   web("greedy", "n3");
@@ -187,7 +188,7 @@ TEST_F(KeptPlace, OfASurgePodIsOnNoEmptiedNodeEither) {
   EXPECT_THAT(none.message, HasSubstr("2 NodeTakesNoPods"));
 }
 
-TEST_F(KeptPlace, SaysNothingOfAPodThatTheCachesDoNotShow) {
+TEST_F(KeptPlace, IgnoresAPodThatTheCachesDoNotShow) {
   const auto a = web("a", "n1");
   remove("a");
   EXPECT_EQ(keep(a, {"n1", "n2", "n3"}), "");
@@ -211,7 +212,7 @@ TEST_F(Capacity, IsNeverOnThePodsOwnNode) {
   EXPECT_THAT(last.message, HasSubstr("none of 0 other nodes has it"));
 }
 
-TEST_F(Capacity, IsWhereThePlannerExpectsItElseWhereMostIsLeft) {
+TEST_F(Capacity, PrefersThePlannersNodeElseTheEmptiest) {
   const auto a = vm("a", "n1", 1000);
   vm("b", "n2", 2000);
   EXPECT_EQ(reserve(a, "n2"), "n2");
@@ -232,7 +233,7 @@ TEST_F(Capacity, KeepsTheSchedulersRules) {
   EXPECT_THAT(last.message, HasSubstr("none of 3 other nodes has it: 1 "));
 }
 
-TEST_F(Capacity, RespectsWhatTheCopyWouldStandBeside) {
+TEST_F(Capacity, RespectsAntiAffinityOfTheSurgePod) {
   const auto a = add(PodBuilder("a").on("n1").label("app", "db").anti_affinity("app", "db", "kubernetes.io/hostname"));
   add(PodBuilder("b").on("n2").label("app", "db"));
   EXPECT_EQ(reserve(a), "n3");
@@ -240,7 +241,7 @@ TEST_F(Capacity, RespectsWhatTheCopyWouldStandBeside) {
   EXPECT_EQ(reserve(b), "") << "the copy that is to come stands on n3 already";
 }
 
-TEST_F(Capacity, IsGivenBackWhenTheAttemptEnds) {
+TEST_F(Capacity, IsReleasedWhenTheAttemptEnds) {
   const auto a = vm("a", "n1");
   const auto b = vm("b", "n2");
   EXPECT_EQ(reserve(a), "n3");
@@ -253,7 +254,7 @@ TEST_F(Capacity, IsGivenBackWhenTheAttemptEnds) {
   EXPECT_EQ(reserve(b), "n3");
 }
 
-TEST_F(Capacity, OldEventsTakeNothingBack) {
+TEST_F(Capacity, OldEventsReleaseNothing) {
   const auto a = vm("a", "n1");
   EXPECT_EQ(reserve(a), "n2");
   show(*a, Phase::kPending);
@@ -275,8 +276,8 @@ TEST_F(Capacity, TheActualSurgePodReplacesTheReservation) {
   EXPECT_EQ(reserve(b), "n3") << "3 of 4 cpu, not 4.5";
 }
 
-/// Our clock and the API server's differ by what they like.
-TEST_F(Capacity, TheRealCopyIsKnownByItsUidNotByItsAge) {
+/// The clocks of the operator and of the API server may differ by any amount.
+TEST_F(Capacity, TheSurgePodIsRecognizedByUidNotByAge) {
   const auto a = vm("a", "n1", 2000);
   const auto b = vm("b", "n2", 2000);
   vm("ballast-1", "n1", 2500);
@@ -290,8 +291,8 @@ TEST_F(Capacity, TheRealCopyIsKnownByItsUidNotByItsAge) {
   EXPECT_EQ(reserve(b), "n3") << "what came since is, however old it says it is";
 }
 
-/// Of a reservation that another leader made nobody knows which pods were there.
-TEST_F(Capacity, OfAnotherLeadersReservationOnlyAPodOnTheReservedNodeIsTheSurgePod) {
+/// For a reservation made by another leader, the set of pods that existed at that time is unknown.
+TEST_F(Capacity, ForAnotherLeadersReservationOnlyAPodOnItsNodeIsTheSurgePod) {
   const auto a = vm("a", "n1", 2000);
   const auto b = vm("b", "n2", 2000);
   vm("ballast-1", "n1", 2500);
@@ -350,7 +351,7 @@ TEST_F(Capacity, LooksAtTheClusterOnceASecond) {
   EXPECT_EQ(snapshots, 2);
 }
 
-TEST_F(Capacity, WhoGetsNoneGivesItsSlotBack) {
+TEST_F(Capacity, WithoutCapacityTheSlotIsReleased) {
   AdmissionQueue queue(
       {{.total = api::IntOrPercent{1, false}, .per_node = {}, .per_namespace = {}, .per_workload = {}}}, clock, {});
   const auto a = vm("a", "n1");
@@ -396,7 +397,8 @@ TEST_F(Capacity, RespectsTheLimitPerTargetNode) {
   EXPECT_EQ(on, (std::map<std::string, int>{{"n2", 1}, {"n3", 1}}));
 }
 
-/// Six nodes of 4 cpu: two VMs of each PodGroup fill four of them, the other two have free capacity for one copy each.
+/// Six nodes of 4 CPUs. Two VMs of each PodGroup fill four nodes, and each of the other two nodes has capacity for one
+/// surge pod.
 class PodGroupCapacity : public Capacity {
  protected:
   PodGroupCapacity()
@@ -425,7 +427,7 @@ class PodGroupCapacity : public Capacity {
     request.surge_pod = copy_of(pod);
     return request;
   }
-  /// As the reconciler does it: slot and free capacity in one step, then its own place.
+  /// Requests slot and free capacity in one step, like the reconciler, then the member's own node.
   Slot ask(const std::string& name) {
     clock.advance(base::seconds(1));
     auto granted = queue.request(request_of(name));
@@ -467,7 +469,7 @@ TEST_F(PodGroupCapacity, ThatIsEnoughForHalfIsLeftToOthers) {
   EXPECT_EQ(reserve(vm("single", "n1")), "n6") << "n6 was tried and taken back";
 }
 
-TEST_F(PodGroupCapacity, IsTriedAgainForAllWhenSomeIsGivenBack) {
+TEST_F(PodGroupCapacity, IsRetriedForAllWhenSomeIsReleased) {
   const auto single = vm("single", "n1");
   EXPECT_NE(reserve(single), "");
   EXPECT_EQ(ask("a1").state, Slot::State::kWaiting);
@@ -480,7 +482,7 @@ TEST_F(PodGroupCapacity, IsTriedAgainForAllWhenSomeIsGivenBack) {
   EXPECT_EQ(reservations().held(), 2U);
 }
 
-TEST_F(PodGroupCapacity, IsOnNodesThatMayTakeOneMoreEach) {
+TEST_F(PodGroupCapacity, IsOnNodesWithCapacityForOneMore) {
   members.clear();
   pods.clear();
   members["a1"] = vm("a1", "n1", 100);
@@ -504,12 +506,13 @@ TEST_F(PodGroupCapacity, IsLookedForWhereTheBigOnesFit) {
   EXPECT_EQ(ask("a1").reserved_node, "n5");
 }
 
-/// Whatever comes, dies and restarts: pods, their copies and what is reserved never ask more of a node than it has.
+/// Property: whatever events, crashes and restarts happen, pods, surge pods and reservations together never exceed the
+/// capacity of a node.
 TEST_F(Capacity, IsNeverReservedTwiceWhateverHappens) {
   std::mt19937 random(5);
   for (int i = 0; i < 9; ++i) vm("vm-" + std::to_string(i), "n" + std::to_string(i % 3 + 1), 700 + 50 * (i % 4));
   const auto originals = pods;
-  std::map<std::string, std::string> stored;  ///< pod → node of its copy
+  std::map<std::string, std::string> stored;  ///< pod → node of its surge pod
   for (int step = 0; step < 3'000; ++step) {
     const auto& pod = originals[random() % originals.size()];
     const std::string& name = pod->meta.name;
@@ -546,8 +549,8 @@ namespace reservations_test {
 
 class Reservations : public capacity_test::Capacity {};
 
-/// A relist shows the deletion of the one and the creation of the other as one change.
-TEST_F(Reservations, ARemadeEvacuationBeginsWithNone) {
+/// A relist reports the deletion of one Evacuation and the creation of another with the same name as one update.
+TEST_F(Reservations, ARecreatedEvacuationHasNoReservation) {
   using Phase = api::EvacuationPhase;
   for (const Phase phase : {Phase::kPending, Phase::kPreparing}) {
     const auto a = vm("a", "n1");

@@ -66,7 +66,7 @@ struct AdviceBook : testing::Test {
     const auto at = kept->histories.find(container);
     return at == kept->histories.end() ? 0 : at->second.parts().samples;
   }
-  /// A sample a minute of one pod.
+  /// Records one sample per minute of one pod.
   void live(base::TimePoint from, base::TimePoint to, const std::function<void(base::TimePoint)>& each = {}) {
     for (base::TimePoint now = from; now < to; now += minutes(1)) {
       book->follow(of_pods(kWeb, {"web-1"}), now);
@@ -107,7 +107,7 @@ TEST_F(AdviceBook, TakesOnlySamplesThatAreNewAndOfItsOwnPods) {
   EXPECT_THAT(book->find(kWeb)->histories, SizeIs(2));
 }
 
-TEST_F(AdviceBook, WritesOnceAnIntervalAndOnlyWithNews) {
+TEST_F(AdviceBook, WritesOncePerIntervalAndOnlyChanges) {
   std::vector<base::TimePoint> writes;
   live(kStart, kStart + minutes(300), [&](base::TimePoint now) { writes.push_back(now); });
   ASSERT_THAT(writes, SizeIs(10));
@@ -120,7 +120,7 @@ TEST_F(AdviceBook, WritesOnceAnIntervalAndOnlyWithNews) {
   EXPECT_EQ(book->next_due(), std::nullopt);
 }
 
-TEST_F(AdviceBook, TriesAgainInTheNextTurnWhatCouldNotBeWritten) {
+TEST_F(AdviceBook, RetriesAFailedWriteInTheNextRound) {
   book->follow(of_pods(kWeb, {"web-1"}), kStart);
   book->sample(sample_of("web-1", kStart), kStart);
   const base::TimePoint first = *book->next_due();
@@ -146,7 +146,7 @@ TEST_F(AdviceBook, SpreadsTheWritesOverTheInterval) {
   EXPECT_EQ(before, 600U);
 }
 
-TEST_F(AdviceBook, ForgetsAWorkloadThatLeavesOnceItsNewsIsWritten) {
+TEST_F(AdviceBook, ForgetsADeletedWorkloadOnceItsLastStatusIsWritten) {
   live(kStart, kStart + minutes(40));
   ASSERT_NE(book->find(kWeb), nullptr);
   book->find(kWeb)->is_loaded = true;
@@ -157,7 +157,7 @@ TEST_F(AdviceBook, ForgetsAWorkloadThatLeavesOnceItsNewsIsWritten) {
   EXPECT_EQ(book->size(), 0U);
 }
 
-TEST_F(AdviceBook, WritesNothingOfWhatLivedForMinutesButForCronJobs) {
+TEST_F(AdviceBook, WritesNothingForShortLivedWorkloadsExceptCronJobs) {
   const WorkloadKey night{"shop", "CronJob", "night"};
   Advised both = of_pods(kWeb, {"web-1"});
   add(both, of_pods(night, {"night-1"}));
@@ -168,7 +168,7 @@ TEST_F(AdviceBook, WritesNothingOfWhatLivedForMinutesButForCronJobs) {
   EXPECT_THAT(book->due(kStart + minutes(1)), ElementsAre(night));
 }
 
-TEST_F(AdviceBook, IsBoundedHoweverManyWorkloadsComeAndGo) {
+TEST_F(AdviceBook, IsBoundedForAnyNumberOfWorkloads) {
   for (int round = 0; round < 50; ++round) {
     const base::TimePoint now = kStart + minutes(round);
     Advised found;
@@ -205,7 +205,7 @@ TEST_F(AdviceBook, AdvisesAfterThreeDaysAndSaysWhyNotBefore) {
   EXPECT_EQ(said.containers[0].recommended->memory_limit, "115Mi");
 }
 
-TEST_F(AdviceBook, GoesOnAfterAFailOverWithWhatTheStatusHas) {
+TEST_F(AdviceBook, ContinuesFromTheStatusAfterAFailover) {
   const base::TimePoint cut = kStart + std::chrono::hours(40);
   live(kStart, cut);
   const auto kept = *api::decode_resource_advice(
@@ -220,7 +220,7 @@ TEST_F(AdviceBook, GoesOnAfterAFailOverWithWhatTheStatusHas) {
   EXPECT_EQ(said.cpu_text, "1000m → 225m");
 }
 
-TEST_F(AdviceBook, BeginsAnewWhereTheKeptHistoryIsHostile) {
+TEST_F(AdviceBook, StartsAgainIfTheStoredHistoryIsHostile) {
   live(kStart, kStart + minutes(10));
   api::ResourceAdviceStatus forged;
   for (const char* name : {"app", "unknown"}) {
@@ -233,7 +233,7 @@ TEST_F(AdviceBook, BeginsAnewWhereTheKeptHistoryIsHostile) {
   EXPECT_EQ(samples(), 10U);
 }
 
-TEST_F(AdviceBook, BoundsWhatAStatusKeepsHoweverContainersUseTheirCpu) {
+TEST_F(AdviceBook, BoundsTheSizeOfAStatusForAnyCpuUsage) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i < api::kMaxAdvisedContainers; ++i) names.push_back(fmt::format("c{}", i));
   advisor::RollingHistory wide;
@@ -251,7 +251,7 @@ TEST_F(AdviceBook, BoundsWhatAStatusKeepsHoweverContainersUseTheirCpu) {
   EXPECT_TRUE(said.containers.back().first_sample) << "it has advice all the same";
 }
 
-TEST_F(AdviceBook, SaysOnlyWhatAllContainersHaveInTheColumns) {
+TEST_F(AdviceBook, ColumnsHaveOnlyValuesThatAllContainersHave) {
   Advised found = of_pods(kWeb, {"web-1"}, {"app", "log"});
   found.workloads[kWeb].containers[1].resources = {};
   book->follow(std::move(found), kStart);

@@ -79,8 +79,8 @@ TEST(AdvisedWorkloads, AreTheOwnersOfTheirPods) {
   EXPECT_EQ(advised.pods.at("shop/db-0").workload, (WorkloadKey{"shop", "StatefulSet", "db"}));
 }
 
-/// Whoever may make pods writes all of this.
-TEST(AdvisedWorkloads, LeaveOutWhatHasNoPastOrNoName) {
+/// Any user who may create pods controls all of these owner references.
+TEST(AdvisedWorkloads, OmitPodsWithoutAWorkload) {
   struct Case {
     const char* name;
     api::OwnerReference owner;

@@ -33,7 +33,7 @@ TEST(EmptiedNodes, AreThoseOfTheWave) {
   EXPECT_THAT(emptied_nodes(*plan.front(), plan, {}), ElementsAre("n1", "n2"));
 }
 
-TEST(EmptiedNodes, IncludeWhatFinishedDuringTheWaveAndJustBeforeIt) {
+TEST(EmptiedNodes, IncludeMovesFinishedDuringTheWaveAndJustBefore) {
   Plan plan;
   for (const auto& [node, minutes_before] : {std::pair{"during", -5}, {"before", 1}, {"earlier", 10}}) {
     api::Evacuation finished = leaving(node, base::minutes(60));

@@ -24,7 +24,7 @@ TEST(Freshness, DoesNotTrustTheCacheAgainAfterAConflict) {
   EXPECT_TRUE(fresh.evacuation_is_live());
 }
 
-TEST(Freshness, TellsARefusalFromAnEvacuationThatIsGone) {
+TEST(Freshness, DistinguishesARefusalFromADeletedEvacuation) {
   evacuation::Freshness fresh;
   fresh.write_refused();
   EXPECT_TRUE(fresh.write_was_refused());

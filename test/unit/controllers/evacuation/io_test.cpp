@@ -1,4 +1,4 @@
-/// What the operator keeps in memory of the Evacuations that tenants make.
+/// What the operator keeps in memory of Evacuations that tenants create.
 
 #include "controllers/evacuation/io.hpp"
 
@@ -40,7 +40,8 @@ api::Evacuation observed(const Json& object) {
   return decoded ? *std::move(decoded) : api::Evacuation{};
 }
 
-/// A version that knows more phases has written it. Taken for Pending, the eviction would begin again.
+/// A newer version that knows more phases has written this status. Reading it as Pending would start the eviction
+/// again.
 TEST(EvacuationIo, APhaseOfAnotherVersionIsNoState) {
   const char* text = R"({"metadata": {"name": "e", "namespace": "shop"}, "spec": {"podRef": {"name": "web"}},
                          "status": {"phase": "Dancing", "attempt": 2}})";
@@ -112,7 +113,7 @@ TEST(Sizes, HugeOwnerNamesLabelsAndFinalizersAreNotKept) {
   EXPECT_EQ(pod->meta.owner_references.front().name, "kept");
 }
 
-/// Answers every request with one text.
+/// Answers every request with the same body.
 class OneAnswer final : public kube::Transport {
  public:
   explicit OneAnswer(const Json& body) : body_(body.dump()) {}
@@ -132,12 +133,12 @@ struct AnswerCase {
   const char* name;
   Json uid;
   Json generation;
-  const char* want;  ///< spec.reason
+  const char* want;  ///< expected spec.reason
 };
 class StatusAnswer : public testing::TestWithParam<AnswerCase> {};
 
-/// The answer says "as answered" as spec.reason: it is heeded where the spec may be another one than before.
-TEST_P(StatusAnswer, TellsItsSpecWhereThatMayBeAnother) {
+/// The answer has "as answered" as spec.reason. The reader uses it if the spec may have changed.
+TEST_P(StatusAnswer, HasTheSpecIfItMayHaveChanged) {
   Json object = evacuation_in("Pending");
   object["metadata"]["uid"] = "u-1";
   object["metadata"]["generation"] = 2;

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-/// A life told to the metrics as its stored states, one after the other.
+/// Feeds the stored states of one Evacuation to the metrics, in order.
 namespace evacuation_metrics_test {
 
 using api::EvacuationPhase;
@@ -23,7 +23,7 @@ class EvacuationSeries : public testing::Test {
   }
 
   static base::TimePoint at(int second) { return base::TimePoint(seconds(1'000'000 + second)); }
-  /// Stores what `edit` makes of the status.
+  /// Applies `edit` to the stored status and reports the change to the metrics.
   void store(int second, const std::function<void(api::EvacuationStatus&)>& edit) {
     const api::Evacuation before = stored;
     edit(stored.status);
@@ -72,14 +72,14 @@ TEST_F(EvacuationSeries, DoNotCountTheBackoffAsBlocked) {
   blocked(10, "PDBBlocked");
   enters(20, EvacuationPhase::kBackoff);
   enters(80, EvacuationPhase::kPreparing);
-  store(81, [](auto& status) {  // the next attempt forgets the last one
+  store(81, [](auto& status) {  // the next attempt clears these fields of the last one
     status.blocked_since.reset();
     status.last_response.reset();
   });
   EXPECT_THAT(told(), HasSubstr(std::string(kBlocked) + "\"PDBBlocked\"} 10"));
 }
 
-TEST_F(EvacuationSeries, CountAHookThatAnswersInTheEnd) {
+TEST_F(EvacuationSeries, CountAHookThatFinallyAnswers) {
   stored.status.phase = EvacuationPhase::kPreparing;
   blocked(10, "WebhookDown");
   store(13, [](auto& status) {
@@ -103,7 +103,7 @@ class Aborts : public EvacuationSeries, public testing::WithParamInterface<Abort
 
 TEST_P(Aborts, AreCountedByWhereTheyLed) {
   enters(1, EvacuationPhase::kAborting);
-  blocked(2, "Throttled");  // a refused undo: not blocked time
+  blocked(2, "Throttled");  // a refused abort does not count as blocked time
   EXPECT_THAT(told(), Not(HasSubstr(kAborts)));
   enters(5, GetParam().led_to);
   EXPECT_THAT(told(),

@@ -27,15 +27,15 @@ TEST(MissingRights, MayPassInTheFirstSecondsOfAServer) {
   EXPECT_TRUE(rights.refused(kElsewhere, kStart + seconds(20))) << "roles are bound by namespace";
 }
 
-TEST(MissingRights, OneAnswerOfAnotherSortBeginsAnew) {
+TEST(MissingRights, ADifferentAnswerResetsThem) {
   MissingRights rights;
   EXPECT_TRUE(rights.refused(kOne, kStart));
   rights.answered(kTwo);
   EXPECT_TRUE(rights.refused(kOne, kStart + seconds(30)));
 }
 
-/// Patroni's keys: SCOPE is read in each look, SCOPE-failover is refused in each.
-TEST(MissingRights, OfAReadAreThoseOfItsObject) {
+/// Patroni's objects: every reconcile reads SCOPE, and every read of SCOPE-failover is refused.
+TEST(MissingRights, OfAReadDependOnItsObject) {
   const auto get = [](const std::string& name) {
     kube::Request request = post("/api/v1/namespaces/shop/endpoints/" + name);
     request.method = "GET";
@@ -48,7 +48,7 @@ TEST(MissingRights, OfAReadAreThoseOfItsObject) {
   }
 }
 
-TEST(MissingRights, AnOldRefusalSaysNothing) {
+TEST(MissingRights, AnOldRefusalIsIgnored) {
   MissingRights rights;
   EXPECT_TRUE(rights.refused(kOne, kStart));
   EXPECT_TRUE(rights.refused(kOne, kStart + base::minutes(6)));

@@ -11,8 +11,8 @@
 #include "controllers/evacuation/origin/origin.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// The shell around decide(): what it reads, in which order it writes, and how it bears a lying or failing server.
-/// Whole lives are in test/integration.
+/// The reconciler around decide(): its reads, the order of its writes, and how it handles a failing or inconsistent
+/// server. Complete runs are in test/integration.
 namespace evacuation_reconciler_test {
 
 using namespace evacuation_test;
@@ -23,7 +23,7 @@ constexpr const char* kNotFound =
     R"({"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"evacuations.evacuator.dev \"web-1-7c1a8c1e\" not found","details":{"name":"web-1-7c1a8c1e","group":"evacuator.dev","kind":"evacuations"}})";
 constexpr const char* kPath = "/apis/evacuator.dev/v1alpha1/namespaces/shop/evacuations/web-1-7c1a8c1e";
 
-/// Keeps one Evacuation and one pod; the test may put any answer before theirs.
+/// Serves one Evacuation and one pod. Scripted answers take precedence.
 class ScriptedServer final : public kube::Transport {
  public:
   base::Result<kube::Response> round_trip(const kube::Request& request) override {
@@ -48,9 +48,9 @@ class ScriptedServer final : public kube::Transport {
     return base::unavailable("no watches here");
   }
 
-  static constexpr int kAsEver = 0;  ///< a scripted answer of this code: what the server would say by itself
+  static constexpr int kAsEver = 0;  ///< code of a scripted answer that stands for the server's regular answer
   static kube::Response json(int code, std::string body) { return {code, std::move(body), {}, "application/json"}; }
-  /// What a server says of the object of that path when it does not exist.
+  /// Returns the server's answer for the object at `path` when it does not exist.
   static kube::Response absent(const std::string& path) {
     const Json details = {{"name", path.substr(path.rfind('/') + 1)}};
     return json(404, Json{{"kind", "Status"}, {"reason", "NotFound"}, {"code", 404}, {"details", details}}.dump());
@@ -59,10 +59,10 @@ class ScriptedServer final : public kube::Transport {
     scripted[part].push_back(std::move(answer));
   }
 
-  std::function<void(const kube::Request&)> before;  ///< each request is answered
+  std::function<void(const kube::Request&)> before;  ///< called before each answer
   Json evacuation;
   Json pod;
-  std::vector<std::string> prunes;  ///< fields of the status that its CRD does not know
+  std::vector<std::string> prunes;  ///< status fields that the server's CRD does not know and drops
   std::vector<std::string> log;
   std::vector<std::string> bodies;
   std::map<std::string, std::deque<base::Result<kube::Response>>> scripted;
@@ -107,7 +107,7 @@ class Shell : public testing::Test, private kube::EventSink, private controllers
     out->meta.name = "web";
     out->disruptions_allowed = allowed;
   }
-  /// An Evacuation that a PDB blocks, as cached.
+  /// Returns a cached Evacuation that a PDB blocks.
   api::Evacuation blocked(const std::string& name, std::int32_t priority, int since) {
     api::Evacuation evacuation = make_evacuation();
     evacuation.meta.name = name;
@@ -150,13 +150,13 @@ class Shell : public testing::Test, private kube::EventSink, private controllers
             .audit = audit,
             .keys = keys};
   }
-  /// To the end of the second in which a granted eviction needs no write of its own.
+  /// Reconciles twice, one second apart. Within that second a granted eviction needs no write of its own.
   base::Result<kube::Requeue> reconcile_over_a_second() {
     if (auto done = reconciler.reconcile(key); !done) return done;
     clock.advance(seconds(1));
     return reconciler.reconcile(key);
   }
-  /// The Evacuation as the operator makes it for a policy.
+  /// Stores the Evacuation as the operator creates it for a policy.
   void make_it_ours() {
     api::Evacuation ours = make_evacuation();
     ours.spec.source.policy = "balance";
@@ -233,10 +233,10 @@ TEST_F(Shell, APlainEvictionOfAPolicyReadsNothingAndWritesTwice) {
   EXPECT_TRUE(events.empty()) << "it goes as it should";
 }
 
-/// Where a pod that names a PodGroup of scheduling.k8s.io may leave alone.
+/// When a single pod of a scheduling.k8s.io PodGroup may leave.
 class WholePodGroup : public Shell {
  protected:
-  /// How the Evacuation of a pod of the PodGroup "g" goes on.
+  /// Returns the phase that the Evacuation of a pod of PodGroup "g" reaches.
   std::string phase_with(const kube::Store<api::SchedulingPodGroup>* groups, base::Duration pause = seconds(1)) {
     server.pod["spec"]["schedulingGroup"]["podGroupName"] = "g";
     pods.put(std::make_shared<const api::Pod>(*api::decode_pod(server.pod.dump())));
@@ -250,7 +250,7 @@ class WholePodGroup : public Shell {
     }
     return server.evacuation.value(Json::json_pointer("/status/phase"), "");
   }
-  /// The server's answer to each list of the PodGroup.
+  /// Sets the server's answer to each list of PodGroups.
   void answers_with(const kube::Response& answer) {
     server.scripted["/podgroups"].clear();
     for (int i = 0; i < 10; ++i) server.script("/podgroups", answer);
@@ -323,7 +323,7 @@ TEST_F(WholePodGroup, ThatLeavesPodByPodKeepsNone) {
 
 TEST_F(WholePodGroup, CannotExistWhereTheServerHasNoSuchKind) { EXPECT_EQ(phase_with(nullptr), "Evicting"); }
 
-/// The cache of a new process may not know the pod yet.
+/// The cache of a new process may not contain the pod yet.
 TEST_F(Shell, APodThatTheCacheHasNeverShownIsReadBeforeItCountsAsGone) {
   make_it_ours();
   ASSERT_TRUE(reconciler.reconcile(key));
@@ -375,13 +375,13 @@ TEST_F(Shell, WhatItWroteItselfIsNewerThanACacheThatLags) {
   ASSERT_EQ(server.evacuation["status"]["phase"], "Requesting");
   server.log.clear();
   clock.advance(seconds(60));
-  ASSERT_TRUE(reconciler.reconcile(key));  // the cache shows it as Pending
+  ASSERT_TRUE(reconciler.reconcile(key));  // the cache still shows Pending
   EXPECT_EQ(calls("GET /evacuations/web-1-7c1a8c1e"), 0);
   EXPECT_EQ(calls("POST /web-1/eviction"), 1);
   EXPECT_EQ(server.evacuation["status"]["attempt"], 1) << "the same attempt goes on";
 }
 
-TEST_F(Shell, AGrantThatIsNotStoredYetSurvivesSomebodyElsesWrite) {
+TEST_F(Shell, AnUnstoredGrantSurvivesAConcurrentWrite) {
   make_it_ours();
   ASSERT_TRUE(reconciler.reconcile(key));
   server.evacuation["status"]["conditions"].push_back(
@@ -438,9 +438,9 @@ TEST_F(Shell, AsksForASlotAgainWhenTheLiveObjectIsInALaterAttempt) {
   server.evacuation["status"] = api::encode_status(live.status);
   server.evacuation["metadata"]["resourceVersion"] = "8";
   server.evacuation["metadata"]["finalizers"] = {"evacuator.dev/evacuation"};
-  ASSERT_TRUE(reconciler.reconcile(key));  // the cache shows it as Pending
+  ASSERT_TRUE(reconciler.reconcile(key));  // the cache still shows Pending
   ASSERT_EQ(server.evacuation["status"]["attempt"], 2);
-  admission.observe(nullptr, &live);  // the cache goes on to the end of the first attempt
+  admission.observe(nullptr, &live);  // the cache catches up to the end of the first attempt
   EXPECT_EQ(admission.usage().in_flight, 1) << "the slot of the second attempt is nobody else's";
 }
 
@@ -465,7 +465,7 @@ TEST_F(Shell, MakesNoCallWhoseIntentTheServerPrunes) {
   EXPECT_LE(std::count(server.log.begin(), server.log.end(), "PATCH /web-1-7c1a8c1e/status"), 4);
 }
 
-/// Calls back in the middle of a reconcile, just before the slot is asked for.
+/// Calls back in the middle of a reconcile, just before the slot request.
 class BeforeTheSlot final : public controllers::evacuation::Audit {
  public:
   explicit BeforeTheSlot(std::function<void()> happens) : happens_(std::move(happens)) {}
@@ -488,12 +488,12 @@ TEST_F(Shell, AnEvacuationDeletedWhileItIsBeingAdmittedLeavesNothingBehind) {
     evacuations.remove(key);
     admission.observe(&doomed, nullptr);
   });
-  for (int i = 0; i < 2; ++i)  // the write, and the read that confirms what its answer says
+  for (int i = 0; i < 2; ++i)  // the write, and the read that confirms its NotFound
     server.script("evacuations", ScriptedServer::absent(key.name));
   const auto late = reconciler_with(deletion);
   ASSERT_TRUE(late->reconcile(key));
   EXPECT_EQ(server.evacuation["status"], Json()) << "nothing was written";
-  ASSERT_TRUE(late->reconcile(key));  // the deletion has put its key into the queue
+  ASSERT_TRUE(late->reconcile(key));  // reconcile that the deletion enqueued
   EXPECT_EQ(admission.usage().in_flight, 0) << "its slot is free";
   api::Evacuation next = doomed;
   next.meta.name = "another";
@@ -502,7 +502,7 @@ TEST_F(Shell, AnEvacuationDeletedWhileItIsBeingAdmittedLeavesNothingBehind) {
 
 using EvacuationReconciler = Shell;
 
-/// The informer has told of the end, and then a reconcile begins on what it saw before.
+/// The informer has delivered the end, and then a reconcile begins with the older state.
 TEST_F(EvacuationReconciler, AStaleLookAfterTheVerdictHoldsNoSlot) {
   const api::Evacuation waits = make_evacuation();
   api::Evacuation ended = waits;
@@ -527,7 +527,7 @@ TEST_F(Shell, TheSuccessorOfADeletedEvacuationIsLeftToItsOwnReconcile) {
   EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 0);
 }
 
-/// Found by soak: it asked for the slot of the next attempt indefinitely, at one instant.
+/// Found by soak: the reconciler requested the slot of the next attempt in an endless loop.
 TEST_F(Shell, GoesFromAnAbortThatIsOverToTheNextEvictorInOnePass) {
   api::Evacuation aborting = make_evacuation();
   aborting.meta.finalizers = {"evacuator.dev/evacuation"};
@@ -554,7 +554,7 @@ TEST_F(Shell, TouchesNoServerWhenThereIsNothingToDo) {
   EXPECT_EQ(done->after, seconds(60));
 }
 
-TEST_F(Shell, KnowsNothingOfWhatIsNotCached) {
+TEST_F(Shell, IgnoresEvacuationsThatAreNotCached) {
   const auto done = reconciler.reconcile({"shop", "nobody"});
   ASSERT_TRUE(done);
   EXPECT_EQ(*done, kube::Requeue::await_change());
@@ -576,8 +576,8 @@ TEST_F(Shell, DecidesOnLiveReadsNotOnTheCache) {
   for (const std::string& call : server.log) EXPECT_EQ(call.find("eviction\""), std::string::npos);
 }
 
-/// Reads two things that it can do without, and one that it needs.
-class Reader final : public evictors::Evictor, public evictors::DocumentReader {
+/// Requests two optional reads and one required read.
+class Reader final : public evictors::Evictor {
  public:
   std::string_view name() const override { return "reader"; }
   std::vector<evictors::Read> reads(const evictors::EvictorContext&) const override {
@@ -638,7 +638,8 @@ TEST_F(Shell, LooksAtThePodAfterALostAnswer) {
 TEST_F(Shell, DoesNotRepeatACallAtOnceWhoseAnswerCouldNotBeStored) {
   server.script("/eviction", ScriptedServer::json(429, pdb_body()));
   server.script("/status", ScriptedServer::json(500, "{}"));
-  server.scripted["/status"].push_front(ScriptedServer::json(ScriptedServer::kAsEver, ""));  // the intent is stored
+  // the write of the intent succeeds
+  server.scripted["/status"].push_front(ScriptedServer::json(ScriptedServer::kAsEver, ""));
   EXPECT_FALSE(reconciler.reconcile(key));
   const auto held = reconciler.reconcile(key);
   ASSERT_TRUE(held) << held.error().message;
@@ -669,11 +670,11 @@ TEST_F(Shell, DoesNotCallWhereTheServerDropsTheIntent) {
   EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 0);
 }
 
-/// A call is lost or has ended when kCallTimeout has passed since its intent: whoever takes over counts on that.
+/// A new leader relies on it: kCallTimeout after its intent, every call has ended or is lost.
 TEST_F(Shell, DoesNotSendACallWhoseTurnComesTooLate) {
   server.before = [this](const kube::Request& request) {
     if (request.path.ends_with("/status") && request.body.find("PostEviction") != std::string::npos)
-      clock.advance(seconds(34));  // a slow server, a full limiter
+      clock.advance(seconds(34));  // delay of a slow server or a full rate limiter
   };
   (void)reconciler.reconcile(key);
   EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "POST /web-1/eviction"), 0);
@@ -696,7 +697,7 @@ TEST_F(Shell, GivesACallOnlyTheTimeThatItsIntentHasLeft) {
   EXPECT_EQ(given, seconds(14));
 }
 
-TEST_F(Shell, CountsWhatIsOnItsWayFromTheLastSending) {
+TEST_F(Shell, TheCallTimeoutCountsFromTheLastSend) {
   api::Evacuation open = blocked(key.name, 0, 0);
   open.status.intent = api::EvacuationIntent{"PostEviction", "e5b3.1", kNoon - seconds(60), false, "", ""};
   open.status.next_action_at.reset();
@@ -705,7 +706,7 @@ TEST_F(Shell, CountsWhatIsOnItsWayFromTheLastSending) {
   server.evacuation["metadata"]["finalizers"] = {"evacuator.dev/evacuation"};
   put(open);
   server.script("/eviction", base::Error{base::ErrorCode::kOutcomeUnknown, "the answer was lost"});
-  ASSERT_TRUE(reconciler.reconcile(key));  // sent once more, as after a crash
+  ASSERT_TRUE(reconciler.reconcile(key));  // the call is sent once more, like after a crash
   ASSERT_EQ(server.evacuation["status"]["intent"]["resolved"], false);
 
   clock.advance(seconds(10));
@@ -716,7 +717,7 @@ TEST_F(Shell, CountsWhatIsOnItsWayFromTheLastSending) {
   EXPECT_EQ(server.evacuation["status"]["phase"], "Requesting") << "the second call may still take effect";
 }
 
-TEST_F(Shell, SaysWhatIsWrongWithAnUnreadableSpec) {
+TEST_F(Shell, ReportsTheProblemOfAnUnreadableSpec) {
   server.evacuation["spec"]["surprise"] = 1;
   server.evacuation["metadata"]["resourceVersion"] = "8";
   ASSERT_TRUE(reconciler.reconcile(key));
@@ -751,8 +752,8 @@ struct Lie {
   int code = 200;
 };
 class LyingServer : public Shell, public testing::WithParamInterface<Lie> {};
-TEST_P(LyingServer, LeadsToARetryNotToACall) {
-  server.evacuation["metadata"]["resourceVersion"] = "8";  // the cache lags, so all is read
+TEST_P(LyingServer, LeadsToARetryWithoutACall) {
+  server.evacuation["metadata"]["resourceVersion"] = "8";  // the cache lags, so everything is read
   server.script(GetParam().where, ScriptedServer::json(GetParam().code, GetParam().body));
   const auto done = reconciler.reconcile(key);
   EXPECT_FALSE(done);
@@ -783,7 +784,7 @@ INSTANTIATE_TEST_SUITE_P(
 const char* const kRefusal =
     R"({"kind":"Status","status":"Failure","reason":"Invalid","code":422,"message":"spec.priority: Invalid value: 50"})";
 
-/// An Evacuation that was stored under an older schema: the server refuses whatever is written of it.
+/// An Evacuation that was stored under an older schema. The server refuses every write to it.
 class RefusedWrite : public Shell {
  protected:
   RefusedWrite() {
@@ -791,7 +792,7 @@ class RefusedWrite : public Shell {
       server.script("PATCH", ScriptedServer::json(422, kRefusal));
     }
   }
-  /// In the middle of its attempt, with a slot.
+  /// Stores an Evacuation in the middle of its attempt, with a slot.
   void put_begun() {
     api::Evacuation begun = blocked(key.name, 0, 0);
     begun.status.next_action_at = kNoon - seconds(1);
@@ -814,7 +815,7 @@ TEST_F(RefusedWrite, IsToldOnceAndNotTriedAgainForTenMinutes) {
             std::string::npos);
   const auto calls = server.log.size();
   clock.advance(seconds(60));
-  const auto rests = reconciler.reconcile(key);  // somebody touched the pod
+  const auto rests = reconciler.reconcile(key);  // enqueued by a change of the pod
   ASSERT_TRUE(rests);
   EXPECT_EQ(rests->after, base::minutes(9));
   EXPECT_EQ(server.log.size(), calls) << "it says nothing to the server";
@@ -824,7 +825,7 @@ TEST_F(RefusedWrite, IsToldOnceAndNotTriedAgainForTenMinutes) {
   EXPECT_EQ(events.size(), 1u);
 }
 
-TEST_F(RefusedWrite, FreesItsSlotWhileItIsWhatItWas) {
+TEST_F(RefusedWrite, ReleasesTheSlotUntilTheObjectChanges) {
   put_begun();
   ASSERT_EQ(admission.usage().in_flight, 1);
   ASSERT_TRUE(reconciler.reconcile(key));
@@ -835,7 +836,7 @@ TEST_F(RefusedWrite, FreesItsSlotWhileItIsWhatItWas) {
       << "no call whose intent cannot be written down";
 }
 
-TEST_F(RefusedWrite, GoesOnAtOnceWhenSomebodyFixesIt) {
+TEST_F(RefusedWrite, ContinuesAtOnceWhenItIsFixed) {
   put_begun();
   ASSERT_TRUE(reconciler.reconcile(key));
   server.scripted.clear();
@@ -857,7 +858,7 @@ TEST_F(RefusedWrite, IsForgottenWithTheObject) {
   EXPECT_EQ(reconciler.refused_writes().count(), 0u);
 }
 
-/// Keys that were read once, and cannot be read again.
+/// Keys that were read once and can no longer be read.
 class OldKeys final : public controllers::KeySource {
  public:
   void refresh(bool) override {}
@@ -925,7 +926,7 @@ TEST_F(ForgedOrigin, AnUnknownKeyIsNotJudgedWhileTheKeysCannotBeRead) {
 
 class ForeignOwner : public Shell {};
 
-TEST_F(ForeignOwner, APodOfAnotherNamespaceIsNobodysReplacement) {
+TEST_F(ForeignOwner, APodOfAnotherNamespaceIsNoReplacement) {
   pods.remove({"shop", "web-1"});
   server.pod["metadata"]["uid"] = "its-successor";
   api::Evacuation verifying = make_evacuation();
@@ -1023,7 +1024,8 @@ TEST_F(Shell, FindsTheEvacuationsThatAPodConcerns) {
   EXPECT_EQ(joined, "web-1-7c1a8c1e other ");
 }
 
-/// 3,000 of one owner: an event wakes as many of them as if there were a few, and the rest once in a while.
+/// With 3,000 Evacuations of one owner, an event wakes a bounded number of them. The others wait for their periodic
+/// reconcile.
 TEST_F(Shell, AnEventOfOnePodWakesFewOfManyThatVerify) {
   constexpr int kMany = 3000;
   for (int i = 0; i < kMany; ++i) {

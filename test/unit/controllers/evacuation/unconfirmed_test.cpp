@@ -19,7 +19,7 @@ api::Evacuation at(const char* version, EvacuationPhase phase) {
   return evacuation;
 }
 
-/// A write onto `before`, named by its only event.
+/// Returns a write on top of `before`, identified by its only event.
 UnconfirmedWrite write(const api::Evacuation& before, EvacuationPhase to, const char* name) {
   UnconfirmedWrite made{before, before.status, {}};
   made.after.phase = to;
@@ -35,7 +35,7 @@ std::string taken(UnconfirmedWrites& writes, const api::Evacuation& stored) {
 
 const api::Evacuation kFirst = at("1", EvacuationPhase::kPending);
 
-TEST(UnconfirmedWrites, OfTwoOnTheSameVersionTheOneThatIsShownIsTaken) {
+TEST(UnconfirmedWrites, OfTwoOnTheSameVersionTheVisibleOneIsTaken) {
   for (const auto& [phase, want] : {std::pair(EvacuationPhase::kPreparing, "a"), {EvacuationPhase::kCancelled, "b"}}) {
     UnconfirmedWrites writes;
     writes.note(write(kFirst, EvacuationPhase::kPreparing, "a"));
@@ -46,14 +46,14 @@ TEST(UnconfirmedWrites, OfTwoOnTheSameVersionTheOneThatIsShownIsTaken) {
   }
 }
 
-TEST(UnconfirmedWrites, ThoseThatTheShownOneWasBasedOnComeBeforeIt) {
+TEST(UnconfirmedWrites, PredecessorsOfTheVisibleWriteComeFirst) {
   UnconfirmedWrites writes;
   writes.note(write(kFirst, EvacuationPhase::kPreparing, "a"));
   writes.note(write(at("2", EvacuationPhase::kPreparing), EvacuationPhase::kRequesting, "b"));
   EXPECT_EQ(taken(writes, at("3", EvacuationPhase::kRequesting)), "ab");
 }
 
-TEST(UnconfirmedWrites, OneOnTopOfWhatIsShownMayStillArrive) {
+TEST(UnconfirmedWrites, AWriteOnTopOfTheVisibleVersionMayStillArrive) {
   UnconfirmedWrites writes;
   writes.note(write(kFirst, EvacuationPhase::kPreparing, "a"));
   writes.note(write(at("2", EvacuationPhase::kPreparing), EvacuationPhase::kRequesting, "b"));

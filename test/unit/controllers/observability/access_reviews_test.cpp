@@ -16,7 +16,7 @@ using kube::testing::FakeTransport;
 using kube::testing::json_response;
 using testing::HasSubstr;
 
-/// An API server that knows tokens "of-<user>" and lets some users read /metrics.
+/// Fake API server that accepts tokens "of-<user>" and allows some users to read /metrics.
 class AccessReviewsTest : public testing::Test {
  protected:
   AccessReviewsTest() {
@@ -51,7 +51,7 @@ class AccessReviewsTest : public testing::Test {
   AccessReviews reviews{client, clock, base::Log()};
 };
 
-TEST_F(AccessReviewsTest, AskTheApiServerWhoItIsAndWhatTheyMay) {
+TEST_F(AccessReviewsTest, AskTheApiServerForIdentityAndRights) {
   EXPECT_EQ(ask("of-prometheus"), Access::kAllowed);
   EXPECT_EQ(spec, (Json{{"user", "prometheus"},
                         {"uid", "u-1"},
@@ -82,7 +82,7 @@ TEST_F(AccessReviewsTest, RememberNoFailure) {
   EXPECT_EQ(ask("of-prometheus"), Access::kAllowed);
 }
 
-TEST_F(AccessReviewsTest, BelieveNoAnswerThatIsNone) {
+TEST_F(AccessReviewsTest, RejectMalformedAnswers) {
   for (const char* lie :
        {"{}", "[]", R"({"status":7})", R"({"status":{"authenticated":"yes","user":{}}})",
         R"({"status":{"authenticated":true}})", R"({"status":{"authenticated":true,"user":[]}})", "<html/>"}) {
@@ -91,7 +91,7 @@ TEST_F(AccessReviewsTest, BelieveNoAnswerThatIsNone) {
   }
 }
 
-/// The attack: made-up tokens by the thousand, so that the API server is asked about each and the memory fills up.
+/// Attack: thousands of invented tokens, each of which would cost a request to the API server and an entry in memory.
 TEST_F(AccessReviewsTest, AFloodOfTokensNeitherFloodsTheApiServerNorTheMemoryNorKeepsPrometheusOut) {
   ASSERT_EQ(ask("of-prometheus"), Access::kAllowed);
   int too_many = 0;

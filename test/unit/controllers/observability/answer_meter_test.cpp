@@ -11,7 +11,7 @@ using testing::Not;
 
 class AnswerMeterTest : public testing::Test {
  protected:
-  /// What the log says of these answers.
+  /// Returns the log lines for answers with these status codes.
   std::string log_of(std::initializer_list<int> statuses) {
     testing::internal::CaptureStderr();
     for (const int each : statuses) meter.count(each, "10.0.0.7:4000" + std::to_string(each % 10));
@@ -32,14 +32,14 @@ TEST_F(AnswerMeterTest, CountsByCode) {
                           HasSubstr(R"(evacuator_server_answers_total{code="none",server="metrics"} 1)")));
 }
 
-TEST_F(AnswerMeterTest, LogsWhatIsRefusedWithWhoAskedAndNothingElse) {
+TEST_F(AnswerMeterTest, LogsRefusedRequestsWithTheClientOnly) {
   EXPECT_EQ(log_of({200, 204, 302, 503}), "");
   EXPECT_THAT(log_of({401}), AllOf(HasSubstr("warning"), HasSubstr("server=metrics"), HasSubstr("code=401"),
                                    HasSubstr("count=1"), HasSubstr("10.0.0.7:40001")));
   EXPECT_THAT(log_of({http_server::kNoResponse}), HasSubstr("code=none"));
 }
 
-/// A flood must not become a flood of lines.
+/// A flood of requests must not flood the log.
 TEST_F(AnswerMeterTest, LogsALineAMinuteForEachCode) {
   EXPECT_THAT(log_of({403, 413}), AllOf(HasSubstr("code=403"), HasSubstr("code=413")));
   EXPECT_EQ(log_of({403, 403, 413}), "");

@@ -83,7 +83,7 @@ void cancel_condition(api::Evacuation& of, api::ConditionStatus status, const ch
   of.status.conditions.push_back({"CancelAccepted", status, reason, "", 0, {}});
 }
 
-TEST(RecordOfTakeover, TellsTheNewestTransitionWhole) {
+TEST(RecordOfTakeover, HasTheCompleteLastTransition) {
   api::Evacuation found = evacuation(Phase::kEvicting);
   found.status.reason = "EvictionGranted";
   found.status.history = {{kNoon, "Preparing", "Requesting", "Prepared", "", 1, "first"},
@@ -160,12 +160,12 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct AnswerCase {
   const char* name;
-  int code;  ///< 0: none came
+  int code;  ///< 0 if no answer came
   const char* response_class;
   std::string_view want;
 };
 class RecordOfAnswer : public testing::TestWithParam<AnswerCase> {};
-TEST_P(RecordOfAnswer, SaysWhatTheServerDecided) {
+TEST_P(RecordOfAnswer, HasTheServersDecision) {
   evictors::Action action;
   action.name = "PostEviction";
   action.request.method = "POST";
@@ -207,7 +207,7 @@ api::PlannedMove move(std::string uid, std::string why = "61s old") {
   return {"shop", "web-" + uid, std::move(uid), "node-a", "node-b", "PodLifeTime", std::move(why)};
 }
 
-TEST(CycleRecords, TellOnlyWhatTheLastCycleDidNotHave) {
+TEST(CycleRecords, ReportOnlyChangesSinceTheLastCycle) {
   CycleMemory memory;
   CycleOutcome first;
   first.moves = {move("u1")};
@@ -216,12 +216,12 @@ TEST(CycleRecords, TellOnlyWhatTheLastCycleDidNotHave) {
               ElementsAre("PodNominated/Planned/PodLifeTime", "PodRefused/Refused/PerCycleLimit",
                           "PodRefused/Refused/PerCycleLimit"));
   CycleOutcome second = first;
-  second.moves.front().reason = "121s old";  // numbers in words are no news
+  second.moves.front().reason = "121s old";  // a change of numbers in the text is not a new record
   second.refusals[1].message = "8 of 8";
   EXPECT_THAT(news_of_cycle(policy(), second, memory), IsEmpty());
 }
 
-TEST(CycleRecords, TellOfAnotherReasonAndOfAReturn) {
+TEST(CycleRecords, ReportAChangedReasonAndAReturn) {
   CycleMemory memory;
   CycleOutcome outcome;
   outcome.refusals = {refusal("u2")};
@@ -254,7 +254,7 @@ TEST(CycleRecords, AreBoundedWhateverTheClustersSize) {
   EXPECT_EQ(record_of_cycle(policy(), outcome).detail.at("refused"), "PerCycleLimit=150000");
 }
 
-TEST(CycleRecords, NameWhatCouldNotBeCreated) {
+TEST(CycleRecords, NameFailedCreations) {
   const base::Error error{base::ErrorCode::kForbidden, "quota"};
   api::Evacuation wanted = evacuation();
   const auto record = record_of_creation(policy(), move("u1"), wanted, &error);
@@ -262,7 +262,7 @@ TEST(CycleRecords, NameWhatCouldNotBeCreated) {
   EXPECT_EQ(record.detail.at("message"), "quota");
 }
 
-/// Keeps records and says how it feels when told to.
+/// Stores the records.
 class MoodyRecorder final : public audit::Recorder {
  public:
   void record(audit::Record record) override { records.push_back(std::move(record)); }
@@ -280,7 +280,7 @@ TEST(AuditTrail, KnowsTheEditionOfThePolicy) {
   EXPECT_EQ(recorder.records.front().time, kNoon);
 }
 
-TEST(AuditTrail, HoldsAdmissionsOnlyWhenToldTo) {
+TEST(AuditTrail, BlocksAdmissionsOnlyIfConfigured) {
   MoodyRecorder recorder;
   const auto none = [](const std::string&) { return 0; };
   AuditTrail lenient(recorder, none, false);
@@ -342,7 +342,7 @@ INSTANTIATE_TEST_SUITE_P(
                              "StopAdmissions needs a sink"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(AuditConfig, OpensWhatItDescribes) {
+TEST(AuditConfig, OpensTheConfiguredSinks) {
   const fakes::TempFolder folder;
   OperatorConfig config;
   config.audit.to_file = true;

@@ -18,7 +18,7 @@ struct SilentWatch : kube::WatchStream {
   void cancel() override {}
 };
 
-/// Answers as it is told, after a while.
+/// Returns the configured response or error after 200 ms.
 struct Scripted : kube::Transport {
   explicit Scripted(base::ManualClock& clock) : clock(clock) {}
   base::Result<kube::Response> round_trip(const kube::Request&) override {
@@ -116,7 +116,7 @@ TEST_F(MeteredTransportTest, KnowsWhichWatchesAreOpen) {
   EXPECT_THAT(metrics.render(), HasSubstr(R"(evacuator_watch_opened_timestamp_seconds{kind="pods"} 1000000)"));
 }
 
-TEST(ProcessMetrics, TellsOfThisProcess) {
+TEST(ProcessMetrics, ReportsThisProcess) {
   base::Metrics metrics;
   controllers::ProcessMetrics process(metrics);
   process.refresh();
@@ -126,7 +126,7 @@ TEST(ProcessMetrics, TellsOfThisProcess) {
     EXPECT_THAT(text, HasSubstr(std::string("\n") + family));
 }
 
-TEST(ProcessMetrics, ReadsWhatAProgramWithAStrangeNameIsTold) {
+TEST(ProcessMetrics, ReadsStatOfAProgramWithAnUnusualName) {
   const fakes::TempFolder folder;
   std::filesystem::create_directories(folder.file("self/fd"));
   std::ofstream(folder.file("self/stat"))
@@ -135,14 +135,14 @@ TEST(ProcessMetrics, ReadsWhatAProgramWithAStrangeNameIsTold) {
   base::Metrics metrics;
   controllers::ProcessMetrics process(metrics, folder.file(""));
   process.refresh();
-  process.refresh();  // no processor time since
+  process.refresh();  // no CPU time used since
   const std::string text = metrics.render();
   EXPECT_THAT(text, HasSubstr("\nprocess_cpu_seconds_total 4\n"));
   EXPECT_THAT(text, HasSubstr("\nprocess_threads 9\n"));
   EXPECT_THAT(text, HasSubstr("\nprocess_start_time_seconds 1000050\n"));
 }
 
-TEST(ProcessMetrics, WithoutProcThereIsNothingToTell) {
+TEST(ProcessMetrics, ReportsNothingWithoutProc) {
   base::Metrics metrics;
   controllers::ProcessMetrics(metrics, "/nowhere").refresh();
   EXPECT_THAT(metrics.render(), Not(HasSubstr("process_cpu_seconds_total")));

@@ -47,7 +47,7 @@ bool comes_true(const Condition& condition) {
   return condition();
 }
 
-/// A server of a few kinds, with a cache of each.
+/// A server of several kinds, with one cache per kind.
 class CacheFollowersTest : public ::testing::Test {
  protected:
   CacheFollowersTest() {
@@ -82,7 +82,7 @@ class CacheFollowersTest : public ::testing::Test {
   static std::string plural_of(const kube::Request& request) {
     return request.path.substr(request.path.rfind('/') + 1);
   }
-  /// Lists of that kind are not answered until another one hangs.
+  /// Blocks the lists of this kind until another kind is set.
   void hang(const std::string& plural) {
     const std::scoped_lock lock(mutex_);
     hanging_ = plural;
@@ -122,7 +122,7 @@ class CacheFollowersTest : public ::testing::Test {
   std::map<std::string, std::shared_ptr<FakeFeed>> feeds_;
 };
 
-TEST_F(CacheFollowersTest, NeedsOneThreadForAllThatWaitForNews) {
+TEST_F(CacheFollowersTest, OneThreadWaitsForAllStreams) {
   followers->start(stop.get_token());
   ASSERT_TRUE(all_watch());
   EXPECT_TRUE(comes_true([this] { return followers->threads() == 1; })) << followers->threads();
@@ -134,7 +134,7 @@ TEST_F(CacheFollowersTest, NeedsOneThreadForAllThatWaitForNews) {
   }
 }
 
-TEST_F(CacheFollowersTest, AListThatHangsHoldsUpNoOtherKind) {
+TEST_F(CacheFollowersTest, AHangingListDoesNotBlockOtherKinds) {
   hang("pods");
   followers->start(stop.get_token());
   ASSERT_TRUE(comes_true([this] { return feed("nodes") && feed("namespaces") && feed("replicasets"); }));
@@ -157,7 +157,7 @@ TEST_F(CacheFollowersTest, AWatchThatEndsIsOpenedAgainAndARelistIsHeardAtOnce) {
   EXPECT_EQ(lists("pods"), before + 1);
 }
 
-TEST_F(CacheFollowersTest, AStreamThatCannotTellItsNewsIsWaitedForAndAStopWakesIt) {
+TEST_F(CacheFollowersTest, AStreamWithoutADescriptorIsAwaitedAndAStopWakesIt) {
   tells_news = false;
   followers->start(stop.get_token());
   ASSERT_TRUE(all_watch());

@@ -22,13 +22,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// kube-system and its one Lease.
+/// API server with the one Lease in kube-system.
 class LeaseOfTheCluster : public kube::testing::LeaseServer {
  public:
   LeaseOfTheCluster() {
     look = [this](const Request& request) { return refusal(request); };
   }
-  int refuses = 0;  ///< HTTP code for each request; 0: none
+  int refuses = 0;  ///< HTTP code for each request; 0 to answer normally
 
  private:
   std::optional<Response> refusal(const Request& request) const {
@@ -52,7 +52,7 @@ class ClusterClaimTest : public testing::Test {
       events.push_back(event.regarding.ns + "/" + event.regarding.name + " " + event.reason);
       notes += event.note;
     }
-    /// Looks if it is time.
+    /// Calls step() when it is due.
     void play(Duration now) {
       if (now >= next) next = now + claim.step();
     }
@@ -80,7 +80,7 @@ class ClusterClaimTest : public testing::Test {
   Duration local = seconds(1000);
 };
 
-TEST_F(ClusterClaimTest, TheOnlyOneServesTheClusterAtOnce) {
+TEST_F(ClusterClaimTest, ASingleInstallationServesTheClusterAtOnce) {
   Replica only(*this, "evacuator-system");
   EXPECT_FALSE(only.claim.may_act()) << "before the first answer nobody knows";
   EXPECT_FALSE(only.claim.ready());
@@ -126,7 +126,7 @@ TEST_F(ClusterClaimTest, ItTakesOverWhenTheOtherIsGone) {
   EXPECT_TRUE(second.claim.may_act());
 }
 
-/// A fail-over or an upgrade: the installation is the same, and nobody waits.
+/// A failover or an upgrade: replicas of one installation do not wait for each other.
 TEST_F(ClusterClaimTest, ReplicasOfOneInstallationShareIt) {
   Replica one(*this, "evacuator-system");
   Replica two(*this, "evacuator-system");
@@ -157,7 +157,7 @@ TEST_F(ClusterClaimTest, ClocksOfOtherMachinesDoNotMatter) {
 }
 
 TEST_F(ClusterClaimTest, WithoutTheRightItSaysSoAndActs) {
-  for (const int code : {403, 404}) {  // 404 to a PUT: there is no such namespace
+  for (const int code : {403, 404}) {  // 404 to a PUT: the namespace does not exist
     server.refuses = code;
     Replica old_roles(*this, "evacuator-system");
     old_roles.claim.step();
@@ -181,7 +181,7 @@ TEST_F(ClusterClaimTest, ARightThatIsTakenAwayMakesNoSecondOneAct) {
   EXPECT_FALSE(second.claim.may_act());
 }
 
-TEST_F(ClusterClaimTest, AServerThatIsAwayIsNoPermission) {
+TEST_F(ClusterClaimTest, AnUnavailableServerGrantsNothing) {
   server.failure = base::unavailable("down");
   Replica one(*this, "evacuator-system");
   pass(minutes(5), {&one});
@@ -197,7 +197,7 @@ TEST_F(ClusterClaimTest, AServerThatIsAwayIsNoPermission) {
 struct Nonsense {
   const char* name;
   const char* spec;
-  bool acts;  ///< in the end
+  bool acts;  ///< whether the replica may act in the end
 };
 class HostileClaim : public ClusterClaimTest, public testing::WithParamInterface<Nonsense> {};
 
@@ -231,7 +231,7 @@ TEST_F(ClusterClaimTest, AHugeHolderFillsNoEvent) {
   EXPECT_LT(one.claim.ready().error().message.size(), 600U);
 }
 
-/// Two installations of two replicas each, a bad network, answers that get lost, replicas that sleep.
+/// Two installations of two replicas each, with network failures, lost answers and paused replicas.
 TEST_F(ClusterClaimTest, NeverTwoInstallationsActAtOnce) {
   std::vector<std::unique_ptr<Replica>> a, b;
   for (int i = 0; i < 2; ++i) {
@@ -248,7 +248,7 @@ TEST_F(ClusterClaimTest, NeverTwoInstallationsActAtOnce) {
     server.failure.reset();
     server.lose_answers = random() % 10 == 0;
     if (random() % 3 == 0) server.failure = base::unavailable("down");
-    auto& side = (i / 400) % 2 == 0 ? a : b;  // one of them is away for a long time
+    auto& side = (i / 400) % 2 == 0 ? a : b;  // one installation is absent for a long time
     auto& replica = random() % 8 == 0 ? (&side == &a ? b : a)[0] : side[random() % 2];
     replica->claim.step();
     const base::milliseconds passed(random() % (i % 97 == 0 ? 30'000 : 3'000));

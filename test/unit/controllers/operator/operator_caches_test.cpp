@@ -16,8 +16,8 @@ const OperatorCaches::Named& named(const std::vector<OperatorCaches::Named>& all
   return *std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
 }
 
-/// Lists of csinodes, which plans can do without, and of nodes are refused from the start.
-TEST(OperatorCaches, OfAKindThatIsRefusedForGoodHaveNoAgeThatAlarmsAnybody) {
+/// Lists of csinodes (optional for plans) and of nodes are forbidden from the start.
+TEST(OperatorCaches, ForbiddenOptionalKindsReportNoAge) {
   base::ManualClock clock{base::TimePoint(base::seconds(1'000'000))};
   FakeTransport transport;
   transport.answer = [](const kube::Request& request) -> base::Result<kube::Response> {

@@ -25,7 +25,7 @@ HealthChecks healthy() {
           .ready = []() -> base::Status { return base::Done{}; }};
 }
 
-TEST(HealthServer, TellsTheStateOfTheProcessAndNothingElse) {
+TEST(HealthServer, ServesTheStateOfTheProcessOnly) {
   bool ready = false;
   HealthChecks checks = healthy();
   checks.ready = [&]() -> base::Status {
@@ -47,8 +47,8 @@ TEST(HealthServer, RefusesAnAddressWithoutPort) {
   EXPECT_THAT(server.start().error().message, HasSubstr("server.healthAddress"));
 }
 
-/// The attack: any pod opens as many connections as the server takes, says nothing or half a request on each, and waits
-/// for the kubelet's probes to fail and both replicas to be killed.
+/// Attack: a pod opens as many connections as the server accepts and sends nothing or half a request on each, so that
+/// the kubelet's probes fail and it restarts both replicas.
 TEST(HealthServer, AnswersProbesWhileAnAttackerHoldsAllItsConnections) {
   HealthServer server("127.0.0.1:0", healthy(), {});
   ASSERT_TRUE(server.start().ok());
@@ -83,7 +83,7 @@ class MetricsServerTest : public testing::Test {
   std::optional<MetricsServer> server;
 };
 
-TEST_F(MetricsServerTest, ServesHttpsToWhoeverMayGetIt) {
+TEST_F(MetricsServerTest, ServesHttpsToAuthorizedClients) {
   const auto port = start({.address = "0.0.0.0:0"}).port();
   EXPECT_THAT(fakes::tls_get(port, "/metrics", "Authorization: Bearer of-prometheus\r\n").body,
               AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("evacuator_leader 1")));
@@ -98,7 +98,7 @@ struct Stranger {
 };
 class MetricsOfStrangers : public MetricsServerTest, public testing::WithParamInterface<Stranger> {};
 
-TEST_P(MetricsOfStrangers, AreRefusedWithTheRuleAndTold) {
+TEST_P(MetricsOfStrangers, AreRefusedWithTheRuleAndReported) {
   access = GetParam().access;
   std::promise<int> told;
   const auto port =
@@ -132,7 +132,7 @@ struct WantedFigures {
 };
 class MetricsFormat : public MetricsServerTest, public testing::WithParamInterface<WantedFigures> {};
 
-TEST_P(MetricsFormat, IsWhatIsAskedFor) {
+TEST_P(MetricsFormat, FollowsTheAcceptHeader) {
   EXPECT_EQ(prefers_openmetrics(GetParam().accept), GetParam().openmetrics);
   const auto port = start({.address = "127.0.0.1:0"}).port();
   const std::string answer = fakes::http_get(port, "/metrics", std::string("Accept: ") + GetParam().accept + "\r\n");

@@ -83,7 +83,7 @@ TEST(ServicesConfig, NamesTheFieldAndTheFix) {
   }
 }
 
-TEST(ServicesConfig, DeniesWhatIsNotListed) {
+TEST(ServicesConfig, DeniesUnlistedUses) {
   ServiceConfig service;
   service.name = "mover";
   EXPECT_EQ(refusal(service, "webhook", "shop"),
@@ -103,7 +103,7 @@ TEST(ServicesConfig, DeniesWhatIsNotListed) {
   EXPECT_EQ(refusal(service, "webhook", "shop2"), "");
 }
 
-// --- the calls themselves, over TLS
+// --- calls over TLS
 
 const evacuation::ServiceCall kCall{"mover", "webhook", "shop"};
 
@@ -199,7 +199,7 @@ TEST_F(HttpServicesTest, BoundsAnswersAndTime) {
   const auto too_much = services->send(kCall, huge);
   ASSERT_FALSE(too_much);
   EXPECT_THAT(too_much.error().message, HasSubstr("larger than 1 MiB"));
-  const auto hung = services->send(kCall, get());  // the service's own timeout of 1 s ends it, not the request's 34 s
+  const auto hung = services->send(kCall, get());  // the service's own timeout of 1 s applies, not the request's 34 s
   end.set_value();
   ASSERT_FALSE(hung);
   EXPECT_EQ(hung.error().code, base::ErrorCode::kOutcomeUnknown);

@@ -37,7 +37,7 @@ std::shared_ptr<const api::Evacuation> finished(const std::string& name, int at,
 
 struct Case {
   const char* name;
-  std::vector<End> ends;  ///< one a second
+  std::vector<End> ends;  ///< one per second
   int failures;
   bool open;
   const char* strategy = "LowNodeUtilization";
@@ -102,7 +102,7 @@ TEST_F(CircuitLife, CountsEachOnceAndRemembersThemBeyondTheirTtl) {
   EXPECT_EQ(circuit().last_failure, "shop/b");
 }
 
-/// The cache may show a verdict after a younger one was counted and stored.
+/// The cache may show a verdict after a more recent one was counted and stored.
 TEST_F(CircuitLife, CountsAVerdictThatIsSeenLateOnce) {
   policy.spec.circuit_breaker.failures = 3;
   controllers::SeenVerdicts seen;
@@ -118,7 +118,7 @@ TEST_F(CircuitLife, CountsAVerdictThatIsSeenLateOnce) {
   EXPECT_EQ(circuit().counted_until, kNoon + seconds(30)) << "it never goes back";
   look(60);
   EXPECT_EQ(circuit().failures, 2);
-  seen = {};  // the next process
+  seen = {};  // a new process
   look(70);
   EXPECT_EQ(circuit().failures, 2);
   all.push_back(finished("c", 75, End::kTimeout));
@@ -126,7 +126,7 @@ TEST_F(CircuitLife, CountsAVerdictThatIsSeenLateOnce) {
   EXPECT_EQ(circuit().failures, 3);
 }
 
-TEST_F(CircuitLife, LeavesTheYoungestForTheNextLook) {
+TEST_F(CircuitLife, LeavesTheNewestVerdictForTheNextCheck) {
   all = {finished("a", 0, End::kTimeout)};
   tick(1);
   EXPECT_EQ(circuit().failures, 0);

@@ -7,7 +7,7 @@
 #include "test/builders/cluster.hpp"
 #include "test/builders/origin.hpp"
 
-/// Which pods a plan takes for gone, and what a cycle tells.
+/// Which pods a plan takes as gone, and what a cycle reports.
 namespace cycle_test {
 
 using Phase = api::EvacuationPhase;
@@ -16,7 +16,7 @@ struct KeptCase {
   Phase phase = Phase::kPending;
   bool suspend = false;
   bool dry_run = false;
-  std::string policy{};  ///< empty: manual
+  std::string policy{};  ///< empty if manual
 };
 
 std::shared_ptr<const api::Evacuation> evacuation(const KeptCase& kept) {
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Finished", {Phase::kSucceeded, false, false, "balance"}, false}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(PlannerAttacks, ASuspendedOneDoesNotMakeItsPodCountAsGone) {
+TEST(PlannerAttacks, ASuspendedEvacuationDoesNotMakeItsPodCountAsGone) {
   std::vector<std::shared_ptr<const api::Evacuation>> all(100, evacuation({.suspend = true}));
   const auto known = known_pods(all, api::PolicyMode::kManual);
   EXPECT_TRUE(known.leaving.empty());
@@ -76,13 +76,13 @@ struct Ended {
   const char* name;
   api::EvacuationPhase phase;
   const char* reason;
-  bool counts = true;  ///< as cooling
+  bool counts = true;  ///< whether it starts a cooldown
   std::int32_t attempt = 0;
   std::string policy = "balance";
   std::string strategy = "Defragmentation";
 };
 class EndedRow : public testing::TestWithParam<Ended> {};
-TEST_P(EndedRow, CoolsUnlessItGotNoTurnInItsWave) {
+TEST_P(EndedRow, StartsACooldownUnlessItsWaveDidNotReachIt) {
   api::Evacuation made = *evacuation({GetParam().phase, false, false, GetParam().policy});
   made.spec.source.strategy = GetParam().strategy;
   made.status.reason = GetParam().reason;
@@ -102,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Ended{"InNoWave", Phase::kCancelled, "DecisionExpired", true, 0, "balance", "PodLifeTime"}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(CycleOutcome, TellsWhatBecameOfEmptyingNodes) {
+TEST(CycleOutcome, ReportsTheResultOfEmptyingNodes) {
   builders::ClusterBuilder builder;
   for (const std::string node : {"n1", "n2", "n3"}) {
     builder.add(builders::NodeBuilder(node));

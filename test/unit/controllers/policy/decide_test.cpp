@@ -30,7 +30,7 @@ api::DeschedulerPolicy planned(base::TimePoint start) {
   return made;
 }
 
-TEST(AuditHealth, IsToldWhileItFailsAndOnceItIsOver) {
+TEST(AuditHealth, IsReportedDuringAFailureAndAfterIt) {
   api::DeschedulerPolicyStatus status;
   set_audit_condition(status, "", 1, kNoon);
   EXPECT_TRUE(status.conditions.empty()) << "nothing to tell";
@@ -79,7 +79,7 @@ TEST(CycleTiming, HasNoCycleWhileSuspended) {
   EXPECT_EQ(timing.next, std::nullopt);
 }
 
-/// 22:00 to 23:00 each day.
+/// Returns a schedule with a daily window from 22:00 to 23:00.
 api::PolicySchedule nightly(const char* cron = "") {
   api::PolicySchedule schedule;
   schedule.cron = cron;
@@ -118,7 +118,7 @@ TEST(CycleTiming, ByCronWaitsForItsTimeEvenAtFirst) {
   EXPECT_FALSE(cycle_timing(made, kNoon + minutes(31)).due) << "a change of the spec is no time of cron";
 }
 
-TEST(CycleTiming, ByCronMakesUpOnceForWhatWasMissed) {
+TEST(CycleTiming, ByCronRunsOnceForMissedTimes) {
   auto made = policy();
   made.spec.schedule.cron = "30 * * * *";
   made.status = next_status(made, {}, nullptr, kNoon);
@@ -161,12 +161,12 @@ TEST(Tally, CountsOnlySuccessAsEvictedAndOnlyUnfinishedAsActive) {
 using Phase = api::EvacuationPhase;
 struct WaveCase {
   const char* name;
-  std::vector<std::pair<const char*, Phase>> known;  ///< UIDs of their pods
+  std::vector<std::pair<const char*, Phase>> known;  ///< UIDs and phases of the known pods
   WaveState state;
   std::int32_t created = 2;
   std::int64_t generation = 1;
   base::Duration age = seconds(30);
-  bool suspended = false;  ///< the unfinished ones are
+  bool suspended = false;  ///< whether the unfinished ones are suspended
   api::PolicyMode mode = api::PolicyMode::kAutomatic;
   const char* strategy = "Defragmentation";
   std::int32_t waves = 2;
@@ -257,7 +257,7 @@ TEST(Waves, OnlyTheFirstIsMadeNow) {
   EXPECT_FALSE(is_made_now(move));
 }
 
-/// Two waves are planned, and one Evacuation of the first is kept.
+/// Returns a policy with two planned waves. One Evacuation of the first wave is pending.
 api::DeschedulerPolicy in_waves() {
   api::DeschedulerPolicy made = planned(kNoon);
   made.status.last_cycle->created = 2;
@@ -274,7 +274,7 @@ TEST(Waves, AreSeenOneMinuteAfterTheEndOfALongCycle) {
   EXPECT_EQ(wave_progress(in_waves(), {}, kNoon + minutes(4)).state, WaveState::kOver);
 }
 
-TEST(Waves, OfWhichAPodDoesNotLeaveAreLookedAtAgainByThemselves) {
+TEST(Waves, WithAStuckPodAreCheckedAgain) {
   auto stuck = std::make_shared<api::Evacuation>();
   stuck->meta.creation_timestamp = kNoon;
   stuck->spec.timeouts.decision_ttl = minutes(80);
@@ -282,7 +282,7 @@ TEST(Waves, OfWhichAPodDoesNotLeaveAreLookedAtAgainByThemselves) {
   EXPECT_EQ(wave_progress(in_waves(), {stuck}, kNoon + minutes(5)).changes, kNoon + minutes(140));
 }
 
-TEST(Waves, GoOnForAnHourAfterTheLastMove) {
+TEST(Waves, ContinueForAnHourAfterTheLastMove) {
   auto moved = std::make_shared<api::Evacuation>(*finished(kNoon + minutes(20)));
   moved->meta.ns = "shop";
   moved->spec.pod_ref = {"a", {"a"}};
@@ -297,7 +297,7 @@ TEST(Waves, GoOnForAnHourAfterTheLastMove) {
   EXPECT_FALSE(may_continue(minutes(64), deleted));
 }
 
-TEST(Waves, ThatDoNotGetFewerWaitForTheSchedule) {
+TEST(Waves, WithoutProgressWaitForTheSchedule) {
   CycleOutcome planned;
   planned.summary.waves = 2;
   planned.taints = {{"n1", std::string(api::well_known::kEmptyingTaint), "p"},
@@ -414,7 +414,7 @@ TEST(NextStatus, IsDegradedByACyclesProblems) {
   EXPECT_FALSE(api::is_true(status.conditions, "Converged"));
 }
 
-TEST(NextStatus, TellsOfStrangeInputWithoutBeingDegraded) {
+TEST(NextStatus, ReportsUnusualInputWithoutBeingDegraded) {
   CycleOutcome cycle = outcome(0);
   auto seen = policy();
   EXPECT_EQ(api::find_condition(next_status(seen, {}, &cycle, kNoon).conditions, "Warnings"), nullptr);
@@ -437,7 +437,7 @@ TEST(NextStatus, DoesNotChangeWhenNothingHappened) {
   EXPECT_EQ(next_status(seen, {}, nullptr, kNoon + seconds(10)), seen.status);
 }
 
-TEST(NextStatus, TellsTheFirstRefusalsOfTheLastCycle) {
+TEST(NextStatus, ListsTheFirstRefusalsOfTheLastCycle) {
   CycleOutcome cycle = outcome(0);
   cycle.refusals.resize(api::kMaxPublishedRefusals + 1,
                         {"shop", "web-1", "u-1", "n1", "PodLifeTime", "NodeLimit", "7"});

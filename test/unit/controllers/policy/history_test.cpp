@@ -68,7 +68,7 @@ TEST(PolicyHistory, KeepsNothingWhenItIsSwitchedOff) {
 
 TEST(PolicyHistory, SaysHowManyDecisionsOfACycleItLeavesOut) {
   CycleOutcome much = cycle(0, std::vector<api::PlannedMove>(150, move_of("a")));
-  much.summary.refused = {{"NodeLimit", 7}};  // of which not one is in the list
+  much.summary.refused = {{"NodeLimit", 7}};  // refusals that are not in the list
   const auto history = after({much});
   EXPECT_EQ(history.cycles[0].left_out, 150 - 100 + 7);
 }
@@ -88,7 +88,7 @@ TEST(PolicyHistory, JoinsRowsThatDifferInNumbersOnlyBeforeItForgetsAny) {
   for (const api::PastCycle& each : history.cycles) EXPECT_EQ(each.left_out, 0) << each.number;
 }
 
-TEST(PolicyHistory, IsBoundedAndCountsWhatItForgets) {
+TEST(PolicyHistory, IsBoundedAndCountsDroppedEntries) {
   std::vector<CycleOutcome> cycles;
   for (int i = 0; i < 10; ++i)
     cycles.push_back(cycle(i, hundred("c" + std::to_string(i) + "-", std::string(5000, 'x'))));

@@ -23,7 +23,7 @@ struct BrakeCase {
 };
 class PolicyBrake : public testing::TestWithParam<BrakeCase> {};
 
-TEST_P(PolicyBrake, HoldsWhatWaits) {
+TEST_P(PolicyBrake, HoldsWaitingEvacuations) {
   PolicyLimitsInForce known;
   EXPECT_EQ(known.take(policy(GetParam().spec), kNoon).hold_reason, GetParam().want);
 }
@@ -65,7 +65,7 @@ TEST(PolicyLimitsInForce, AnOpenCircuitIsABrake) {
             "the circuit breaker of policy p is open: nothing more of it is admitted");
 }
 
-TEST(PolicyLimitsInForce, ADeletionThatIsUnderWayIsABrake) {
+TEST(PolicyLimitsInForce, APendingDeletionIsABrake) {
   ObservedPolicy doomed = policy(R"({"mode":"Automatic"})");
   doomed.meta.deletion_timestamp = base::TimePoint{} + base::seconds(1);
   EXPECT_EQ(PolicyLimitsInForce().take(doomed, kNoon).hold_reason,

@@ -31,7 +31,7 @@ struct OnceRunTest : testing::Test {
   controllers::OnceRun run;
 };
 
-TEST_F(OnceRunTest, WaitsForEveryPolicyAndForWhatWasMade) {
+TEST_F(OnceRunTest, WaitsForEveryPolicyAndItsEvacuations) {
   EXPECT_THAT(report().waiting_policies, ElementsAre("a", "b"));
   controllers::CycleOutcome outcome;
   outcome.summary.nominated = 2;
@@ -59,7 +59,7 @@ TEST_F(OnceRunTest, ACacheMayBeFasterThanTheAnswer) {
   EXPECT_EQ(report().unfinished_count, 0) << "made by hand, as far as is known, and seen";
 }
 
-TEST_F(OnceRunTest, WhatExpiredIsNotWhatSomebodyCancelled) {
+TEST_F(OnceRunTest, AnExpiredEvacuationIsNotCountedAsCancelled) {
   for (const char* reason : {"UserCancelled", "DecisionExpired"}) {
     api::Evacuation each = evacuation(reason, EvacuationPhase::kCancelled);
     each.status.reason = reason;
@@ -70,7 +70,7 @@ TEST_F(OnceRunTest, WhatExpiredIsNotWhatSomebodyCancelled) {
   EXPECT_EQ(report().failed_count, 1);
 }
 
-TEST_F(OnceRunTest, WhatSomebodyDeletesIsCancelled) {
+TEST_F(OnceRunTest, ADeletedEvacuationCountsAsCancelled) {
   const api::Evacuation one = evacuation("one", EvacuationPhase::kRequesting);
   run.on_created(one.meta.key());
   see(one);
@@ -94,7 +94,7 @@ TEST_F(OnceRunTest, FailuresAreNamedAndBounded) {
     each.status.message = "two\nlines " + std::string(9999, 'x');
     run.on_created(each.meta.key());
     see(each);
-    see(each);  // once more
+    see(each);  // reported twice
   }
   EXPECT_EQ(report().failed_count, 100);
   EXPECT_EQ(report().failed.size(), 20U);

@@ -19,7 +19,7 @@ using builders::kNoon;
 using builders::NodeBuilder;
 using builders::PodBuilder;
 
-/// Keeps the policy's status and the Evacuations that are made, and answers with what was sent.
+/// Stores the policy's status and the created Evacuations, and answers each write with its body.
 class KeepingServer final : public kube::Transport {
  public:
   base::Result<kube::Response> round_trip(const kube::Request& request) override {
@@ -45,13 +45,13 @@ class KeepingServer final : public kube::Transport {
 
   Json status = Json::object();
   std::vector<std::string> evacuated;
-  std::vector<kube::Request> writes;  ///< of the status
+  std::vector<kube::Request> writes;  ///< writes of the status
   bool refuse_status = false;
-  std::string refusing{};  ///< a namespace
-  int code = 403;          ///< with which it does
+  std::string refusing{};  ///< namespace whose creations are refused
+  int code = 403;          ///< HTTP code of the refusal
   std::string why = "exceeded quota: few";
   int refused = 0;
-  std::optional<base::Result<kube::Response>> status_failure;  ///< in the stead of an answer to a write of the status
+  std::optional<base::Result<kube::Response>> status_failure;  ///< result of each status write, if set
 
  private:
   kube::Response forbidden() {
@@ -73,7 +73,7 @@ class SilentEvents final : public kube::EventSink {
   void publish(kube::Event) override {}
 };
 
-/// One operator's policy controller, as long as it leads.
+/// The policy controller of one operator for the time that it leads.
 class Leader {
  public:
   Leader(kube::Transport& server, const base::Clock& clock, scheduling::SnapshotInput& cluster,
@@ -112,7 +112,8 @@ class Leader {
   std::atomic<bool> is_stopping = false;
   bool has_hints = false;
   Triggers triggers;
-  std::function<void()> meanwhile;  ///< happens whenever progress is told: in a search at each look at its budget
+  std::function<void()> meanwhile;  ///< called at each progress report; a search reports progress at each check of its
+                                    ///< budget
 
   void reconcile(const Json& policy) {
     const auto done = try_to_reconcile(policy);
@@ -153,7 +154,7 @@ class Leader {
 
 class RestartMemory : public testing::Test {
  protected:
-  /// The pod "web", two days old, whose container has restarted so often by now.
+  /// Creates the pod "web", two days old, whose container has `total` restarts.
   void set_restarts(std::int32_t total) {
     const auto pod = PodBuilder("web").on("n1").older_by(base::seconds(172'800)).with([&](api::Pod& each) {
       api::ContainerStatus status;
@@ -182,7 +183,7 @@ class RestartMemory : public testing::Test {
   scheduling::SnapshotInput cluster_;
 };
 
-/// Somebody sets it forward all the time.
+/// A clock that moves forward by one minute at each call.
 class RestlessClock final : public base::Clock {
  public:
   base::TimePoint now() const override { return kNoon + minutes(++asked_); }
@@ -193,7 +194,7 @@ class RestlessClock final : public base::Clock {
 
 using PlanTime = RestartMemory;
 
-/// A cycle has three minutes.
+/// A cycle is limited to three minutes.
 TEST_F(PlanTime, IsNotTheWallClocks) {
   strategies_ = {{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 60}}}}};
   set_restarts(0);
@@ -219,7 +220,7 @@ TEST_F(RestartMemory, IsTakenOverByTheNextLeader) {
   EXPECT_EQ(server_.evacuated, std::vector<std::string>{"web"}) << "six within the hour, three of them before";
 }
 
-TEST_F(RestartMemory, OfANewPolicyIsEmpty) {
+TEST_F(RestartMemory, IsEmptyForANewPolicy) {
   auto leader = new_leader();
   set_restarts(800);
   leader->reconcile(policy());
@@ -251,7 +252,7 @@ TEST_F(RestartMemory, IsBounded) {
   EXPECT_EQ(server_.status["restarts"].size(), api::kMaxRestartRecords);
 }
 
-TEST_F(RestartMemory, OfAPolicyThatBalancesThereIsAMetricOfTheImbalance) {
+TEST_F(RestartMemory, ABalancingPolicyHasAMetricOfTheImbalance) {
   builders::ClusterBuilder builder;
   builder.add(NodeBuilder("n1").sized(4000, 4000, 10)).add(NodeBuilder("n2").sized(4000, 4000, 10));
   for (const char* name : {"a", "b", "c"}) builder.add(PodBuilder(name).on("n1").cpu(1000));
@@ -271,7 +272,7 @@ TEST_F(RestartMemory, OfAPolicyThatBalancesThereIsAMetricOfTheImbalance) {
   EXPECT_THAT(leader->metrics(), testing::Not(testing::HasSubstr("restless")));
 }
 
-/// Rows say why nothing is moved.
+/// The rows explain why nothing is moved.
 TEST_F(RestartMemory, NodeClassesHaveRowsOnlyWhereNothingIsMoved) {
   strategies_ = {
       {{"name", "LowNodeUtilization"}, {"args", {{"thresholds", {{"cpu", 20}}}, {"targetThresholds", {{"cpu", 50}}}}}}};
@@ -301,7 +302,7 @@ TEST_F(RestartMemory, NodeClassesHaveRowsOnlyWhereNothingIsMoved) {
   EXPECT_TRUE(moves["nodes"].empty()) << moves;
 }
 
-TEST_F(RestartMemory, OfADeletedPolicyNoSeriesIsLeft) {
+TEST_F(RestartMemory, ADeletedPolicyLeavesNoSeries) {
   auto leader = new_leader();
   set_restarts(2);
   leader->reconcile(policy());
@@ -318,7 +319,7 @@ TEST_F(RestartMemory, OfADeletedPolicyNoSeriesIsLeft) {
 
 using StatusWrites = RestartMemory;
 
-TEST_F(StatusWrites, AreGuardedPatchesOfWhatChanged) {
+TEST_F(StatusWrites, AreGuardedPatchesOfChangedFields) {
   auto leader = new_leader();
   set_restarts(2);
   leader->reconcile(policy());
@@ -355,7 +356,7 @@ TEST_F(StatusWrites, AreTriedAgainAfterAConflictWithoutAnotherCycle) {
   EXPECT_EQ(server_.writes.size(), 2U) << "nothing changed since";
 }
 
-/// The cache still shows the start that a clock wrote which was a day ahead.
+/// The cache still shows a start time written by a clock that was a day ahead.
 TEST_F(StatusWrites, HealAStartFromTheFutureWithOneCycle) {
   auto leader = new_leader();
   set_restarts(2);
@@ -379,8 +380,8 @@ struct FailedReport {
 };
 class ReportAfterAFailure : public RestartMemory, public testing::WithParamInterface<FailedReport> {};
 
-/// The interval may be a week: whoever waits for the next cycle would look at an old report all the time.
-TEST_P(ReportAfterAFailure, IsWrittenAtTheNextTry) {
+/// The interval may be a week. Without a retry the old report would remain for that time.
+TEST_P(ReportAfterAFailure, IsWrittenAtTheNextAttempt) {
   auto leader = new_leader();
   set_restarts(2);
   for (int i = 0; i < 3; ++i) {
@@ -426,9 +427,9 @@ TEST_F(StalePlans, AreNotMade) {
   EXPECT_EQ(leader->progress, 1);
 }
 
-// --- many creations at a time
+// --- concurrent creations
 
-/// Answers creations only when `together_` of them have come, or nobody more comes for a while.
+/// Answers creations when `together_` of them are in flight, or when kPatience has passed.
 class MeetingServer final : public kube::Transport {
  public:
   explicit MeetingServer(int together) : together_(together) {}
@@ -455,10 +456,10 @@ class MeetingServer final : public kube::Transport {
   }
 
   std::vector<std::string> created;
-  int asked = 0;  ///< creations, taken or not
+  int asked = 0;  ///< number of creation requests
   int most_at_once = 0;
   bool fails = false;
-  int throttled = 0;  ///< so many creations are answered with 429 before the first one is taken
+  int throttled = 0;  ///< number of creations answered with 429 before the first one succeeds
 
  private:
   static constexpr std::chrono::seconds kPatience{10};
@@ -489,7 +490,7 @@ class Creations : public testing::Test {
   scheduling::SnapshotInput cluster_;
 };
 
-TEST_F(Creations, AreUnderWayTogetherUpToTheLimit) {
+TEST_F(Creations, AreConcurrentUpToTheLimit) {
   MeetingServer server(4);
   Leader leader(server, clock_, cluster_);
   leader.set_creators(4);
@@ -523,7 +524,7 @@ TEST_F(Creations, WaitForAServerThatHasTooMuchToDoAndLeaveNothingOut) {
   EXPECT_EQ(pauses.back(), base::seconds(8)) << "longer when it says the same again and again";
 }
 
-TEST_F(Creations, WaitTogetherForAServerThatHasTooMuchToDo) {
+TEST_F(Creations, WaitTogetherForABusyServer) {
   MeetingServer server(4);
   server.throttled = 12;
   Leader leader(server, clock_, cluster_);
@@ -581,7 +582,7 @@ class Namespaces : public RestartMemory {
   }
 };
 
-TEST_F(Namespaces, ThatTakeNoMoreObjectsHoldNobodyElseUp) {
+TEST_F(Namespaces, AFullNamespaceDoesNotBlockOthers) {
   new_leader()->reconcile(policy());
   EXPECT_THAT(server_.evacuated, testing::UnorderedElementsAre("b0", "b1", "b2"));
   EXPECT_EQ(server_.refused, 1) << "one try a cycle";
@@ -606,7 +607,7 @@ TEST_F(Namespaces, AreNotTriedWithoutTheRight) {
   EXPECT_NE(server_.status.dump().find("cannot create resource"), std::string::npos);
 }
 
-/// A policy that searches, and what happens in the middle of that.
+/// A policy that searches, and events in the middle of the search.
 class Searching : public RestartMemory {
  protected:
   Searching() {
@@ -637,7 +638,7 @@ class Searching : public RestartMemory {
     leader->has_hints = true;
     return leader;
   }
-  /// A cycle in which that happens at the second look at the budget.
+  /// Runs a cycle that calls `happening` at the second check of the budget and expects it to be cancelled.
   void expect_given_up(Leader& leader, const std::function<void()>& happening) {
     leader.meanwhile = [&leader, happening, looks = 0]() mutable {
       if (++looks == 2) happening();

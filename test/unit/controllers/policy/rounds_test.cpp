@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using Evacuations = std::vector<std::shared_ptr<const api::Evacuation>>;
 using Pods = std::vector<std::shared_ptr<const api::Pod>>;
 
-/// Of a pod of the ReplicaSet "web": made at noon, finished a minute later.
+/// Returns an Evacuation of a pod of the ReplicaSet "web", created at noon, finished one minute later.
 std::shared_ptr<const api::Evacuation> evacuation(const std::function<void(api::Evacuation&)>& edit = {}) {
   auto made = std::make_shared<api::Evacuation>();
   made->meta.creation_timestamp = kNoon;
@@ -36,13 +36,13 @@ struct SettlementCase {
   std::string name;
   Evacuations evacuations;
   Pods pods;
-  base::Duration after;  ///< since noon
+  base::Duration after;  ///< time since noon
   bool settled;
 };
 
 class RoundsSettle : public testing::TestWithParam<SettlementCase> {};
 
-TEST_P(RoundsSettle, WhenNothingIsUnderWay) {
+TEST_P(RoundsSettle, WithoutMovesInProgress) {
   const SettlementCase& c = GetParam();
   const Settlement settled = settlement_of(c.evacuations, c.pods, kNoon, kNoon + c.after);
   EXPECT_EQ(settled.is_settled, c.settled);
@@ -143,7 +143,7 @@ CycleOutcome outcome_of(api::RoundsStatus rounds, int moves, std::int32_t create
   return outcome;
 }
 
-TEST(Rounds, CountWhatWasPlannedAndMade) {
+TEST(Rounds, CountPlannedAndCreatedMoves) {
   CycleOutcome outcome = outcome_of(running(9), 4, 3);
   count_planned(outcome);
   EXPECT_EQ(outcome.rounds->planned, 4) << "the convergence guard took moves out, and others are not its own";
@@ -177,7 +177,7 @@ struct TellCase {
 
 class RoundsTell : public testing::TestWithParam<TellCase> {};
 
-TEST_P(RoundsTell, WhereTheyAre) {
+TEST_P(RoundsTell, ReportTheirProgress) {
   const TellCase& c = GetParam();
   api::DeschedulerPolicyStatus status;
   status.rounds = c.rounds;

@@ -21,7 +21,7 @@ std::vector<std::string> problems(const Spec& spec) {
   return lines;
 }
 
-TEST(SpecProblems, SayOnceWhatIsWrongWithAStrategysName) {
+TEST(SpecProblems, ReportAnInvalidStrategyNameOnce) {
   const struct {
     const char* name;
     const char* problem;
@@ -36,7 +36,7 @@ TEST(SpecProblems, SayOnceWhatIsWrongWithAStrategysName) {
   }
 }
 
-TEST(SpecProblems, SayOnceWhatIsWrongWithAnEvictorsName) {
+TEST(SpecProblems, ReportAnInvalidEvictorNameOnce) {
   const struct {
     const char* what;
     std::vector<api::EvictorChoice> evictors;
@@ -58,7 +58,7 @@ TEST(SpecProblems, SayOnceWhatIsWrongWithAnEvictorsName) {
   }
 }
 
-TEST(SpecProblems, OfAllChecksAreToldTogether) {
+TEST(SpecProblems, OfAllChecksAreReportedTogether) {
   api::DeschedulerPolicySpec spec;
   spec.limits.per_cycle.total = -1;
   spec.strategies = {{"", "{}"}, {"RemoveFailedPods", R"({"speed":1,"haste":2})"}};
@@ -87,8 +87,8 @@ TEST(SpecProblems, NameTriggersWithoutTheirSource) {
                                           "spec.usageSources"));
 }
 
-/// Nothing is sent to such addresses, and a password in one would be told with it.
-TEST(SpecProblems, NameGatesWhoseAddressIsNone) {
+/// Such addresses are rejected, and the message must not contain the password.
+TEST(SpecProblems, NameGatesWithAnInvalidAddress) {
   const struct {
     const char* url;
     const char* problem;
@@ -110,7 +110,7 @@ TEST(SpecProblems, NameGatesWhoseAddressIsNone) {
   }
 }
 
-TEST(SpecProblems, AreNoneInASoundSpec) {
+TEST(SpecProblems, AreEmptyForAValidSpec) {
   api::DeschedulerPolicySpec policy;
   policy.strategies = {{"RemoveFailedPods", "{}"}};
   EXPECT_THAT(problems(policy), IsEmpty());

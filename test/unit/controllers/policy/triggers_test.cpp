@@ -116,7 +116,7 @@ TEST_F(TriggersTest, PodsFailOnce) {
   EXPECT_THAT(woken, IsEmpty());
 }
 
-TEST_F(TriggersTest, NodesChangeByWhatPlacementGoesBy) {
+TEST_F(TriggersTest, NodesChangeByFieldsThatAffectPlacement) {
   triggers.follow("p", {of(TriggerKind::kNodeChanged)});
   add_node();
   change_node([](api::Node& n) { n.meta.resource_version = "8"; });
@@ -152,7 +152,7 @@ TEST_F(TriggersTest, CountNothingWhileNotActive) {
   EXPECT_EQ(triggers.due_in("p"), std::nullopt);
 }
 
-TEST_F(TriggersTest, SpikesAreWhatPassesTheThreshold) {
+TEST_F(TriggersTest, SpikesExceedTheThreshold) {
   triggers.follow("p", {spike(80)});
   triggers.on_usage("p", "prom", "cpu", 80);
   triggers.on_usage("p", "prom", "memory", 99);

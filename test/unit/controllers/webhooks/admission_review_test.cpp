@@ -48,7 +48,7 @@ struct BadReview {
 };
 void PrintTo(const BadReview& given, std::ostream* out) { *out << given.name; }
 class BadAdmissionReviews : public testing::TestWithParam<BadReview> {};
-/// What looks like no review, or is made of very many parts, is not parsed.
+/// A body that does not look like a review, or has too many parts, is not parsed.
 TEST(AdmissionReview, IsLookedAtBeforeItIsParsed) {
   const std::string head = R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":)";
   EXPECT_TRUE(is_review_shaped(head + "{}}"));
@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadReview{"a uid that is none", changed({{"request", {{"uid", 7}}}})},
                     BadReview{"a long uid", changed({{"request", {{"uid", std::string(129, 'u')}}}})}));
 
-TEST(AdmissionReviews, HaveNoObjectWhereSomethingElseStands) {
+TEST(AdmissionReviews, HaveNoObjectIfItIsOfAnotherType) {
   const auto read = parse_admission_review(changed({{"request", {{"object", "x"}, {"userInfo", 3}}}}));
   ASSERT_TRUE(read);
   EXPECT_TRUE(read->object.is_null());

@@ -19,7 +19,7 @@ CertificateSet made_at(base::TimePoint time, const CertificateRules& rules = kRu
   return *after_step(CertificateStep::kMake, nullptr, rules, time);
 }
 
-TEST(NextStep, IsToMakeOneWhereThereIsNone) {
+TEST(NextStep, CreatesAMissingCertificate) {
   EXPECT_EQ(next_step(nullptr, kRules, true, kNoon), CertificateStep::kMake);
 }
 
@@ -60,7 +60,7 @@ TEST(Rotation, TrustsTheNextAuthorityBeforeItServesItsCertificate) {
   EXPECT_EQ(next_step(&promoted, kRules, true, due + kOverlap), CertificateStep::kKeep);
 }
 
-TEST(Rotation, ServesWhatItHasForAsLongAsNobodyTrustsTheNext) {
+TEST(Rotation, ServesTheCurrentCertificateUntilTheNextIsTrusted) {
   const CertificateSet first = made_at(kNoon);
   const CertificateSet staged = *after_step(CertificateStep::kStage, &first, kRules, kNoon + kRules.rotate_after);
   EXPECT_EQ(next_step(&staged, kRules, false, kNoon + hours(24 * 89)), CertificateStep::kKeep);
@@ -88,7 +88,7 @@ struct DamageCase {
 };
 class DamageTest : public testing::TestWithParam<DamageCase> {};
 
-TEST_P(DamageTest, MakesItBeMadeAgain) {
+TEST_P(DamageTest, LeadsToANewCertificate) {
   CertificateSet set = made_at(kNoon);
   GetParam().damage(set);
   EXPECT_EQ(why_unusable(set, kRules, kNoon), GetParam().problem);
@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
                                "the authority has not signed the certificate"},
                     DamageCase{"NoCertificate", [](auto& set) { set.current.certificate = "x"; },
                                "the certificate is none in PEM"},
-                    // Its age, by which it would be rotated, would be below nothing.
+                    // Its age, which decides about rotation, would be negative.
                     DamageCase{"OfTheFuture", [](auto& set) { set = made_at(kNoon + hours(48)); },
                                "it is not valid before 2026-11-22T12:00:00Z"},
                     DamageCase{"OtherNames", [](auto& set) { set = made_at(kNoon, {.names = {"localhost"}}); },
@@ -157,7 +157,7 @@ TEST(CaBundle, IsWrittenWhereItDiffers) {
   EXPECT_FALSE(trusts(configuration, "theirs"));
 }
 
-TEST(CaBundle, ThatIsNoBase64OrOfNobodyIsNotTrusted) {
+TEST(CaBundle, IsNotTrustedIfInvalidOrForeign) {
   for (const char* bundle : {"", "***"}) {
     const Json configuration = {{"webhooks", Json::array({{{"clientConfig", {{"caBundle", bundle}}}}})}};
     EXPECT_FALSE(trusts(configuration, "")) << bundle;

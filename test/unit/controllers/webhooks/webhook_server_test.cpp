@@ -58,7 +58,7 @@ TEST_F(WebhookServerTest, AnswersReviews) {
   EXPECT_EQ(answer->body, "{}");
 }
 
-TEST_F(WebhookServerTest, RefusesWhatIsNoReviewAndTells) {
+TEST_F(WebhookServerTest, RefusesOtherBodiesAndReportsThem) {
   EXPECT_EQ(status_of("/echo", "no"), 400);
   EXPECT_EQ(status_of("/else", "{}"), 404);
   EXPECT_EQ(status_of("/echo", ""), 405);
@@ -73,7 +73,7 @@ TEST_F(WebhookServerTest, TakesOverANewCertificateWithoutARestart) {
   EXPECT_FALSE(post("/echo", "{}", identity.ca)) << "it shows the new one";
 }
 
-TEST_F(WebhookServerTest, KeepsItsCertificateWhenTheNewOneIsNone) {
+TEST_F(WebhookServerTest, KeepsItsCertificateIfTheNewOneIsInvalid) {
   EXPECT_FALSE(server.serve({"", "nonsense", "nonsense"}));
   EXPECT_TRUE(post("/echo", "{}", identity.ca));
 }

@@ -100,7 +100,7 @@ TEST(NativeResponder, IsSilentWhereItIsNotNamed) {
   EXPECT_TRUE(does_nothing(decide_response(turn(of), kTurnBegan)));
 }
 
-TEST(NativeResponder, AdoptsAnEvacuationThatIsUnderWay) {
+TEST(NativeResponder, AdoptsAnEvacuationInProgress) {
   auto running = evacuation(EvacuationPhase::kInProgress, false);
   running.status.message = "hand-over";
   running.status.expected_completion_at = kTurnBegan + minutes(10);
@@ -111,7 +111,7 @@ TEST(NativeResponder, AdoptsAnEvacuationThatIsUnderWay) {
   EXPECT_EQ(got.report->expected_completion, kTurnBegan + minutes(10));
 }
 
-TEST(NativeResponder, BeatsEveryThreeMinutesAndTellsNewsSooner) {
+TEST(NativeResponder, SendsHeartbeatsEveryThreeMinutesAndChangesSooner) {
   auto of = eviction();
   of.responders[0].heartbeat_time = kTurnBegan;
   of.responders[0].message = "Evacuation web-1-7c1a8c1e: InProgress, evictor eviction-api";
@@ -125,7 +125,7 @@ TEST(NativeResponder, BeatsEveryThreeMinutesAndTellsNewsSooner) {
   EXPECT_TRUE(at(seconds(20), EvacuationPhase::kAborting).report);
 }
 
-TEST(NativeResponder, NeverWritesATimeThatThePastOrAnotherClockForbids) {
+TEST(NativeResponder, NeverWritesATimeBeforeItsStart) {
   auto of = eviction();
   of.responders[0].start_time = kTurnBegan + seconds(10);  // the server's clock is ahead
   auto late = evacuation(EvacuationPhase::kInProgress);
@@ -136,8 +136,8 @@ TEST(NativeResponder, NeverWritesATimeThatThePastOrAnotherClockForbids) {
   EXPECT_FALSE(got.report->expected_completion);
 }
 
-/// The API stores whole seconds. An end with a fraction would be news at every look.
-TEST(NativeResponder, WritesWholeSecondsAndTakesItsOwnWordForNoNews) {
+/// The API stores whole seconds. A completion time with a fraction would look changed at every comparison.
+TEST(NativeResponder, WritesWholeSecondsAndIgnoresItsOwnReports) {
   auto of = eviction();
   auto running = evacuation(EvacuationPhase::kInProgress);
   running.status.expected_completion_at = kTurnBegan + minutes(10) + std::chrono::milliseconds(300);
@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
                     DeclineCase{"DaemonSets", std::nullopt, "DaemonSet", "DaemonSets"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(NativeResponder, SendsNoHeartbeatWhileNobodyWorks) {
+TEST(NativeResponder, SendsNoHeartbeatWithoutProgress) {
   auto suspended = evacuation(EvacuationPhase::kPending);
   suspended.spec.suspend = true;
   EXPECT_TRUE(does_nothing(decide_response(turn(eviction(), {suspended}), kTurnBegan + minutes(5))));
@@ -236,7 +236,7 @@ struct StopCase {
   bool cancels;
 };
 class NativeResponderStops : public testing::TestWithParam<StopCase> {};
-TEST_P(NativeResponderStops, WhatWasMadeForTheEviction) {
+TEST_P(NativeResponderStops, EvacuationsOfTheEviction) {
   const auto got = decide_response(turn(GetParam().eviction, {GetParam().evacuation}), kTurnBegan);
   EXPECT_FALSE(got.report || got.create);
   if (GetParam().cancels) {

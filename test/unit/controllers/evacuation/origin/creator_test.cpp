@@ -42,7 +42,7 @@ api::Evacuation with_record(api::Evacuation evacuation, const std::string& recor
   return evacuation;
 }
 
-/// As the server shows what alice made.
+/// Returns the object that alice created, as the server shows it.
 api::Evacuation made() { return with_record(wanted(), creator_record(kAlice, object_of(wanted()), key(), kNoon)); }
 
 TEST(Creator, IsProven) {
@@ -51,7 +51,7 @@ TEST(Creator, IsProven) {
   EXPECT_EQ(record["user"], "alice") << "people can read it";
 }
 
-TEST(Creator, SurvivesWhatTheOperatorFillsInAndWhatMayChange) {
+TEST(Creator, SurvivesDefaultsAndPermittedChanges) {
   api::Evacuation later = made();
   later.spec.pod_ref.uid = {"7c1a8c1e"};
   later.spec.node_name = {"node-a"};
@@ -123,14 +123,15 @@ INSTANTIATE_TEST_SUITE_P(
         ForgedCase{"sent before",
                    [](api::Evacuation& e) { e.meta.creation_timestamp -= kOriginWindow + seconds(1); }}));
 
-TEST(Creator, OfAPolicyIsOfNoEvacuation) {
+TEST(Creator, OfAPolicyDoesNotCountForAnEvacuation) {
   NewObject object = object_of(wanted());
   object.kind = "DeschedulerPolicy";
   EXPECT_EQ(proven_creator(with_record(wanted(), creator_record(kAlice, object, key(), kNoon)), keys()), std::nullopt);
 }
 
-/// Whoever deletes what an administrator made, and makes it again word for word while nobody calls the webhook.
-TEST(Creator, OfOneObjectIsNotThatOfTheNext) {
+/// A user deletes an object that an administrator created, and creates a copy of it while the API server bypasses the
+/// webhook.
+TEST(Creator, OfADeletedObjectIsNotThatOfItsSuccessor) {
   base::ManualClock clock{kNoon};
   OriginMemory memory(clock);
   EXPECT_EQ(proven_creator(made(), keys(), &memory), kAlice);
@@ -140,7 +141,7 @@ TEST(Creator, OfOneObjectIsNotThatOfTheNext) {
   EXPECT_EQ(proven_creator(next, keys(), &memory), std::nullopt);
 }
 
-TEST(Subject, IsWhatASubjectAccessReviewTakes) {
+TEST(Subject, HasTheFieldsOfASubjectAccessReview) {
   const Json info = {{"username", "alice"},
                      {"uid", "u-1"},
                      {"groups", Json::array({"dev"})},
@@ -152,7 +153,7 @@ TEST(Subject, IsWhatASubjectAccessReviewTakes) {
                                      {"extra", {{"scopes", Json::array({"a"})}}}}));
 }
 
-TEST(Subject, LeavesOutWhatMakesNoSenseOrIsTooMuch) {
+TEST(Subject, OmitsInvalidAndExcessiveFields) {
   Json info = {{"username", "alice"}, {"groups", Json::array({1})}, {"extra", Json::array()}};
   EXPECT_EQ(*subject_of(info), (Json{{"user", "alice"}}));
   info["groups"] = Json::array({std::string(kMaxUserBytes, 'g')});

@@ -6,7 +6,7 @@
 
 #include "base/base64.hpp"
 
-/// The Secret with the keys, on a server that keeps one object.
+/// The Secret with the signing keys, on a server that stores one object.
 namespace keys_test {
 
 using namespace controllers;
@@ -47,7 +47,7 @@ class OneSecret final : public kube::Transport {
 
   Json secret;
   bool forbidden = false;
-  bool hide_once = false;  ///< the next GET does not find it: another replica makes it meanwhile
+  bool hide_once = false;  ///< the next GET returns NotFound because another replica creates the Secret at that moment
   bool lose_answers = false;
   std::vector<std::string> log;
 
@@ -128,14 +128,14 @@ TEST_F(Keys, AreReadWhenAnotherReplicaWasFaster) {
   EXPECT_EQ(*second.keys(), *first.keys());
 }
 
-TEST_F(Keys, AreMadeAtOnceByAStandbyThatComesToLead) {
+TEST_F(Keys, AreCreatedAtOnceByANewLeader) {
   SecretKeys keys = replica();
   keys.refresh(false);
   keys.refresh(true);
   EXPECT_TRUE(keys.keys());
 }
 
-TEST_F(Keys, AreNotLookedAtAllTheTime) {
+TEST_F(Keys, AreNotReadConstantly) {
   SecretKeys keys = replica();
   keys.refresh(true);
   const std::size_t calls = server_.log.size();
@@ -181,7 +181,7 @@ TEST_F(Keys, AreRotatedNowWhenTheirTimeIsTakenOff) {
   EXPECT_EQ(keys.keys()->previous, before);
 }
 
-TEST_F(Keys, KeepWhatOthersPutIntoTheSecret) {
+TEST_F(Keys, KeepForeignDataInTheSecret) {
   SecretKeys keys = replica(std::chrono::hours(1));
   keys.refresh(true);
   server_.secret["metadata"]["labels"]["team"] = "ops";
@@ -192,7 +192,7 @@ TEST_F(Keys, KeepWhatOthersPutIntoTheSecret) {
   EXPECT_NE(server_.key("previous"), "");
 }
 
-TEST_F(Keys, ThatMayNotBeReadAreToldPlainly) {
+TEST_F(Keys, ForbiddenReadIsReported) {
   server_.forbidden = true;
   SecretKeys keys = replica();
   keys.refresh(true);

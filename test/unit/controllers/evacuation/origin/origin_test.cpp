@@ -31,7 +31,7 @@ api::Evacuation wanted() {
   return evacuation;
 }
 
-/// As the server shows it right after the operator made it.
+/// Returns the object as the server shows it right after the operator created it.
 api::Evacuation made() {
   api::Evacuation evacuation = with_origin(wanted(), key(), kNoon);
   evacuation.meta.uid = "e-1";
@@ -41,13 +41,13 @@ api::Evacuation made() {
 
 const std::string& value(const api::Evacuation& of) { return of.meta.annotations.value(kOrigin); }
 
-TEST(Origin, OfWhatTheOperatorMadeIsProved) {
+TEST(Origin, OfAnOperatorsEvacuationIsProved) {
   EXPECT_EQ(prove_origin(made(), keys()), OriginProof::kSigned);
   EXPECT_EQ(value(made()).substr(0, 3), "v1.");
   EXPECT_NE(value(made()).find("." + key().id() + ".1795262400."), std::string::npos) << value(made());
 }
 
-TEST(Origin, SurvivesWhatMayChange) {
+TEST(Origin, SurvivesPermittedChanges) {
   api::Evacuation evacuation = made();
   evacuation.spec.suspend = true;
   evacuation.spec.cancel = {true, "no"};
@@ -82,7 +82,7 @@ struct ChangedCase {
   OriginProof want = OriginProof::kOtherObject;
 };
 class Changed : public testing::TestWithParam<ChangedCase> {};
-TEST_P(Changed, IsMadeByHand) {
+TEST_P(Changed, CountsAsManual) {
   api::Evacuation evacuation = made();
   GetParam().change(evacuation);
   EXPECT_EQ(prove_origin(evacuation, keys()), GetParam().want) << value(evacuation);
@@ -179,7 +179,7 @@ TEST(SettledOrigin, StaysWhateverBecomesOfTheKeys) {
   EXPECT_EQ(evacuation, before);
 }
 
-TEST(SettledOrigin, IsNeverGivenToOneThatWasJudged) {
+TEST(SettledOrigin, DoesNotChangeAfterAVerdict) {
   api::Evacuation evacuation = made();
   api::Condition judged;
   judged.type = to_string(api::ConditionType::kOriginVerified);
@@ -203,7 +203,7 @@ TEST(SettledOrigin, IsLostWithTheSpecThatWasAccepted) {
   EXPECT_EQ(api::claimed_policy_of(evacuation), "other");
 }
 
-// --- a stored condition is a claim (whoever may write the status may write it)
+// --- a stored condition is a claim: any user with write access to the status may write it
 
 api::Evacuation claimed(api::Evacuation evacuation) {
   mark_origin_verified(evacuation);
@@ -216,7 +216,7 @@ api::Evacuation claimed(api::Evacuation evacuation) {
 struct ClaimCase {
   const char* name;
   std::function<void(api::Evacuation&)> change;
-  std::string reason;  ///< of the condition then; empty: it is open
+  std::string reason;  ///< expected reason of the condition, empty if the origin is undecided
 };
 class ClaimedOrigin : public testing::TestWithParam<ClaimCase> {};
 
@@ -263,7 +263,7 @@ TEST(SettledOrigin, OnceProvedStaysWithThePriorityThatWasSigned) {
   EXPECT_TRUE(api::origin_is_verified(evacuation)) << "by its signature again";
 }
 
-/// Who may write the spec and the status writes both.
+/// A user with write access to spec and status changes both.
 TEST(SettledOrigin, OnceProvedIsLostWithTheSpecThatWasSigned) {
   base::ManualClock clock{kNoon};
   OriginMemory memory(clock);
@@ -289,7 +289,7 @@ TEST(SettledOrigin, IsOpenAgainWhileThereAreNoKeys) {
   EXPECT_TRUE(api::origin_is_verified(evacuation));
 }
 
-/// Who may edit the object may make forecasts wrong, and nothing else.
+/// A user with write access to the object can falsify forecasts, and nothing else.
 TEST(SettledOrigin, DoesNotHangOnTheTargetOnceItWasAccepted) {
   api::Evacuation evacuation = made();
   const crypto::KeyRing known = keys();
@@ -302,9 +302,9 @@ TEST(SettledOrigin, DoesNotHangOnTheTargetOnceItWasAccepted) {
   EXPECT_EQ(api::policy_of(evacuation), "balance");
 }
 
-// --- the spec's hash
+// --- hash of the spec
 
-TEST(SpecHash, IsOfWhatMayNotChange) {
+TEST(SpecHash, CoversImmutableFields) {
   const std::string hash = spec_hash(wanted().spec);
   api::EvacuationSpec spec = wanted().spec;
   spec.priority = 3;
@@ -315,8 +315,8 @@ TEST(SpecHash, IsOfWhatMayNotChange) {
   EXPECT_NE(spec_hash(spec), hash);
 }
 
-/// Golden: another hash would fail every Evacuation that is under way during an upgrade. Fields that are new in a
-/// version must not change it.
+/// Golden values. A different hash would fail every Evacuation that is in flight during an upgrade. Fields added in a
+/// new version must not change it.
 TEST(SpecHash, IsTheSameInEveryVersion) {
   EXPECT_EQ(spec_hash({}), "v1:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a") << "of {}";
   EXPECT_EQ(spec_hash(wanted().spec), "v1:18d1a0bf645cb8fc631d705c2d23d88c67d1ab97dd2f001bf717770e682ff382");
@@ -333,9 +333,9 @@ TEST(SpecHash, FitsTheSpecBeforeItsNodeWasFilledIn) {
   EXPECT_FALSE(has_spec_hash(spec, full));
 }
 
-TEST(SpecHash, OfAFormThatIsNotKnownIsNoChange) { EXPECT_TRUE(has_spec_hash(wanted().spec, "v9:00")); }
+TEST(SpecHash, OfAnUnknownFormIsNoChange) { EXPECT_TRUE(has_spec_hash(wanted().spec, "v9:00")); }
 
-// --- clocks
+// --- clock skew
 
 struct SkewCase {
   const char* name;
@@ -343,7 +343,7 @@ struct SkewCase {
   seconds want;
 };
 class Skew : public testing::TestWithParam<SkewCase> {};
-TEST_P(Skew, IsWhatTheTimesCannotExplain) {
+TEST_P(Skew, IsTheUnexplainedDifference) {
   EXPECT_EQ(clock_skew(kNoon, kNoon + seconds(5), kNoon + GetParam().created), GetParam().want);
 }
 INSTANTIATE_TEST_SUITE_P(Of, Skew,
@@ -353,7 +353,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Skew,
                                          SkewCase{"AServerBehind", seconds(-46), seconds(-45)}),
                          [](const auto& info) { return std::string(info.param.name); });
 
-TEST(Skew, IsToldFromThirtySecondsOn) {
+TEST(Skew, IsReportedFromThirtySecondsOn) {
   EXPECT_EQ(clock_skew_warning(seconds(29)), "");
   EXPECT_NE(clock_skew_warning(seconds(31)).find("31s ahead of"), std::string::npos);
   EXPECT_NE(clock_skew_warning(seconds(-90)).find("90s behind"), std::string::npos);

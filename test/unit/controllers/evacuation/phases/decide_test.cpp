@@ -10,7 +10,7 @@ using namespace evacuation_test;
 using base::seconds;
 using Phase = EvacuationPhase;
 
-/// A Life that already waits for the answer to its first PostEviction.
+/// Returns a Life that waits for the answer to its first PostEviction.
 Life posted(api::Evacuation evacuation = make_evacuation(), api::Pod pod = make_pod()) {
   Life life(std::move(evacuation), std::move(pod));
   life.tick();
@@ -18,9 +18,9 @@ Life posted(api::Evacuation evacuation = make_evacuation(), api::Pod pod = make_
   return life;
 }
 
-// --- the plain way
+// --- successful eviction
 
-TEST(Decide, GoesFromPendingToSucceeded) {
+TEST(Decide, RunsFromPendingToSucceeded) {
   Life life;
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kRequesting);
@@ -80,7 +80,7 @@ TEST(Decide, RemovesItselfAfterItsTimeToLive) {
 
 // --- Pending
 
-TEST(DecidePending, FillsInWhatWasLeftOut) {
+TEST(DecidePending, FillsInOmittedFields) {
   auto evacuation = make_evacuation();
   evacuation.spec.pod_ref.uid = {};
   evacuation.spec.node_name = {};
@@ -178,7 +178,7 @@ TEST(DecidePending, SaysWhichLimitItWaitsFor) {
   EXPECT_TRUE(life.status().blocked_by.empty());
 }
 
-TEST(DecidePending, WaitsForAPersonWithoutLimitWhenSuspended) {
+TEST(DecidePending, WaitsForApprovalWithoutLimitWhenSuspended) {
   Life life;
   life.spec().suspend = true;
   life.tick();
@@ -241,7 +241,7 @@ TEST(DecideRequesting, NamesTheBudgetWithItsNumbers) {
   EXPECT_TRUE(life.status().intent->resolved);
 }
 
-TEST(DecideRequesting, TellsTheBlockInReasonAndMessage) {
+TEST(DecideRequesting, ReportsTheBlockInReasonAndMessage) {
   Life life = posted();
   EXPECT_EQ(life.status().reason, "Prepared");
   life.answer(429, pdb_body());
@@ -292,8 +292,8 @@ TEST(DecideRequesting, NamesABudgetThatNeverAllowsAndTheFix) {
   EXPECT_EQ(std::count(life.events.begin(), life.events.end(), "EvictionBlocked"), 1);
 }
 
-/// Evicts as eviction-api does, but wants free capacity for a surge pod first.
-class CapaciousEvictor final : public evictors::Evictor, public evictors::Undoer, public evictors::TermsProvider {
+/// Evicts like eviction-api, but needs free capacity for a surge pod first.
+class CapaciousEvictor final : public evictors::Evictor {
  public:
   explicit CapaciousEvictor(const evictors::Evictor& inner) : inner_(inner) {}
   std::string_view name() const override { return "needs-capacity"; }
@@ -405,7 +405,7 @@ TEST(DecideRequesting, AsksAtOnceWhenTheBudgetOpens) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-/// Its first attempt of two.
+/// Returns a Life whose first of two attempts reached its blocked timeout.
 Life blocked_for_too_long() {
   auto evacuation = make_evacuation();
   evacuation.spec.retry.max_attempts = 2;
@@ -416,7 +416,7 @@ Life blocked_for_too_long() {
   return life;
 }
 
-TEST(DecideRequesting, GivesUpABlockedAttemptAndTriesAgain) {
+TEST(DecideRequesting, EndsABlockedAttemptAndRetries) {
   Life life = blocked_for_too_long();
   EXPECT_EQ(life.phase(), Phase::kBackoff);
   EXPECT_EQ(life.status().reason, "BlockedTimeout");
@@ -434,7 +434,7 @@ TEST(DecideRequesting, GivesUpABlockedAttemptAndTriesAgain) {
   EXPECT_EQ(life.status().reason, "BlockedTimeout");
 }
 
-TEST(DecideBackoff, EndsWhenAnotherMovesThePod) {
+TEST(DecideBackoff, EndsWhenAnotherEvacuationMovesThePod) {
   Life life = blocked_for_too_long();
   ASSERT_EQ(life.phase(), Phase::kBackoff);
   life.seen.duplicate_of = "second";
@@ -445,7 +445,7 @@ TEST(DecideBackoff, EndsWhenAnotherMovesThePod) {
   EXPECT_EQ(life.status().reason, "DuplicateRequest");
 }
 
-TEST(DecideRequesting, FailsAtTheFirstBlockWhenToldSo) {
+TEST(DecideRequesting, FailsAtTheFirstBlockIfConfigured) {
   auto evacuation = make_evacuation();
   evacuation.spec.timeouts.blocked = seconds(0);
   evacuation.spec.retry.max_attempts = 1;
@@ -455,7 +455,7 @@ TEST(DecideRequesting, FailsAtTheFirstBlockWhenToldSo) {
   EXPECT_EQ(life.status().reason, "BlockedTimeout");
 }
 
-TEST(DecideRequesting, WaitsForAnOpenOutcomeWithoutGoingInCircles) {
+TEST(DecideRequesting, WaitsForAnOpenOutcomeWithoutALoop) {
   auto evacuation = make_evacuation();
   evacuation.spec.timeouts.blocked = seconds(0);
   Life life = posted(evacuation);
@@ -529,7 +529,7 @@ TEST(DecideRequesting, RepeatsTheVerySameCallAfterACrash) {
   EXPECT_EQ(now, intent) << "the durable intent stands";
 }
 
-TEST(DecideRequesting, CountsAnOutsidersDeleteAsSuch) {
+TEST(DecideRequesting, CountsAForeignDeletionAsExternal) {
   Life life = posted();
   life.answer(429, pdb_body());
   life.pod_vanishes();
@@ -582,7 +582,7 @@ TEST(DecideRequesting, SuccessWinsOverACancelThatCameTooLate) {
 
 // --- Evicting and Verifying
 
-TEST(DecideEvicting, TakesAGrantWithoutDeleteAsNone) {
+TEST(DecideEvicting, IgnoresAGrantWithoutDeletion) {
   Life life = posted();
   for (int i = 1; i <= 3; ++i) {
     life.answer(201);
@@ -703,7 +703,7 @@ TEST(DecideVerifying, DoesNotCountTheLeavingPodThatALaggingCacheStillShows) {
 
 struct SkewCase {
   const char* name;
-  seconds server_behind;  ///< the API server's clock against ours
+  seconds server_behind;  ///< operator's clock minus the API server's clock
   std::optional<std::int64_t> grace;
   bool owner_deletes;
 };
@@ -779,7 +779,7 @@ TEST(DecidePending, IsCancelledWhenItsPlanHasNoCapacityLeft) {
   EXPECT_EQ(life.action(), "");
 }
 
-// An extender leaves no mark on a pod: the node tells.
+// An extender leaves no mark on a pod, so only the node shows that the hint was used.
 TEST(DecideVerifying, ANewPodOnTheHintedNodeTookTheHintOfAnExtender) {
   for (const bool extender : {true, false}) {
     Life life = verifying();
@@ -833,15 +833,15 @@ TEST(DecideVerifying, TakesATerminalPodAsGone) {
   EXPECT_EQ(life.condition_reason("TargetGone"), "PodTerminal");
 }
 
-// --- a spec that cannot be read any more
+// --- spec that can no longer be decoded
 
 struct UnreadableCase {
   const char* name;
-  std::function<void(Life&)> reach;  ///< from Requesting, its answer awaited
+  std::function<void(Life&)> reach;  ///< reaches `phase` from Requesting with its answer pending
   Phase phase;
   Phase end;
   const char* reason;
-  const char* finally = "";  ///< call that is made on the way
+  const char* finally = "";  ///< call that is made before the end, empty if none
 };
 class UnreadableSpec : public testing::TestWithParam<UnreadableCase> {};
 
@@ -889,7 +889,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // --- events
 
-TEST(DecideEvents, APlainEvictionTellsOnlyOfItsEnd) {
+TEST(DecideEvents, APlainEvictionReportsOnlyItsEnd) {
   Life life = posted();
   life.answer(201);
   life.pod_terminates();
@@ -901,7 +901,7 @@ TEST(DecideEvents, APlainEvictionTellsOnlyOfItsEnd) {
   EXPECT_EQ(life.events, std::vector<std::string>{"Evicted"});
 }
 
-TEST(DecideEvents, APlainEvictionTellsWhatBlocksIt) {
+TEST(DecideEvents, APlainEvictionReportsItsBlocker) {
   Life life = posted();
   life.answer(429, pdb_body());
   EXPECT_EQ(life.events, std::vector<std::string>{"EvictionBlocked"});
@@ -909,7 +909,7 @@ TEST(DecideEvents, APlainEvictionTellsWhatBlocksIt) {
 
 // --- dry run
 
-TEST(DecideDryRun, AsksOnlyWhatIfAndEnds) {
+TEST(DecideDryRun, SendsADryRunAndEnds) {
   auto evacuation = make_evacuation();
   evacuation.spec.dry_run = true;
   Life life = posted(evacuation);
@@ -920,7 +920,7 @@ TEST(DecideDryRun, AsksOnlyWhatIfAndEnds) {
   EXPECT_FALSE(life.status().request_sent_at);
 }
 
-TEST(DecideDryRun, IsNotTheOneThatMovedAPodWhichLeftMeanwhile) {
+TEST(DecideDryRun, DoesNotCountAsTheMoverOfAPodThatLeft) {
   for (const bool lost : {false, true}) {
     auto evacuation = make_evacuation();
     evacuation.spec.dry_run = true;
@@ -942,7 +942,7 @@ TEST(DecideDryRun, IsNotTheOneThatMovedAPodWhichLeftMeanwhile) {
 
 // --- evictors
 
-TEST(DecideEvictor, TakesTheFirstInTheListThatCan) {
+TEST(DecideEvictor, UsesTheFirstAvailableEvictor) {
   auto evacuation = make_evacuation();
   evacuation.spec.evictors = {{"annotation", {}}, {"eviction-api", {}}};
   Life life = posted(evacuation);
@@ -950,7 +950,7 @@ TEST(DecideEvictor, TakesTheFirstInTheListThatCan) {
   EXPECT_EQ(life.status().evictor_index, 1);
 }
 
-TEST(DecideEvictor, SaysWhyNoneCan) {
+TEST(DecideEvictor, ReportsWhyNoEvictorIsAvailable) {
   auto evacuation = make_evacuation();
   evacuation.spec.evictors = {{"annotation", {}}};
   Life life(evacuation);
@@ -960,7 +960,7 @@ TEST(DecideEvictor, SaysWhyNoneCan) {
   EXPECT_NE(life.status().message.find("handoff.evacuator.dev/mode"), std::string::npos);
 }
 
-TEST(DecideEvictor, NeverEvictsARequiredHandoffBareHanded) {
+TEST(DecideEvictor, NeverEvictsARequiredHandoffWithoutAHandoff) {
   auto evacuation = make_evacuation();
   evacuation.spec.evictors = {{"eviction-api", {}}};
   Life life(evacuation, make_pod({handoff("mode", "required")}));

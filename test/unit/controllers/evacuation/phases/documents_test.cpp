@@ -3,7 +3,7 @@
 #include "evictors/eviction_api.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// What evictors that look at more than the pod can say, with one that says what the test wants.
+/// Answers of evictors that read more than the pod. A scripted evictor returns what the test sets.
 namespace evacuation_documents_test {
 
 using namespace evacuation_test;
@@ -79,7 +79,7 @@ class Documents : public testing::Test {
   base::TimePoint now = kNoon;
 };
 
-TEST_F(Documents, TheTotalClockStandsStillWhileQueued) {
+TEST_F(Documents, TheTotalTimeoutPausesWhileQueued) {
   script.remote.queued = true;
   tick(seconds(10));
   tick(seconds(1800));
@@ -110,7 +110,7 @@ TEST_F(Documents, TheQueueIsBoundedOverAllItsSpells) {
   base::Duration queued{};
   for (int spell = 0; spell < 1000 && status().phase == Phase::kInProgress; ++spell) {
     script.remote.queued = true;
-    tick(base::milliseconds(100));  // it flips indefinitely
+    tick(base::milliseconds(100));  // the queued state flips indefinitely
     script.remote.queued = false;
     queued += base::milliseconds(3500);
     tick(base::milliseconds(3500));
@@ -135,7 +135,7 @@ TEST_F(Documents, ANewAttemptHasAQueueTimeOfItsOwn) {
   EXPECT_TRUE(status().refs.empty());
 }
 
-TEST_F(Documents, TheEtaIsTheRemoteSidesWordElseItsProgressElseThePast) {
+TEST_F(Documents, TheEtaComesFromTheRemoteSideElseProgressElseHistory) {
   tick();
   EXPECT_EQ(status().expected_completion_at, std::nullopt);
   seen.past_durations = {seconds(100), seconds(200), seconds(900)};
@@ -171,7 +171,7 @@ TEST_F(Documents, ForeignTextIsStoredAsTheServerWillGiveItBack) {
   EXPECT_EQ(tick().status, stored) << "else each look would find a difference, and write it again";
 }
 
-TEST_F(Documents, TellsEachNewRemoteFailureOnce) {
+TEST_F(Documents, ReportsEachNewRemoteFailureOnce) {
   script.remote.failures = 1;
   script.remote.last_failure = "no bandwidth";
   EXPECT_EQ(tick().events.size(), 1u);
@@ -194,7 +194,7 @@ TEST_F(Documents, ADeadRemoteSideHandsOverToTheNextEvictorAtOnce) {
   EXPECT_EQ(status().next_action_at, now);
 }
 
-TEST_F(Documents, TheEvictorsWordEndsTheWaitForAReplacement) {
+TEST_F(Documents, TheEvictorEndsTheWaitForAReplacement) {
   seen.pod = nullptr;
   status().request_sent_at = kNoon;
   script.arrival.state = evictors::Verification::State::kPending;
@@ -209,7 +209,7 @@ TEST_F(Documents, TheEvictorsWordEndsTheWaitForAReplacement) {
   EXPECT_EQ(status().message, "migrated to node node-b");
 }
 
-TEST_F(Documents, WhatWasDeletedDuringTheMoveEndsAsTargetGone) {
+TEST_F(Documents, AnObjectDeletedDuringTheMoveEndsAsTargetGone) {
   seen.pod = nullptr;
   status().request_sent_at = kNoon;
   script.arrival.state = evictors::Verification::State::kNotExpected;
@@ -221,7 +221,7 @@ TEST_F(Documents, WhatWasDeletedDuringTheMoveEndsAsTargetGone) {
   EXPECT_EQ(status().message, "VirtualMachine db was deleted with its VM");
 }
 
-TEST_F(Documents, WhatIsStillToDoIsDoneBeforeTheEnd) {
+TEST_F(Documents, PendingWorkIsDoneBeforeTheEnd) {
   seen.pod = nullptr;
   status().request_sent_at = kNoon;
   script.arrival.state = evictors::Verification::State::kNotExpected;
@@ -239,7 +239,7 @@ TEST_F(Documents, WhatIsStillToDoIsDoneBeforeTheEnd) {
   EXPECT_EQ(status().phase, Phase::kSucceeded);
 }
 
-TEST_F(Documents, AsksOnlyForWhatWasNotReadYet) {
+TEST_F(Documents, ReadsOnlyMissingDocuments) {
   script.reads = {{"vmi", {}, ""}, {"migrations", {}, ""}};
   auto wanted = controllers::evacuation::wanted_reads(seen, registry, now);
   ASSERT_EQ(wanted["puppet"].size(), 2u);

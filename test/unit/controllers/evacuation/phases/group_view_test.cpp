@@ -8,7 +8,7 @@
 #include "controllers/evacuation/reconciler.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// PodGroups in the Evacuation controller: who waits for whom, and that all are admitted or none
+/// PodGroups in the Evacuation controller: which member waits for which, and all-or-none admission
 /// (docs/concepts/pod-groups.md).
 namespace pod_group_test {
 
@@ -30,7 +30,7 @@ struct Mate {
   bool suspend = false;
   bool cancel = false;
   bool requested = true;
-  bool deleted = false;  ///< it was requested when the PodGroup was admitted
+  bool deleted = false;  ///< requested at the admission of the PodGroup, deleted since
 };
 
 PodGroupMember member(const Mate& mate) {
@@ -67,7 +67,7 @@ Life in_pod_group(const std::vector<Mate>& mates, std::int32_t order = 0) {
 struct BeginCase {
   const char* name;
   Mate mate;
-  const char* waits_for;  ///< in the blocker; nullptr: it begins
+  const char* waits_for;  ///< part of the blocker's message; nullptr if the Evacuation begins
 };
 
 class PodGroupBegins : public testing::TestWithParam<BeginCase> {};
@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BeginCase{"NotWhenTheOtherHasFailed", {.phase = Phase::kFailed}, "mate (Failed NotEvictable)"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(PodGroupBeginning, EndsWithTheNameOfWhomItWaitedFor) {
+TEST(PodGroupBeginning, EndsWithTheNameOfTheMissingMember) {
   Life life = in_pod_group({{.name = "b", .requested = false}});
   life.tick();
   life.advance(seconds(600));
@@ -120,7 +120,7 @@ std::shared_ptr<const api::PodDisruptionBudget> everything(std::int32_t allowed)
   return budget;
 }
 
-TEST(PodGroupBeginning, WaitsForABudgetThatLetsAllOfThemGo) {
+TEST(PodGroupBeginning, WaitsForABudgetThatAllowsAll) {
   Life life = in_pod_group({{.name = "b"}, {.name = "later", .order = 1}});
   life.seen.pdbs = {everything(1)};
   life.tick();
@@ -139,7 +139,7 @@ struct GateCase {
   std::vector<Mate> mates;
   std::int32_t order;
   Phase want;
-  std::string vote;  ///< own GroupReady afterwards
+  std::string vote;  ///< expected own GroupReady reason
 };
 
 class PodGroupGate : public testing::TestWithParam<GateCase> {};
@@ -236,7 +236,7 @@ TEST(PodGroupGateTime, HasNoEndWhileThoseBeforeItLeave) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-TEST(PodGroupRound, LeavesOutWhatBelongsToAnotherLeaving) {
+TEST(PodGroupRound, OmitsMembersOfAnotherRound) {
   api::Evacuation own = make_evacuation();
   api::Evacuation other = make_evacuation();
   other.meta.name = "other";
@@ -257,7 +257,7 @@ TEST(PodGroupRound, LeavesOutWhatBelongsToAnotherLeaving) {
   EXPECT_FALSE(controllers::evacuation::counts_for_pod_group(own, other)) << "came after this one was admitted";
 }
 
-TEST(PodGroupRound, TakesADryRunForNobodysLeaving) {
+TEST(PodGroupRound, IgnoresDryRuns) {
   const api::Evacuation own = make_evacuation();
   api::Evacuation dry = make_evacuation();
   dry.meta.name = "dry";
@@ -274,9 +274,9 @@ TEST(PodGroupRound, TakesADryRunForNobodysLeaving) {
   EXPECT_FALSE(controllers::evacuation::counts_for_pod_group(own, dry)) << "its success moved no pod";
 }
 
-// --- finding the PodGroup in the caches
+// --- lookup of the PodGroup in the caches
 
-TEST(PodGroupLookup, TellsWhoWasThereAtTheAdmissionFromWhoCameLater) {
+TEST(PodGroupLookup, DistinguishesMembersAtTheAdmissionFromLaterOnes) {
   kube::Store<api::Evacuation> evacuations;
   kube::Store<api::Pod> pods;
   kube::Store<api::PodDisruptionBudget> pdbs;
@@ -406,7 +406,7 @@ class PodGroupAdmission : public testing::Test {
   controllers::Admission last;
 };
 
-TEST_F(PodGroupAdmission, LetsAllInWhenTheLastOneAsks) {
+TEST_F(PodGroupAdmission, AdmitsAllWhenTheLastMemberRequests) {
   EXPECT_FALSE(ask(request_of("a", "g", {"b", "c"})));
   EXPECT_EQ(last.slot.limit->kind, "Group");
   EXPECT_FALSE(ask(request_of("b", "g", {"a", "c"})));
@@ -417,7 +417,7 @@ TEST_F(PodGroupAdmission, LetsAllInWhenTheLastOneAsks) {
   EXPECT_EQ(queue.usage().in_flight, 3);
 }
 
-TEST_F(PodGroupAdmission, GivesNoneASlotWhileThereIsNotOneForEach) {
+TEST_F(PodGroupAdmission, GrantsNoSlotUntilAllMembersFit) {
   ASSERT_TRUE(ask(request_of("x")));
   ASSERT_TRUE(ask(request_of("y")));
   EXPECT_FALSE(ask(request_of("a", "g", {"b", "c"})));
@@ -430,7 +430,7 @@ TEST_F(PodGroupAdmission, GivesNoneASlotWhileThereIsNotOneForEach) {
   EXPECT_EQ(queue.usage().in_flight, 4);
 }
 
-TEST_F(PodGroupAdmission, IsNotOvertakenForEver) {
+TEST_F(PodGroupAdmission, IsNotOvertakenIndefinitely) {
   ASSERT_TRUE(ask(request_of("x")));
   ASSERT_TRUE(ask(request_of("y")));
   ask(request_of("a", "g", {"b", "c"}));
@@ -455,7 +455,7 @@ TEST_F(PodGroupAdmission, TwoOfThemNeverHoldHalfEach) {
   EXPECT_TRUE(woken.contains("b1") && woken.contains("b2"));
 }
 
-TEST_F(PodGroupAdmission, SaysThatALimitIsTooSmallAndHoldsNobodyUp) {
+TEST_F(PodGroupAdmission, ReportsALimitThatIsTooSmallAndBlocksNoOthers) {
   const std::vector<std::string> all = {"a", "b", "c", "d", "e"};
   const auto asked = [&](const std::string& name) {
     std::vector<std::string> with = all;
@@ -472,11 +472,11 @@ TEST_F(PodGroupAdmission, SaysThatALimitIsTooSmallAndHoldsNobodyUp) {
   for (const std::string& name : all) EXPECT_TRUE(asked(name));
 }
 
-// --- a PodGroup of a size that somebody chose to hold up the others
+// --- PodGroups whose size is chosen to delay other Evacuations
 
 constexpr int kHuge = 2000;
 
-TEST(PodGroupAttacks, AGroupOfTwoThousandIsNotLookedThrough) {
+TEST(PodGroupAttacks, AGroupOfTwoThousandIsNotSearched) {
   kube::Store<api::Evacuation> evacuations;
   kube::Store<api::Pod> pods;
   kube::Store<api::PodDisruptionBudget> pdbs;
@@ -538,7 +538,7 @@ TEST(PodGroupAttacks, AGroupOfTwoThousandCostsTheOthersNothing) {
   EXPECT_EQ(ask("shop", "b", {{"shop", "a"}}).state, controllers::Slot::State::kGranted);
 }
 
-TEST_F(PodGroupAdmission, ASizeThatNoLimitForbidsHasABoundAllTheSame) {
+TEST_F(PodGroupAdmission, ASizeIsBoundedEvenWithoutALimit) {
   queue.set_cluster_limits({});
   std::vector<std::string> others;
   for (int i = 1; i < 65; ++i) others.push_back(fmt::format("m-{}", i));
@@ -579,7 +579,7 @@ TEST_F(PodGroupAdmission, CountsAsOneInItsWorkload) {
   EXPECT_TRUE(ask(other));
 }
 
-TEST_F(PodGroupAdmission, LetsTheOthersInWhenOneGivesUp) {
+TEST_F(PodGroupAdmission, AdmitsOtherGroupsWhenOneGivesUp) {
   ASSERT_TRUE(ask(request_of("x")));
   ASSERT_TRUE(ask(request_of("y")));
   ask(request_of("a", "g", {"b", "c"}));
@@ -591,8 +591,8 @@ TEST_F(PodGroupAdmission, LetsTheOthersInWhenOneGivesUp) {
   EXPECT_FALSE(ask(request_of("a", "g", {"b", "c"})));
 }
 
-TEST_F(PodGroupAdmission, TheRestOfABegunGroupAsksForItself) {
-  store("a", Phase::kPreparing, "g");  // by the predecessor, who died before it stored b
+TEST_F(PodGroupAdmission, MembersOfABegunGroupRequestSeparately) {
+  store("a", Phase::kPreparing, "g");  // stored by the previous leader, which crashed before it stored b
   EXPECT_TRUE(ask(request_of("b", "g", {})));
   EXPECT_EQ(queue.usage().in_flight, 2);
 }

@@ -2,7 +2,7 @@
 
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// The two-way handoff and the background protocol, lived through decide() (wire-protocols.md#handoff-protocol,
+/// The two-way handoff and the background protocol, run through decide() (wire-protocols.md#handoff-protocol,
 /// wire-protocols.md#background-protocol; scenarios 28-34).
 namespace evacuation_handoff_test {
 
@@ -17,7 +17,7 @@ Life handed(Annotations more = {}, const char* mode = "required") {
   return Life(make_evacuation(), make_pod(std::move(more)));
 }
 
-/// Up to InProgress with an acknowledged request.
+/// Returns a Life in InProgress with an acknowledged request.
 Life acknowledged(Annotations more = {}) {
   Life life = handed(std::move(more));
   life.tick();
@@ -64,7 +64,7 @@ TEST(Handoff, GoesThroughPreMigrateAndPost) {
   EXPECT_EQ(life.status().reason, "Evicted");
 }
 
-TEST(Handoff, NeverEvictsARequiredPodThatNobodyAcknowledges) {
+TEST(Handoff, NeverEvictsARequiredPodWithoutAcknowledgement) {
   Life life = handed();
   life.spec().retry.max_attempts = 1;
   life.tick();
@@ -86,7 +86,7 @@ TEST(Handoff, NeverEvictsARequiredPodThatNobodyAcknowledges) {
   EXPECT_FALSE(life.seen.pod->meta.annotations.contains("handoff.evacuator.dev/abort"));
 }
 
-TEST(Handoff, EvictsAnOptionalPodThatNobodyAcknowledges) {
+TEST(Handoff, EvictsAnOptionalPodWithoutAcknowledgement) {
   Life life = handed({}, "optional");
   life.tick();
   EXPECT_EQ(life.action(), "RequestMigrate");
@@ -114,7 +114,7 @@ TEST(Handoff, GoesBackWhenReadyIsRevokedWhileBlocked) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-TEST(Handoff, MakesNoCallSoonerWhenReadyFlickers) {
+TEST(Handoff, MakesNoEarlierCallWhenReadyFlickers) {
   Life life = acknowledged();
   life.operator_says("ready-to-evict", kToken);
   life.tick();
@@ -157,7 +157,7 @@ TEST(Handoff, TriesAgainWithANewTokenAfterARetryableFailure) {
   EXPECT_EQ(life.action(), "RequestMigrate");
   EXPECT_EQ(life.status().token, "e5b3.2");
   life.accept_patch();
-  life.operator_says("ready-to-evict", kToken);  // of the former attempt
+  life.operator_says("ready-to-evict", kToken);  // token of the previous attempt
   life.operator_says("ack", "e5b3.2@2");
   life.tick();
   EXPECT_EQ(life.action(), "") << "a stale token has no effect";
@@ -178,7 +178,7 @@ TEST(Handoff, FailsForGoodAfterAFinalFailure) {
   EXPECT_EQ(life.status().message, "DiskFull: no space");
 }
 
-TEST(Handoff, CancelWaitsForTheOperatorsWord) {
+TEST(Handoff, CancelWaitsForTheOperatorsAnswer) {
   Life life = acknowledged();
   life.cancel();
   life.tick();
@@ -216,7 +216,7 @@ TEST(Handoff, AnIgnoredAbortEndsWithoutRetryButClean) {
   EXPECT_TRUE(life.seen.evacuation.meta.finalizers.empty());
 }
 
-/// Nobody answered its abort in time.
+/// Returns a Life whose abort was not answered before its timeout.
 Life cancelled_unheard() {
   Life life = acknowledged();
   life.cancel();
@@ -227,7 +227,7 @@ Life cancelled_unheard() {
   return life;
 }
 
-TEST(Handoff, ACleanUpThatIsPutOffForADayHoldsTheFinalizerNoLongerThanAnAbort) {
+TEST(Handoff, ACleanUpDelayedByADayKeepsTheFinalizerNoLongerThanAnAbort) {
   Life life = cancelled_unheard();
   ASSERT_EQ(life.phase(), Phase::kCancelled);
   ASSERT_EQ(life.action(), "CleanUp");
@@ -239,8 +239,8 @@ TEST(Handoff, ACleanUpThatIsPutOffForADayHoldsTheFinalizerNoLongerThanAnAbort) {
   EXPECT_TRUE(life.seen.evacuation.meta.finalizers.empty());
 }
 
-/// The process died with the verdict stored, and nobody led for longer than cleaning up may take.
-TEST(Handoff, ALeaderThatComesLateStillCleansUp) {
+/// The operator crashed after it stored the verdict, and no leader existed for longer than the cleanup timeout.
+TEST(Handoff, ALateLeaderStillCleansUp) {
   Life life = cancelled_unheard();
   ASSERT_EQ(life.phase(), Phase::kCancelled);
   life.advance(seconds(3000));
@@ -253,7 +253,7 @@ TEST(Handoff, ALeaderThatComesLateStillCleansUp) {
   EXPECT_TRUE(life.seen.evacuation.meta.finalizers.empty()) << "it is not held for ever either";
 }
 
-TEST(Handoff, AnAbortThatIsRefusedIsToldWithItsAnswer) {
+TEST(Handoff, ARefusedAbortIsReportedWithItsAnswer) {
   Life life = acknowledged();
   life.cancel();
   life.tick();
@@ -267,7 +267,7 @@ TEST(Handoff, AnAbortThatIsRefusedIsToldWithItsAnswer) {
   EXPECT_NE(message.find("cannot patch resource pods"), std::string::npos) << message;
 }
 
-TEST(Handoff, ARefusedAbortIsRepeatedLessAndLessOften) {
+TEST(Handoff, ARefusedAbortIsRetriedWithBackoff) {
   Life life = acknowledged();
   life.cancel();
   life.tick();
@@ -285,7 +285,7 @@ TEST(Handoff, ARefusedAbortIsRepeatedLessAndLessOften) {
   EXPECT_EQ(life.condition_reason("RollbackComplete"), "AbortTimeout");
 }
 
-TEST(Handoff, AHeartbeatThatDoesNotChangeIsNone) {
+TEST(Handoff, AnUnchangedHeartbeatDoesNotCount) {
   Life life = acknowledged({handoff("timeout", "10h")});
   const auto first = life.now;
   life.operator_says("heartbeat", kToken + "@2026-11-21T13:00:00Z");
@@ -369,7 +369,7 @@ TEST(Handoff, FailsAtOnceOnTimeoutFail) {
   EXPECT_EQ(life.status().abort->next, Phase::kFailed);
 }
 
-TEST(Handoff, GoesOnToTheNextEvictorWhenThatIsAllowed) {
+TEST(Handoff, ContinuesWithTheNextEvictorIfAllowed) {
   Life life = handed({}, "optional");
   life.spec().on_timeout = api::OnTimeout::kNextEvictor;
   life.tick();
@@ -408,7 +408,7 @@ TEST(Handoff, ACancelThatLosesTheRaceEndsInSuccess) {
   EXPECT_EQ(life.action(), "") << "no abort action beyond the point of no return";
 }
 
-// --- eviction in the background
+// --- background eviction
 
 Life background() {
   Life life(make_evacuation(), make_pod({{"descheduler.alpha.kubernetes.io/request-evict-only", ""}}));

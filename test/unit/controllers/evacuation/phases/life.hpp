@@ -9,7 +9,8 @@
 
 #include "controllers/evacuation/phases/decide.hpp"
 
-/// An Evacuation lived through decide() alone: stores what is decided, hands the calls to the test to be answered.
+/// Runs an Evacuation through decide() alone. Stores each decision and passes the calls to the test, which answers
+/// them.
 namespace evacuation_test {
 
 using api::EvacuationPhase;
@@ -74,11 +75,11 @@ class Life {
   controllers::evacuation::Observed seen;
   base::TimePoint now = kNoon;
   Slot::State slot = Slot::State::kGranted;
-  api::Blocker limit{"Limit", "node", "at most 2", {}, {}, {}, {}};  ///< what a waiting one waits for
-  std::string reserved_node;                                         ///< with a granted slot
+  api::Blocker limit{"Limit", "node", "at most 2", {}, {}, {}, {}};  ///< blocker of an Evacuation that waits for a slot
+  std::string reserved_node;                                         ///< node that comes with a granted slot
   bool asked_for_capacity = false;
   bool asked_for_slot = false;      ///< in the last tick()
-  std::vector<std::string> events;  ///< reasons, in order
+  std::vector<std::string> events;  ///< reasons in order
   Decision last;
 
   evictors::EvictorRegistry& registry() { return registry_; }
@@ -93,7 +94,7 @@ class Life {
     pod.meta.annotations = pod.meta.annotations.with(key, value);
     set_pod(std::move(pod));
   }
-  /// The operator writes handoff.evacuator.dev/<key>.
+  /// Sets the annotation handoff.evacuator.dev/<key>, as the pod's operator does.
   void operator_says(const std::string& key, const std::string& value) {
     annotate("handoff.evacuator.dev/" + key, value);
   }
@@ -118,7 +119,7 @@ class Life {
   void cancel() { spec().cancel = {true, ""}; }
   void advance(base::Duration by) { now += by; }
 
-  /// Decides until there is a call to make or nothing left to do.
+  /// Repeats decide() until it returns a call or makes no progress.
   Decision& tick() {
     asked_for_slot = false;
     for (int i = 0; i < 32; ++i) {
@@ -142,7 +143,7 @@ class Life {
     return last;
   }
 
-  /// The answer to the call that tick() asked for; then decides on.
+  /// Passes the answer to the call that tick() returned, then continues with tick().
   Decision& answer(evictors::CallResult answer) {
     EXPECT_TRUE(last.action) << "nothing was called";
     if (!last.action) return last;
@@ -155,12 +156,13 @@ class Life {
   Decision& answer(int code, std::string body = kSuccessBody) {
     return answer(evictors::CallResult(kube::Response{code, std::move(body), {}, "application/json"}));
   }
-  /// The patch was stored: the server answers with the pod.
+  /// Answers the pending patch with success and the pod.
   Decision& accept_patch() { return answer(200, R"({"kind":"Pod"})"); }
   Decision& lose_answer() {
     return answer(evictors::CallResult(base::Error{base::ErrorCode::kOutcomeUnknown, "reset"}));
   }
-  /// The answer never arrives here: the process dies; the next tick() is another process.
+  /// Simulates a crash before the answer arrives. The next tick() belongs to a new process. With `carried_out` the call
+  /// took effect.
   void crash_before_answer(bool carried_out) {
     if (carried_out && last.action && last.action->request.method == "PATCH") apply_patch(last.action->request.body);
     last = {};

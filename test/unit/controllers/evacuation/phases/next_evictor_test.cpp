@@ -3,7 +3,7 @@
 #include "test/builders/origin.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// onTimeout NextEvictor: who may take over from whom (T22: never for mode=required, never for VMs).
+/// onTimeout NextEvictor: which evictor may take over from which (T22: never for mode=required, never for VMs).
 namespace evacuation_next_evictor_test {
 
 using namespace evacuation_test;
@@ -15,7 +15,7 @@ using Chain = std::vector<std::string>;
 const std::pair<std::string, std::string> kBackground{"descheduler.alpha.kubernetes.io/request-evict-only", ""};
 const std::pair<std::string, std::string> kDomain{"kubevirt.io/domain", "db"};
 const Labels kLauncher = {{"kubevirt.io", "virt-launcher"}};
-/// Strimzi is asked, and silent.
+/// Strimzi was asked and does not answer.
 const Annotations kRolling = {{"strimzi.io/manual-rolling-update", "true"},
                               {"evacuator.dev/evacuation-token", "e5b3.1"}};
 const Labels kKafka = {{"strimzi.io/kind", "Kafka"}, {"strimzi.io/name", "log-kafka"}};
@@ -24,10 +24,10 @@ struct NextCase {
   const char* name;
   Labels labels;
   Annotations annotations;
-  Chain chain;  ///< empty: the automatic choice
+  Chain chain;  ///< empty for the automatic choice
   std::string evictor;
   std::string adapter;
-  std::string want;  ///< the next evictor; empty: none, the Evacuation fails
+  std::string want;  ///< expected next evictor; empty if none, and the Evacuation fails
 };
 
 std::int32_t place_of(const std::string& evictor, const std::vector<api::EvictorChoice>& chain) {
@@ -37,7 +37,7 @@ std::int32_t place_of(const std::string& evictor, const std::vector<api::Evictor
   return -1;
 }
 
-/// In the middle of the first attempt, with its total timeout over.
+/// Returns a Life in its first attempt whose total timeout has expired.
 Life overdue(const NextCase& c) {
   api::Pod pod = make_pod(c.annotations);
   pod.meta.labels = api::StringMap(Labels(c.labels));
@@ -63,7 +63,7 @@ Life overdue(const NextCase& c) {
 
 class NextEvictor : public testing::TestWithParam<NextCase> {};
 
-TEST_P(NextEvictor, IsOneThatMayTakeOver) {
+TEST_P(NextEvictor, IsOneThatMayTakeOverFromTheFirst) {
   Life life = overdue(GetParam());
   const auto chain = life.registry().chain(life.spec().evictors);
   const std::int32_t before = life.status().evictor_index;
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
         NextCase{"TheLastOfTheChainHasNone", {}, {}, {"eviction-api", "webhook"}, "webhook", "mover", ""}),
     [](const auto& info) { return info.param.name; });
 
-TEST(NextEvictorMessage, ComesWithABreathAfterARefusedCall) {
+TEST(NextEvictorMessage, WaitsBrieflyAfterARefusedCall) {
   Life life = overdue({"", {}, {}, {"stateful-handoff", "eviction-api"}, "stateful-handoff", "none", ""});
   life.status().last_response = api::LastResponse{};
   life.status().last_response->code = 429;
@@ -187,7 +187,7 @@ TEST(NextEvictorMessage, ComesWithABreathAfterARefusedCall) {
   EXPECT_EQ(life.status().next_action_at, life.now + base::milliseconds(200));
 }
 
-TEST(NextEvictorMessage, NamesWhoHasTheLastWord) {
+TEST(NextEvictorMessage, NamesTheEvictorThatDecides) {
   Life life = overdue({"", kLauncher, {kDomain}, {"kubevirt", "eviction-api"}, "kubevirt", "eviction", ""});
   const auto decision = controllers::evacuation::decide(life.seen, life.registry(), life.now);
   EXPECT_NE(decision.status.message.find("eviction-api: only its owner lets this pod go, who is asked by kubevirt"),
@@ -221,7 +221,7 @@ TEST(NextEvictor, NoEvictionOfTikvUnderOperatorV2WithAShorterGracePeriod) {
   }
 }
 
-/// One 500 to GET deschedulerpolicies/safe while the evictor is chosen.
+/// GET deschedulerpolicies/safe fails once with 500 while the evictor is chosen.
 TEST(NextEvictor, NoPlainEvictionWhileThePolicysHooksCannotBeRead) {
   for (const bool is_broker : {true, false}) {
     Life life;
@@ -242,7 +242,7 @@ TEST(NextEvictor, NoPlainEvictionWhileThePolicysHooksCannotBeRead) {
   }
 }
 
-/// A policy that cannot be read at the deadline keeps the pod, but ends only the attempt.
+/// A policy that cannot be read at the deadline ends only the attempt. The pod stays.
 TEST(NextEvictor, IsLookedForAgainWhereOneIsHeldUp) {
   for (const bool last_attempt : {false, true}) {
     Life life;

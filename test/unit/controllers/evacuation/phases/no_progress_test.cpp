@@ -3,7 +3,7 @@
 #include "controllers/evacuation/phases/status_builder.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// A slot that stands still is given to those that wait for it (T36), lived through decide().
+/// A slot without progress passes to Evacuations that wait for it (T36), run through decide().
 namespace no_progress_test {
 
 using namespace evacuation_test;
@@ -13,7 +13,7 @@ using Phase = EvacuationPhase;
 
 const std::string kToken = "e5b3.1";
 
-/// As an attacker asks: all the time in the world.
+/// Returns an Evacuation with maximum timeouts, as an attacker would create it.
 api::Evacuation patient(std::int32_t attempts = 3) {
   api::Evacuation evacuation = make_evacuation();
   auto& timeouts = evacuation.spec.timeouts;
@@ -22,12 +22,11 @@ api::Evacuation patient(std::int32_t attempts = 3) {
   return evacuation;
 }
 
-/// Other Evacuations wait for its slot, or none does.
 void set_waited_for(Life& life, bool is_waited_for) {
   life.seen.slot_is_waited_for = life.seen.departure_is_waited_for = is_waited_for;
 }
 
-/// Refused by a budget since noon, and asked again until `until`.
+/// Returns a Life that a budget has blocked since noon, retried until noon + `until`.
 Life blocked(base::Duration until, bool waited_for, std::int32_t attempts = 3) {
   Life life(patient(attempts));
   set_waited_for(life, waited_for);
@@ -52,7 +51,7 @@ Life asked(const char* mode = "required") {
   return life;
 }
 
-TEST(WithoutProgress, ABlockedOneGivesItsSlotBackAndQueuesAgain) {
+TEST(WithoutProgress, ABlockedEvacuationReleasesItsSlotAndQueuesAgain) {
   Life life = blocked(minutes(11), true);
   EXPECT_EQ(life.phase(), Phase::kBackoff);
   EXPECT_EQ(life.status().reason, "NoProgress");
@@ -69,7 +68,7 @@ TEST(WithoutProgress, ABlockedOneGivesItsSlotBackAndQueuesAgain) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-TEST(WithoutProgress, ABlockedOneKeepsASlotThatNobodyWaitsFor) {
+TEST(WithoutProgress, ABlockedEvacuationKeepsItsSlotWhileNoneWaits) {
   Life life = blocked(minutes(30), false);
   EXPECT_EQ(life.phase(), Phase::kRequesting);
   EXPECT_EQ(life.status().attempt, 1);
@@ -81,7 +80,7 @@ TEST(WithoutProgress, TheLastAttemptEnds) {
   EXPECT_EQ(life.status().reason, "NoProgress");
 }
 
-TEST(WithoutProgress, TheNextAttemptWaitsAMomentEvenWithoutBackoff) {
+TEST(WithoutProgress, TheNextAttemptWaitsBrieflyEvenWithoutBackoff) {
   api::Evacuation hasty = patient();
   hasty.spec.retry = {3, seconds(0), seconds(0)};
   Life life(hasty);
@@ -94,7 +93,7 @@ TEST(WithoutProgress, TheNextAttemptWaitsAMomentEvenWithoutBackoff) {
   EXPECT_EQ(life.last.requeue, kube::Requeue::in(seconds(1)));
 }
 
-TEST(WithoutProgress, AnUnacknowledgedHandoffIsTakenBackFirst) {
+TEST(WithoutProgress, AnUnacknowledgedHandoffIsAbortedFirst) {
   Life life = asked();
   life.advance(minutes(10));
   life.tick();
@@ -112,7 +111,7 @@ TEST(WithoutProgress, AnUnacknowledgedHandoffIsTakenBackFirst) {
   EXPECT_FALSE(life.seen.pod->meta.annotations.contains("handoff.evacuator.dev/request"));
 }
 
-TEST(WithoutProgress, ARollBackThatNobodyConfirmsDoesNotHoldTheSlotForAWeek) {
+TEST(WithoutProgress, AnUnconfirmedRollbackDoesNotKeepTheSlotForAWeek) {
   Life life = asked();
   life.spec().timeouts.abort = seconds(604800);
   life.cancel();
@@ -129,7 +128,7 @@ TEST(WithoutProgress, ARollBackThatNobodyConfirmsDoesNotHoldTheSlotForAWeek) {
   EXPECT_EQ(life.action(), "CleanUp") << "nothing that was asked stays on the pod";
 }
 
-TEST(WithoutProgress, AHandoffThatStopsBeatingIsTakenBack) {
+TEST(WithoutProgress, AHandoffWithoutHeartbeatIsAborted) {
   Life life = asked();
   life.operator_says("ack", kToken + "@1");
   life.tick();
@@ -145,7 +144,7 @@ TEST(WithoutProgress, AHandoffThatStopsBeatingIsTakenBack) {
   EXPECT_EQ(life.status().abort->reason, "NoProgress");
 }
 
-TEST(WithoutProgress, AReadyOneIsNotSilent) {
+TEST(WithoutProgress, AReadyHandoffCountsAsProgress) {
   Life life = asked();
   life.operator_says("ack", kToken + "@1");
   life.tick();
@@ -163,7 +162,7 @@ TEST(WithoutProgress, ZeroMeansNever) {
   EXPECT_EQ(life.phase(), Phase::kInProgress);
 }
 
-// --- what cannot be interrupted goes on without a slot (T38)
+// --- attempts that cannot be interrupted continue without a slot (T38)
 
 const api::Condition kSignedByUs{"OriginVerified", api::ConditionStatus::kTrue, "Signed", "", 0, {}};
 
@@ -184,7 +183,7 @@ Life terminating(std::int64_t grace) {
 struct Grace {
   const char* name;
   std::int64_t seconds;
-  base::Duration counts;  ///< as progress
+  base::Duration counts;  ///< part of the grace period that counts as progress
 };
 class GracePeriod : public testing::TestWithParam<Grace> {};
 
@@ -211,7 +210,7 @@ INSTANTIATE_TEST_SUITE_P(WithoutProgress, GracePeriod,
                                          Grace{"OfTenMinutes", 600, minutes(10)}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(WithoutProgress, ATerminatingPodKeepsASlotThatNobodyWaitsFor) {
+TEST(WithoutProgress, ATerminatingPodKeepsItsSlotWhileNoneWaits) {
   Life life = terminating(604'800);
   set_waited_for(life, false);
   life.advance(std::chrono::hours(5));
@@ -220,7 +219,7 @@ TEST(WithoutProgress, ATerminatingPodKeepsASlotThatNobodyWaitsFor) {
   EXPECT_EQ(life.last.requeue, kube::Requeue::in(seconds(60))) << "it looks again";
 }
 
-/// `kubectl delete --grace-period=3600` of a pod that a budget keeps us from evicting.
+/// A user runs `kubectl delete --grace-period=3600` on a pod that a budget protects from eviction.
 TEST(Terminating, AnotherGracePeriodThanOursDoesNotMakeAPodStuck) {
   Life life = blocked(minutes(1), false);
   ASSERT_EQ(life.phase(), Phase::kRequesting);
@@ -246,7 +245,7 @@ Life beating() {
   return life;
 }
 
-/// Beats every five minutes for `time`.
+/// Writes a heartbeat every five minutes for `time`.
 void beat(Life& life, base::Duration time) {
   static int beats = 1;
   for (const base::TimePoint end = life.now + time; life.now < end; life.advance(minutes(5))) {
@@ -267,7 +266,7 @@ TEST(WithoutProgress, AHandoffThatBeatsForAWeekHoldsASlotForAnHour) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-/// It keeps the slot of its workload without a slot, too.
+/// An Evacuation without a slot still holds the slot of its workload.
 TEST(WithoutProgress, AHandoffKeepsASlotThatOnlyItsWorkloadWaitsFor) {
   Life life = beating();
   life.seen.departure_is_waited_for = false;
@@ -276,7 +275,7 @@ TEST(WithoutProgress, AHandoffKeepsASlotThatOnlyItsWorkloadWaitsFor) {
   EXPECT_EQ(life.condition_reason("SlotAcquired"), "Acquired");
 }
 
-/// It held its slot for longer than an hour while no other Evacuation waited.
+/// The handoff has held its slot for more than an hour while no other Evacuation waited.
 TEST(WithoutProgress, AReadyHandoffKeepsItsSlotThoughOthersBeginToWait) {
   Life life = beating();
   set_waited_for(life, false);
@@ -290,8 +289,8 @@ TEST(WithoutProgress, AReadyHandoffKeepsItsSlotThoughOthersBeginToWait) {
   EXPECT_FALSE(life.asked_for_slot);
 }
 
-/// The admission queue counts what is stored.
-TEST(WithoutSlot, ASlotIsAskedForOnlyWhenTheStoreShowsThatItHasNone) {
+/// The admission queue counts the stored state.
+TEST(WithoutSlot, ASlotIsRequestedOnlyIfTheStoredStatusHasNone) {
   namespace phases = controllers::evacuation;
   Life life = asked();
   evictors::Action eviction;
@@ -306,7 +305,7 @@ TEST(WithoutSlot, ASlotIsAskedForOnlyWhenTheStoreShowsThatItHasNone) {
   }
 }
 
-/// Beyond its hour: it goes on without a slot, and others wait.
+/// Returns a Life that lost its slot after an hour and waits for one while others wait, too.
 Life without_slot() {
   Life life = beating();
   beat(life, minutes(65));
@@ -333,7 +332,7 @@ TEST(WithoutSlot, AReadyPodWaitsForASlotBeforeItsEviction) {
   EXPECT_TRUE(life.status().blocked_by.empty());
 }
 
-/// Its call was refused before it lost its slot.
+/// The call was refused before the Evacuation lost its slot.
 TEST(WithoutSlot, TheWaitForASlotIsNotBlockedTime) {
   Life life = blocked(minutes(1), false);
   ASSERT_EQ(life.phase(), Phase::kRequesting);
@@ -377,7 +376,7 @@ TEST(WithoutSlot, TheTotalTimeoutEndsTheWaitForASlot) {
   EXPECT_EQ(life.status().abort->reason, "ProgressTimeout");
 }
 
-TEST(WithoutProgress, APolicyMayGiveAHandoffMoreThanAnHour) {
+TEST(WithoutProgress, APolicyMayAllowAHandoffMoreThanAnHour) {
   Life life = beating();
   for (api::Condition& each : life.status().conditions) {
     if (each.type == kSignedByUs.type) each = kSignedByUs;
@@ -403,7 +402,7 @@ TEST(WithoutProgress, AnEvictorThatIsNeverAvailableHoldsNoSlot) {
   EXPECT_EQ(life.status().reason, "NoProgress");
 }
 
-// --- made by hand
+// --- manual Evacuations
 
 const api::Condition kSigned{"OriginVerified", api::ConditionStatus::kTrue, "Signed", "", 0, {}};
 const api::Condition kNotSigned{"OriginVerified", api::ConditionStatus::kFalse, "NotSigned", "", 0, {}};
@@ -428,7 +427,7 @@ TEST(MadeByHand, APolicysPriorityIsThePolicys) {
   EXPECT_EQ(life.action(), "PostEviction");
 }
 
-TEST(MadeByHand, ASuspendedOneExpiresWhenNobodyReleasesIt) {
+TEST(MadeByHand, ASuspendedEvacuationExpires) {
   Life life;
   life.spec().suspend = true;
   life.tick();
@@ -441,7 +440,7 @@ TEST(MadeByHand, ASuspendedOneExpiresWhenNobodyReleasesIt) {
             "nobody released it within 168h0m0s (limits.manual.suspended of the operator's configuration)");
 }
 
-TEST(MadeByHand, APolicysSuspendedOneWaitsForItsPerson) {
+TEST(MadeByHand, APolicysSuspendedEvacuationWaitsForApproval) {
   Life life;
   life.spec().suspend = true;
   life.seen.policy_suspends = true;
@@ -452,7 +451,7 @@ TEST(MadeByHand, APolicysSuspendedOneWaitsForItsPerson) {
   EXPECT_FALSE(life.status().deadline);
 }
 
-TEST(Suspended, APolicysOwnThatAnEditorSuspendedExpires) {
+TEST(Suspended, APolicysEvacuationSuspendedByAnEditorExpires) {
   Life life;
   life.status().conditions = {kSigned};
   life.slot = Slot::State::kWaiting;
@@ -464,7 +463,7 @@ TEST(Suspended, APolicysOwnThatAnEditorSuspendedExpires) {
   EXPECT_EQ(life.status().reason, "DecisionExpired");
 }
 
-TEST(MadeByHand, AFinishedOneGoesAfterTheLongestTimeToLive) {
+TEST(MadeByHand, AFinishedEvacuationIsRemovedAfterTheMaximumTtl) {
   for (const bool is_signed : {false, true}) {
     Life life;
     life.spec().ttl_after_finished = seconds(31'536'000);

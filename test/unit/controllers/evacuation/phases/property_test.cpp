@@ -4,8 +4,8 @@
 
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// The invariants that concern decide(), over random worlds: whatever pods, owners, servers and users
-/// do, and wherever the process dies.
+/// Property test of the invariants that concern decide(): random behavior of pods, owners, servers and users, and
+/// crashes at any point.
 namespace evacuation_property_test {
 
 using namespace evacuation_test;
@@ -170,7 +170,7 @@ class World {
     }
   }
 
-  /// I12: with everybody silent, time alone ends it.
+  /// I12: without any external event, the Evacuation ends by timeouts alone.
   void silence() {
     life_.slot = Slot::State::kWaiting;
     life_.seen.woken = false;
@@ -191,7 +191,7 @@ class World {
   std::mt19937 random_;
   Life life_;
   std::int32_t attempt_ = 0;
-  bool cancelled_ = false;  ///< before any verdict
+  bool cancelled_ = false;  ///< cancelled before any verdict
   bool no_return_ = false;
 };
 
@@ -203,8 +203,8 @@ TEST(EvacuationInvariants, HoldInEveryRandomWorld) {
   }
 }
 
-/// decide() is a function: the same observation gives the same decision.
-TEST(EvacuationInvariants, TheSameQuestionGetsTheSameAnswer) {
+/// decide() is a pure function: equal observations give equal decisions.
+TEST(EvacuationInvariants, EqualObservationsGiveEqualDecisions) {
   Life life;
   life.tick();
   const auto once = controllers::evacuation::decide(life.seen, life.registry(), life.now);
@@ -214,8 +214,9 @@ TEST(EvacuationInvariants, TheSameQuestionGetsTheSameAnswer) {
   EXPECT_EQ(once.events, twice.events);
 }
 
-/// Whatever stands in a stored status (hand-edited, half-written, of another version), nothing crashes and it ends.
-TEST(EvacuationInvariants, AStrangeStatusIsBorne) {
+/// Whatever a stored status contains (edited manually, incomplete, of another version), the operator does not crash and
+/// the Evacuation ends.
+TEST(EvacuationInvariants, AnArbitraryStatusIsTolerated) {
   for (int phase = 0; phase <= static_cast<int>(Phase::kCancelled); ++phase) {
     for (int variant = 0; variant < 8; ++variant) {
       Life life;

@@ -2,7 +2,8 @@
 
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// T37: what neither a retry nor another evictor would change ends the Evacuation by name, in whatever phase.
+/// T37: a failure that neither a retry nor another evictor can change ends the Evacuation with its reason, in every
+/// phase.
 namespace evacuation_refused_test {
 
 using namespace evacuation_test;
@@ -82,7 +83,7 @@ TEST(Refused, NeverOnceThePodIsLeaving) {
   EXPECT_EQ(life.phase(), Phase::kEvicting);
 }
 
-TEST(Refused, TakesBackWhatItsOwnerWasAskedFor) {
+TEST(Refused, AbortsTheHandoffOfTheOwner) {
   Life life(make_evacuation(), make_pod({handoff("mode", "required")}));
   life.tick();
   life.accept_patch();

@@ -3,7 +3,7 @@
 #include "test/builders/origin.hpp"
 #include "test/unit/controllers/evacuation/phases/life.hpp"
 
-/// Evacuations of pods in phase Succeeded or Failed: they end at once, and nobody is asked for a handoff.
+/// Evacuations of pods in phase Succeeded or Failed end at once, without a handoff.
 namespace evacuation_ended_pod_test {
 
 using namespace evacuation_test;
@@ -12,11 +12,12 @@ using Phase = EvacuationPhase;
 
 struct EndedCase {
   const char* name;
-  const char* policy;                        ///< "": made by a person
-  std::optional<base::seconds> ended_after;  ///< its creation; nullopt: the pod does not tell
+  const char* policy;                        ///< empty for a manual Evacuation
+  std::optional<base::seconds> ended_after;  ///< relative to the Evacuation's creation; nullopt if the pod does not
+                                             ///< contain the time
   Annotations annotations;
   std::vector<std::string> evictors;
-  bool removed;  ///< by an eviction; else it counts as gone
+  bool removed;  ///< true if an eviction removed the pod, false if it counts as gone
 };
 
 class TerminalPod : public testing::TestWithParam<EndedCase> {};
@@ -58,8 +59,8 @@ TEST_P(TerminalPod, EndsAtOnce) {
   EXPECT_EQ(life.status().message, "the terminal pod was removed");
 }
 
-/// An attempt that began under a version which called the adapter otherwise.
-TEST(TerminalPodAcrossAnUpgrade, GoesOnAsItBegan) {
+/// The attempt began under a version in which the adapter had another name.
+TEST(TerminalPodAcrossAnUpgrade, ContinuesWithTheOldAdapterName) {
   Life life = ended({"", "old-jobs", -seconds(60), {}, {}, true});
   life.tick();
   life.answer(201);

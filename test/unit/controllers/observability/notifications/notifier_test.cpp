@@ -74,13 +74,13 @@ class NotifierTest : public testing::Test {
   base::Metrics metrics;
   Inner inner;
   std::vector<std::pair<std::string, std::string>> posts;  ///< channel and body
-  std::vector<base::Result<kube::Response>> answers;       ///< the last one again and again; none: 200
-  std::function<bool(const std::string& body)> takes;      ///< false: 500; empty: `answers`
+  std::vector<base::Result<kube::Response>> answers;       ///< consumed in order, the last one repeats; 200 if empty
+  std::function<bool(const std::string& body)> takes;      ///< returns false to answer 500; `answers` apply if empty
   std::function<void()> meanwhile;
   std::optional<Notifier> notifier_;
 };
 
-TEST_F(NotifierTest, TellsWhatNeedsAPersonAndPassesEverythingOn) {
+TEST_F(NotifierTest, NotifiesOfEventsForPeopleAndForwardsAllEvents) {
   Notifier& notifier = start({{.name = "ops"}});
   for (const auto reason : {api::EventReason::kAccepted, api::EventReason::kFailed, api::EventReason::kEvictionBlocked,
                             api::EventReason::kWriteRefused, api::EventReason::kSlotReturned,
@@ -98,7 +98,7 @@ TEST_F(NotifierTest, TellsWhatNeedsAPersonAndPassesEverythingOn) {
                  "uid": "uid-Failed"}, "reason": "Failed", "message": "why"})"));
 }
 
-TEST_F(NotifierTest, TheSameIsToldAgainOnlyLater) {
+TEST_F(NotifierTest, ADuplicateIsSentAgainOnlyLater) {
   Notifier& notifier = start({{.name = "ops", .repeat_after = minutes(10)}});
   for (int i = 0; i < 5; ++i) {
     notifier.publish(event_of(api::EventReason::kWriteRefused, "one", "attempt " + std::to_string(i)));
@@ -122,7 +122,7 @@ TEST_F(NotifierTest, EachChannelHasItsEvents) {
   EXPECT_EQ(posts[0].first + posts[1].first + posts[2].first, "allallcircuits");
 }
 
-TEST_F(NotifierTest, TriesAgainLaterAndLater) {
+TEST_F(NotifierTest, RetriesWithIncreasingDelays) {
   Notifier& notifier = start({{.name = "ops"}});
   answers = {answer(503), answer(429, seconds(60)), base::unavailable("no connection"), answer(200)};
   notifier.publish(event_of(api::EventReason::kFailed, "one"));
@@ -140,7 +140,7 @@ TEST_F(NotifierTest, TriesAgainLaterAndLater) {
   EXPECT_EQ(counted("sent"), "1");
 }
 
-TEST_F(NotifierTest, GivesUpInTheEndAndAtOnceWhereNobodyWantsIt) {
+TEST_F(NotifierTest, GivesUpFinallyAndAtOnceWhenRejected) {
   Notifier& notifier = start({{.name = "ops"}});
   answers = {answer(500)};
   notifier.publish(event_of(api::EventReason::kFailed, "one"));
@@ -170,7 +170,7 @@ TEST_F(NotifierTest, AnAlertOfAPolicyOutlastsAnOutageOfTheReceiver) {
   EXPECT_EQ(counted("sent"), "1");
 }
 
-/// A receiver whose server fails on one alert.
+/// A receiver whose server fails on one specific alert.
 TEST_F(NotifierTest, AnAlertThatIsNeverTakenHoldsUpNoOther) {
   Notifier& notifier = start({{.name = "ops"}});
   takes = [](const std::string& body) { return body.find("poison") == std::string::npos; };
@@ -192,7 +192,7 @@ TEST_F(NotifierTest, AnAlertThatIsNeverTakenHoldsUpNoOther) {
   EXPECT_LT(posts.size(), 800U);
 }
 
-TEST_F(NotifierTest, AFloodIsBoundedAndToldOf) {
+TEST_F(NotifierTest, AFloodIsBoundedAndReported) {
   Notifier& notifier = start({{.name = "ops"}});
   for (std::size_t i = 0; i < 3000; ++i) notifier.publish(event_of(api::EventReason::kFailed, "e" + std::to_string(i)));
   for (auto due = notifier.step(); due; due = notifier.step()) {
@@ -212,7 +212,7 @@ kube::Event manual(const std::string& ns, int number, bool is_refusal = true) {
   return event;
 }
 
-/// What is dropped was not told, so that it is news when it comes again.
+/// A dropped notification does not count as sent, so its next occurrence is a new one.
 TEST_F(NotifierTest, WhatWasDroppedOrGivenUpIsNotTakenForTold) {
   Notifier& notifier = start({{.name = "ops"}});
   for (int i = 0; i < 600; ++i) notifier.publish(manual("shop", i));
@@ -245,7 +245,7 @@ TEST_F(NotifierTest, AFloodOfRefusedEvacuationsHidesNoAlertOfAPolicy) {
   EXPECT_THAT(names, testing::IsSupersetOf({"balance", "of-a-policy", "bank1"})) << "in the first message";
 }
 
-TEST_F(NotifierTest, OmitsRefusedManualOnesIfItIsTold) {
+TEST_F(NotifierTest, OmitsRefusedManualEvacuationsIfConfigured) {
   Notifier& notifier = start({{.name = "ops", .omit_refused_manual = true}});
   notifier.publish(manual("shop", 1));
   notifier.publish(manual("shop", 2, false));
@@ -259,10 +259,10 @@ TEST_F(NotifierTest, OmitsRefusedManualOnesIfItIsTold) {
   EXPECT_EQ(told(0)[1].at("object").at("name"), "of-a-policy");
 }
 
-TEST_F(NotifierTest, NobodyWaitsWhileAMessageIsUnderWay) {
+TEST_F(NotifierTest, PublishDoesNotBlockDuringAPost) {
   Notifier& notifier = start({{.name = "ops"}});
   notifier.publish(event_of(api::EventReason::kFailed, "one"));
-  meanwhile = [&] {  // in the middle of the call: a lock that is held would hang here
+  meanwhile = [&] {  // called during the post: a lock held here would deadlock
     if (posts.size() == 1) std::thread([&] { notifier.publish(event_of(api::EventReason::kFailed, "two")); }).join();
   };
   notifier.step();
@@ -282,7 +282,7 @@ TEST_F(NotifierTest, SlackGetsTextThatMakesNoMarkup) {
   EXPECT_LT(text.size(), 1000U);
 }
 
-/// A receiver on this machine, over real HTTP.
+/// A local receiver with real HTTP.
 class HttpPostTest : public testing::Test {
  protected:
   HttpPostTest() {
@@ -347,7 +347,7 @@ TEST_F(HttpPostTest, NotifierAndReceiverTogether) {
                     {channel});
   notifier.publish(event_of(api::EventReason::kFailed, "one"));
   std::jthread thread([&](std::stop_token stop) { notifier.run(stop); });
-  thread.request_stop();  // what is left is still told
+  thread.request_stop();  // pending notifications are still sent
   thread.join();
   ASSERT_EQ(seen.size(), 1U);
   EXPECT_EQ(Json::parse(seen[0].body).at("notifications").size(), 1U);

@@ -52,7 +52,7 @@ TEST(NotificationQueue, TheFullestNamespaceMakesRoom) {
   EXPECT_EQ(left_out(queue, manual("b", 2)), "b2") << "both have their share";
 }
 
-TEST(NotificationQueue, PoliciesGetPlacesAndComeFirst) {
+TEST(NotificationQueue, PoliciesHaveReservedCapacityAndComeFirst) {
   NotificationQueue queue(3);
   for (int i = 0; i < 3; ++i) queue.push(manual("a", i));
   EXPECT_EQ(left_out(queue, of(NotificationRank::kEvacuationOfPolicy, "b", "e")), "a2");
@@ -63,7 +63,7 @@ TEST(NotificationQueue, PoliciesGetPlacesAndComeFirst) {
   EXPECT_THAT(names(queue.take(1)), ElementsAre("p"));
 }
 
-TEST(NotificationQueue, WhatIsUnderWayIsNotDisplaced) {
+TEST(NotificationQueue, ABatchInFlightIsNotDisplaced) {
   NotificationQueue queue(2);
   queue.push(manual("a", 0));
   queue.push(manual("a", 1));
@@ -86,7 +86,7 @@ TEST(NotificationQueue, ABatchStaysTheSameUntilItSettles) {
 
 const base::TimePoint kNow{};
 
-TEST(NotificationQueue, GivesUpAllButAlertsOfPolicies) {
+TEST(NotificationQueue, DropsAllExceptAlertsOfPolicies) {
   NotificationQueue queue(10);
   queue.push(of(NotificationRank::kPolicy, "", "p"));
   queue.push(manual("a", 0));
@@ -98,7 +98,7 @@ TEST(NotificationQueue, GivesUpAllButAlertsOfPolicies) {
   EXPECT_TRUE(queue.empty());
 }
 
-TEST(NotificationQueue, KeptAlertsAreTakenOneByOneInTurnsWithTheOthers) {
+TEST(NotificationQueue, KeptAlertsAreSentSinglyBetweenOthers) {
   NotificationQueue queue(10);
   queue.push(of(NotificationRank::kPolicy, "", "p"));
   queue.push(of(NotificationRank::kPolicy, "", "q"));

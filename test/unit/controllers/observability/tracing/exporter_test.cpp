@@ -53,7 +53,7 @@ class SpanExporterTest : public testing::Test {
   static kube::Response answer(int status, std::optional<seconds> retry_after = {}, std::string body = "{}") {
     return {.status = status, .body = std::move(body), .retry_after = retry_after, .content_type = {}};
   }
-  /// Seconds of the pauses until nothing waits any more.
+  /// Runs step() until nothing is pending. Returns the pauses in seconds.
   std::vector<std::int64_t> play() {
     std::vector<std::int64_t> pauses;
     for (auto due = exporter_->step(); due; due = exporter_->step()) {
@@ -74,12 +74,12 @@ class SpanExporterTest : public testing::Test {
   base::ManualClock clock{*base::parse_time("2026-11-25T12:00:00Z")};
   base::Metrics metrics;
   std::vector<std::string> posts;
-  std::vector<base::Result<kube::Response>> answers;  ///< the last one again and again; none: 200
+  std::vector<base::Result<kube::Response>> answers;  ///< consumed in order, the last one repeats; 200 if empty
   std::function<void()> meanwhile;
   std::optional<SpanExporter> exporter_;
 };
 
-TEST_F(SpanExporterTest, GathersAMomentAndSendsAllAtOnce) {
+TEST_F(SpanExporterTest, CollectsSpansBrieflyAndSendsThemTogether) {
   SpanExporter& exporter = start();
   exporter.add(span_of("one"));
   EXPECT_TRUE(posts.empty()) << "add() sends nothing by itself";
@@ -99,7 +99,7 @@ TEST_F(SpanExporterTest, AFullBatchDoesNotWait) {
   EXPECT_EQ(due, clock.now() + SpanExporter::kBatchDelay) << "the one that is left waits for others";
 }
 
-TEST_F(SpanExporterTest, TriesAgainLaterAndLaterAndAsLateAsItIsTold) {
+TEST_F(SpanExporterTest, RetriesWithIncreasingDelaysAndHonorsRetryAfter) {
   start().add(span_of("one"));
   answers = {answer(503), answer(429, seconds(40)), base::unavailable("no connection"), answer(502), answer(200)};
   EXPECT_THAT(play(), ElementsAre(2, 1, 40, 4, 8));
@@ -108,7 +108,7 @@ TEST_F(SpanExporterTest, TriesAgainLaterAndLaterAndAsLateAsItIsTold) {
   EXPECT_EQ(counted("sent"), "1");
 }
 
-TEST_F(SpanExporterTest, NoCollectorMayAskForMuchPatience) {
+TEST_F(SpanExporterTest, RetryAfterIsBounded) {
   start().add(span_of("one"));
   answers = {answer(429, seconds(1'000'000)), answer(200)};
   EXPECT_THAT(play(), ElementsAre(2, 300));
@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(With, SpansRefused,
                                          Refusal{"TooMany", 429, SpanExporter::kMaxTries}),
                          [](const auto& info) { return info.param.name; });
 
-TEST_F(SpanExporterTest, CountsWhatACollectorDidNotTakeOfABatch) {
+TEST_F(SpanExporterTest, CountsRejectedSpansOfABatch) {
   SpanExporter& exporter = start();
   for (int i = 0; i < 5; ++i) exporter.add(span_of(std::to_string(i)));
   answers = {answer(200, {}, R"({"partialSuccess":{"rejectedSpans":"2"}})")};
@@ -158,10 +158,10 @@ TEST_F(SpanExporterTest, AFloodIsBoundedAndCounted) {
   EXPECT_EQ(counted("dropped"), "100");
 }
 
-TEST_F(SpanExporterTest, NobodyWaitsWhileABatchIsUnderWay) {
+TEST_F(SpanExporterTest, AddDoesNotBlockDuringAPost) {
   SpanExporter& exporter = start();
   exporter.add(span_of("one"));
-  meanwhile = [&] {  // in the middle of the call: a lock that is held would hang here
+  meanwhile = [&] {  // called during the post: a lock held here would deadlock
     if (posts.size() == 1) std::thread([&] { exporter.add(span_of("two")); }).join();
   };
   play();
@@ -186,7 +186,7 @@ TEST_F(SpanExporterTest, ATraceIsSentWholeOrNotAtAll) {
   EXPECT_LT(wanted, 200U);
 }
 
-TEST_F(SpanExporterTest, TheEndSendsWhatIsLeftAndHangsOnNothing) {
+TEST_F(SpanExporterTest, ShutdownSendsPendingSpansWithoutBlocking) {
   SpanExporter& exporter = start();
   const auto end = [&] {
     std::jthread thread([&](std::stop_token stop) { exporter.run(stop); });
@@ -206,7 +206,7 @@ TEST_F(SpanExporterTest, TheEndSendsWhatIsLeftAndHangsOnNothing) {
 struct Headers {
   const char* name;
   const char* text;
-  const char* problem;  ///< nullptr: two headers
+  const char* problem;  ///< nullptr if two headers are read
 };
 class HeadersFile : public testing::TestWithParam<Headers> {};
 
@@ -233,7 +233,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Headers{"NoAscii", "a: SECRET\xc3\xa4\n", "line 1"}),
     [](const auto& info) { return info.param.name; });
 
-/// A collector on this machine, over real HTTP.
+/// A local collector with real HTTP.
 class CollectorTest : public testing::Test {
  protected:
   CollectorTest() {
@@ -244,7 +244,7 @@ class CollectorTest : public testing::Test {
   http_server::Reply respond(const http_server::Request& request) {
     const std::scoped_lock lock(mutex);
     seen.push_back(request);
-    if (stalls) std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // longer than its client waits
+    if (stalls) std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // longer than the client's timeout
     return reply;
   }
 
@@ -332,7 +332,8 @@ TEST_F(CollectorTest, MaySayAnythingAtAll) {
     exporter.step();
   };
   send({.status = 200, .content_type = "text/html", .body = "<html>\xff\xfe</html>"});
-  send({.status = 200, .content_type = "application/json", .body = std::string(1 << 20, '[')});  // too long to be read
+  // exceeds the size limit of a response
+  send({.status = 200, .content_type = "application/json", .body = std::string(1 << 20, '[')});
   send({.status = 404, .content_type = "text/plain", .body = "no such page"});
   EXPECT_THAT(metrics.render(), HasSubstr("evacuator_trace_spans_total{result=\"sent\"} 1"));
   EXPECT_EQ(seen.size(), 3U);

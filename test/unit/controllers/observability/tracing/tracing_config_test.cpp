@@ -32,7 +32,7 @@ tracing:
 struct TracingCase {
   const char* name;
   const char* section;
-  const char* complaint;  ///< nullptr: it is taken
+  const char* complaint;  ///< nullptr if the section is valid
 };
 class TracingSection : public testing::TestWithParam<TracingCase> {};
 

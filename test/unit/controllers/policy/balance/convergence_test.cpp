@@ -5,7 +5,7 @@
 #include "api/meta/well_known.hpp"
 #include "planner/plan/balance/convergence.hpp"
 
-/// Which moves and taints a cycle loses to the guard of convergence.
+/// Which moves and taints of a cycle the convergence guard removes.
 namespace controllers {
 namespace policy_convergence_test {
 
@@ -20,7 +20,7 @@ api::PlannedMove move(const std::string& pod, const std::string& from, const std
 planner::NodeTaint taint(const std::string& node) { return {node, std::string(api::well_known::kLoadedTaint), "p"}; }
 api::BalanceRow row(const std::string& strategy) { return {strategy, "cpu", {20, 1}, {10, 1}, "", 0, 0}; }
 
-/// Two entries of one name: the first undoes what was done before, the second goes on.
+/// An outcome with two strategy entries of one name. The first entry reverses earlier moves, the second makes progress.
 CycleOutcome outcome() {
   CycleOutcome made;
   made.moves = {move("back", "n2", "n1"), move("on", "n3", "n4"), move("on-2", "n3", "n4")};
@@ -93,13 +93,13 @@ TEST(JudgeBalance, StopsTheStrategyThatRepeatsItsPlanForNothing) {
   }
 }
 
-/// A plan in waves that promises to free a third of the nodes.
+/// A plan in waves that is expected to free a third of the nodes.
 struct WavesCase {
   std::string name;
-  std::int32_t waves_before = 0;  ///< of the last cycle
+  std::int32_t waves_before = 0;  ///< remaining waves of the last cycle
   std::int32_t waves_now = 0;
   bool continues = true;
-  double in_use = 100;  ///< percent, now
+  double in_use = 100;  ///< current percentage
   std::int32_t without_gain = 0;
   std::string state{planner::kImproving};
 };

@@ -1,4 +1,4 @@
-/// The guard of convergence on strategies that even out numbers of pods, in whole cycles.
+/// The convergence guard on strategies that balance pod counts, in complete cycles.
 
 #include <gmock/gmock.h>
 
@@ -18,8 +18,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// A policy with one strategy, cycle after cycle. Every move is made, and every replacement comes back to the node that
-/// the pod left, as where the scheduler counts the old pod until it is gone.
+/// A policy with one strategy that runs cycle after cycle. Every move is carried out, and every replacement returns to
+/// the node that the pod left, as happens when the scheduler counts the old pod until it is gone.
 class Policy {
  public:
   Policy(const std::string& strategy, api::Compatibility compatibility) {
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
         GuardCase{"DuplicatesAsUpstream", "RemoveDuplicates", kUpstream, "NoProgress"}),
     [](const auto& info) { return info.param.name; });
 
-TEST(CountsGuard, TellsThatEnoughIsEven) {
+TEST(CountsGuard, ReportsASufficientBalance) {
   Policy policy("RemoveDuplicates", kNone);
   policy.add("web", {"n2", "n2", "n2"});
   const CycleOutcome outcome = policy.cycle();

@@ -14,7 +14,7 @@ const base::TimePoint kNoon = *base::parse_time("2026-11-23T12:00:00Z");
 
 enum class Hint { kUnused, kTaken, kNone, kRunning, kRunningTaken, kNobodyCame, kCancelled, kDryRun };
 
-/// One of pod "<minute>", that ended at that minute.
+/// Returns an Evacuation of pod "<minute>" that ended at that minute.
 api::Evacuation evacuation(Hint hint, int minute) {
   api::Evacuation made;
   made.meta.ns = "shop";
@@ -37,14 +37,14 @@ api::Evacuation evacuation(Hint hint, int minute) {
 
 struct Case {
   const char* name;
-  std::vector<Hint> hints;   ///< one ends a minute after the other
-  std::vector<int> planned;  ///< minutes of those of the last plan
-  std::optional<int> want;   ///< minute
+  std::vector<Hint> hints;   ///< consecutive Evacuations end one minute apart
+  std::vector<int> planned;  ///< end minutes of the Evacuations in the last plan
+  std::optional<int> want;   ///< end minute
 };
 
 class UnusedHints : public testing::TestWithParam<Case> {};
 
-TEST_P(UnusedHints, AreToldFromOthers) {
+TEST_P(UnusedHints, AreDistinguishedFromOthers) {
   std::vector<std::shared_ptr<const api::Evacuation>> all;
   for (const Hint each : GetParam().hints)
     all.push_back(std::make_shared<api::Evacuation>(evacuation(each, static_cast<int>(all.size()))));
@@ -52,7 +52,7 @@ TEST_P(UnusedHints, AreToldFromOthers) {
   for (const int each : GetParam().planned) {
     plan.push_back({.ns = "shop", .pod = "web", .uid = std::to_string(each), .hint = "Preferred"});
   }
-  plan.push_back({.ns = "shop", .pod = "plain", .uid = "0"});  // this one has none
+  plan.push_back({.ns = "shop", .pod = "plain", .uid = "0"});  // a planned move without a hint
   const auto want = GetParam().want ? std::optional(kNoon + minutes(*GetParam().want)) : std::nullopt;
   EXPECT_EQ(newest_unused_hint(all, plan), want);
   std::ranges::reverse(all);

@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 class BadQueryAnswer : public testing::TestWithParam<BadCase> {};
-TEST_P(BadQueryAnswer, IsNone) {
+TEST_P(BadQueryAnswer, IsRejected) {
   const auto answer = read_query_answer(GetParam().body);
   ASSERT_FALSE(answer);
   EXPECT_THAT(answer.error().message, HasSubstr(GetParam().problem));
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
                     AnswerCase{"OddName", R"([{"labels":{"alertname":"a\nb"}}])", true, "a b"}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST(BadAlertsAnswer, IsNone) {
+TEST(BadAlertsAnswer, IsRejected) {
   for (const char* body :
        {"", "{}", "null", "<html>", R"([{"name":"Down"}])", R"(["Down"])", R"({"status":"success"})"})
     EXPECT_FALSE(read_alerts_answer(body)) << body;

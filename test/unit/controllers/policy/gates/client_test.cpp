@@ -8,7 +8,7 @@
 namespace controllers {
 namespace gate_client_test {
 
-/// A webhook that says what it was sent.
+/// A webhook that returns the token it received.
 TEST(GateClient, ShowsNoTokenThatTheServerGivesBack) {
   const std::string token = "t0p-secret-token";
   usage_test::World world;

@@ -51,7 +51,7 @@ class Gates : public testing::Test {
     clock.advance(time);
     work();
   }
-  /// Of evacuator_gate_holding, sorted.
+  /// Returns the sorted series of evacuator_gate_holding.
   std::vector<std::string> series() const {
     std::vector<std::string> found;
     std::istringstream lines(metrics.render());
@@ -91,7 +91,7 @@ TEST_F(Gates, AreClosedUntilTheyAreAnswered) {
   EXPECT_THAT(changed, ElementsAre("p"));
 }
 
-TEST_F(Gates, AreAskedAtTheirIntervalAndTellChangesOnly) {
+TEST_F(Gates, AreQueriedAtTheirIntervalAndReportChangesOnly) {
   keeper.set("p", {webhook()}, {});
   work();
   pass(seconds(29));
@@ -205,7 +205,7 @@ TEST_F(Gates, ShowLongExpressionsCutBetweenCharacters) {
   EXPECT_EQ(keeper.verdict("p").text, "gate errors holds: " + std::string(255, 'x') + "… is 2");
 }
 
-/// What happens while a gate is asked: other workers go on, here in the same thread.
+/// Simulates other workers that continue while a gate is asked, in the same thread.
 class StalledGates : public testing::Test {
  protected:
   class Client final : public GateClient {
@@ -223,7 +223,7 @@ class StalledGates : public testing::Test {
     StalledGates& test_;
     const std::string url_;
   };
-  /// All at the same time, in this order.
+  /// Asks all of them concurrently, in this order. Returns the order of the requests.
   std::vector<std::string> ask(std::vector<std::string> names) {
     asked.clear();
     left = std::move(names);
@@ -252,7 +252,7 @@ class StalledGates : public testing::Test {
                     queue};
 };
 
-/// Else a server that hangs would make the gates of all policies hold, for want of an answer.
+/// Otherwise a hanging server would make the gates of all policies hold because no worker is left to ask them.
 TEST_F(StalledGates, LeaveAWorkerToThoseThatAreAnswered) {
   std::vector<api::PolicyGate> gates;
   for (const char* name : {"a", "b", "c", "d", "good"}) {

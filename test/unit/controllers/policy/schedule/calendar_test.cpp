@@ -26,7 +26,7 @@ api::Weekdays days(std::initializer_list<std::size_t> of) {
   return set;
 }
 
-/// "HHMM" as numbers.
+/// Start and end are numbers of the form HHMM.
 api::WeeklyWindow weekly(int start, int end, api::Weekdays on = api::Weekdays(0x7f)) {
   return {on, minutes(start / 100 * 60 + start % 100), minutes(end / 100 * 60 + end % 100)};
 }
@@ -43,8 +43,8 @@ struct OpenCase {
   const char* zone;
   const char* time;
   bool open;
-  const char* opens;    ///< next_open(time)
-  const char* changes;  ///< next_change(time)
+  const char* opens;    ///< expected next_open(time)
+  const char* changes;  ///< expected next_change(time)
 };
 class Windows : public testing::TestWithParam<OpenCase> {};
 
@@ -128,7 +128,7 @@ struct ProblemCase {
 };
 class ScheduleProblems : public testing::TestWithParam<ProblemCase> {};
 
-TEST_P(ScheduleProblems, AreTold) {
+TEST_P(ScheduleProblems, AreReported) {
   std::vector<std::string> lines;
   for (const auto& each : schedule_problems(GetParam().schedule, api::FieldPath("spec.schedule")))
     lines.push_back(each.to_string());
@@ -181,7 +181,7 @@ TEST(Schedule, ByCronSkipsTimesOutsideOfWindows) {
 }
 
 TEST(Schedule, WithoutATimeInTenYearsSaysSo) {
-  // 29 February is a Monday every 28 years: 2044 is the next.
+  // 29 February is a Monday every 28 years; the next time is in 2044.
   const auto rare = *Schedule::read(made("0 3 29 2 *", "", {weekly(0, 2400, days({1}))}));
   EXPECT_EQ(told(rare.first(at("2026-11-21T00:00:00Z"))), "never");
   EXPECT_EQ(told(rare.first(at("2043-11-21T00:00:00Z"))), "2044-02-29T03:00:00Z");

@@ -27,7 +27,7 @@ struct NextCase {
   const char* expression;
   const char* zone;
   const char* after;
-  const char* want;  ///< UTC
+  const char* want;  ///< expected time in UTC
 };
 class CronNext : public testing::TestWithParam<NextCase> {};
 
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
     case_name);
 
 // Berlin: 02:00 becomes 03:00 on 2026-03-29, 03:00 becomes 02:00 on 2026-10-25. New York: 02:00 → 03:00 on 2026-03-08,
-// 02:00 → 01:00 on 2026-11-01. As CronJob: what is skipped does not run, what comes twice runs twice.
+// 02:00 → 01:00 on 2026-11-01. Like a CronJob, skipped times do not run and repeated times run twice.
 INSTANTIATE_TEST_SUITE_P(
     AcrossClockChanges, CronNext,
     testing::Values(
@@ -131,7 +131,7 @@ TEST(TimeZone, IsFoundByItsExactNameOnly) {
   }
 }
 
-/// A data base that was compiled without the transitions to come would tell winter time for ever.
+/// A database compiled without future transitions would report winter time forever.
 TEST(TimeZone, KnowsTheChangesToCome) {
   const auto berlin = *TimeZone::find("Europe/Berlin");
   EXPECT_EQ(berlin.period_at(at("2036-07-01T00:00:00Z")).offset, base::seconds(7200));

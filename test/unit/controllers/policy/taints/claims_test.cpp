@@ -20,7 +20,7 @@ const std::string kEmptying = "evacuator.dev/emptying";
 
 Taint loaded(const std::string& value) { return {kLoaded, value, kPreferNoSchedule}; }
 
-TEST(TaintClaims, AddWhatIsMissingAndRemoveWhatIsNotWantedAnyMore) {
+TEST(TaintClaims, AddMissingAndRemoveObsoleteTaints) {
   TaintClaims claims;
   claims.claim("level", {{"n1", kLoaded, "level"}});
   EXPECT_EQ(claims.change_for("n1", {}), (TaintChange{{loaded("level")}, {}}));
@@ -48,7 +48,7 @@ TEST(TaintClaims, RemoveWhatADeletedPolicyLeftBehindUnderAnyKeyOfOurs) {
             (TaintChange{{}, {loaded("gone"), emptying}}));
 }
 
-TEST(TaintClaims, LeaveWhatAPolicyThatHasNotPlannedYetMayStillWant) {
+TEST(TaintClaims, KeepTaintsOfAPolicyThatHasNotPlannedYet) {
   TaintClaims claims;
   claims.register_policy("level");
   EXPECT_TRUE(claims.change_for("n1", {loaded("level")}).empty());
@@ -60,8 +60,8 @@ TEST(TaintClaims, LeaveWhatAPolicyThatHasNotPlannedYetMayStillWant) {
   EXPECT_FALSE(claims.change_for("n1", {loaded("level")}).empty());
 }
 
-/// The API server takes one taint of a key and effect.
-TEST(TaintClaims, OfTwoPoliciesTheOneThatHasTheNodeKeepsIt) {
+/// The API server accepts one taint per key and effect.
+TEST(TaintClaims, TheFirstOfTwoPoliciesKeepsTheNode) {
   TaintClaims claims;
   claims.claim("a", {{"n1", kLoaded, "a"}, {"n1", kEmptying, "a"}});
   claims.claim("b", {{"n1", kLoaded, "b"}});

@@ -59,7 +59,7 @@ TEST_F(TaintPledgesTest, DoNotComeBackWithAnotherEvacuationOfThatName) {
   EXPECT_THAT(nodes(), IsEmpty());
 }
 
-TEST_F(TaintPledgesTest, CountOnAnEvacuationThatNobodySeesForAMinute) {
+TEST_F(TaintPledgesTest, IncludeAnEvacuationThatIsInvisibleForAMinute) {
   pledge({"n1"}, {"a"});
   now += TaintPledges::kUnseen;
   EXPECT_THAT(nodes(), ElementsAre("n1")) << "the cache lags";
@@ -67,7 +67,7 @@ TEST_F(TaintPledgesTest, CountOnAnEvacuationThatNobodySeesForAMinute) {
   EXPECT_THAT(nodes(), IsEmpty()) << "it was never made, or is gone";
 }
 
-TEST_F(TaintPledgesTest, AreNoneWithoutMoves) {
+TEST_F(TaintPledgesTest, AreEmptyWithoutMoves) {
   pledge({"n1"}, {});
   EXPECT_THAT(nodes(), IsEmpty());
 }

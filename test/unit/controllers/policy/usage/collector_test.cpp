@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// What all fake sources say, and how often they were asked.
+/// The answer of all fake sources, and the number of sources and requests.
 struct World {
   base::Result<usage::Samples> answer = base::unavailable("no answer: timeout");
   int made = 0;
@@ -83,7 +83,7 @@ TEST_F(Collector, AsksAtItsIntervalAndHasTheFiguresAtOnce) {
   EXPECT_EQ(world.asked, 2);
 }
 
-TEST_F(Collector, MakesFiguresAgainOnlyWhenTheySaySomethingElse) {
+TEST_F(Collector, RebuildsFiguresOnlyAfterAChange) {
   world.answer = cpu(2);
   collector.set("balance", {{"server", source("server")}});
   collect_all();
@@ -141,9 +141,9 @@ TEST_F(Collector, CountsAPodThatLeftNoLonger) {
   EXPECT_THAT(collector.figures("balance").measured.at(0)->nodes.at(0).now, ElementsAre(2500));
 }
 
-// --- forecasts go with the pods
+// --- forecasts follow pods
 
-/// All nodes fill up alike, so that a forecast is worth something. Pod shop/p is on node-a.
+/// All nodes fill up equally, so that the forecast has quality. Pod shop/p is on node-a.
 class Forecasts : public Collector {
  protected:
   static constexpr base::Duration kStep = base::minutes(5);
@@ -157,7 +157,7 @@ class Forecasts : public Collector {
     ASSERT_GT(foreseen("node-a"), 1000);
     ASSERT_EQ(difference(), 0);
   }
-  /// `more`: cores that node-a uses more than at first.
+  /// `more` is the additional usage of node-a in cores.
   void answer(const std::map<std::string, double>& pods, double more = 0) {
     usage::Samples samples;
     samples.columns = samples.pod_columns = {{"cpu", usage::Unit::kAmount}};
@@ -177,7 +177,7 @@ class Forecasts : public Collector {
     }
     return scheduling::kUnknownUsage;
   }
-  /// By how much more is foreseen of node-a.
+  /// Returns the difference between the forecasts of node-a and node-b.
   std::int64_t difference() { return foreseen("node-a") - foreseen("node-b"); }
   api::Pod pod(const std::string& name, const std::string& node) const {
     api::Pod made;
@@ -190,23 +190,23 @@ class Forecasts : public Collector {
   }
 
   double load = 4;
-  base::Duration pause = kStep;  ///< between answers
+  base::Duration pause = kStep;  ///< interval between answers
 };
 
-TEST_F(Forecasts, LagBehindAStepWhereNobodySaysWhy) {
-  for (int i = 0; i < 2; ++i) answer({}, -1);  // the second one closes the first one's step
+TEST_F(Forecasts, LagBehindAnUnexplainedStep) {
+  for (int i = 0; i < 2; ++i) answer({}, -1);  // the second answer closes the step of the first
   EXPECT_GT(difference(), -900);
 }
 
 TEST_F(Forecasts, FallWithAPodThatLeaves) {
   const api::Pod gone = pod("p", "node-a");
   collector.on_pod(&gone, nullptr);
-  for (int i = 0; i < 2; ++i) answer({}, -1);  // the second one closes the first one's step
+  for (int i = 0; i < 2; ++i) answer({}, -1);  // the second answer closes the step of the first
   EXPECT_NEAR(static_cast<double>(difference()), -1000, 10);
 }
 
-/// Its containers have stopped, and it is still there. What the forecast has learnt of that from whole steps in between
-/// is taken off a second time.
+/// The containers have stopped, but the pod still exists. What the forecast has learned from complete steps in between
+/// is subtracted a second time.
 TEST_F(Forecasts, FallWithAPodWhoseMetricsEndedBeforeIt) {
   const api::Pod gone = pod("p", "node-a");
   answer({}, -1);
@@ -220,7 +220,7 @@ TEST_F(Forecasts, FallWithAPodWhoseMetricsEndedBeforeIt) {
   EXPECT_NEAR(static_cast<double>(difference()), -1000, 60);
 }
 
-/// Ten answers in a step.
+/// Ten answers per step.
 class FrequentForecasts : public Forecasts {
  protected:
   FrequentForecasts() { pause = kStep / 10; }
@@ -252,7 +252,7 @@ TEST_F(Forecasts, RiseWithANewPodOnceItIsMeasured) {
   EXPECT_NEAR(static_cast<double>(difference()), 500, 10);
 }
 
-TEST_F(Forecasts, KnowAlreadyWhatWasThereBefore) {
+TEST_F(Forecasts, DoNotCountExistingPodsAgain) {
   api::Pod old = pod("p", "node-a");
   old.meta.creation_timestamp -= std::chrono::hours(24);
   collector.on_pod(nullptr, &old);
@@ -281,7 +281,7 @@ TEST_F(Collector, TakesTenThousandNodesInOneAnswer) {
   EXPECT_THAT(figures->nodes.back().now, ElementsAre(1000));
 }
 
-TEST_F(Collector, StopsAskingForWhatNobodyWants) {
+TEST_F(Collector, StopsQueryingSourcesWithoutAPolicy) {
   collector.set("balance", {{"server", source("server")}});
   collector.set("pack", {{"server", source("server")}});
   collect_all();
@@ -297,7 +297,7 @@ TEST_F(Collector, StopsAskingForWhatNobodyWants) {
   EXPECT_THAT(collector.figures("pack").measured, IsEmpty());
 }
 
-TEST_F(Collector, KeepsWhatItKnowsOfAPolicyThatChangesElsewhere) {
+TEST_F(Collector, KeepsSamplesWhenAPolicyAddsASource) {
   world.answer = cpu(2);
   collector.set("balance", {{"server", source("server")}});
   collect_all();
@@ -307,7 +307,7 @@ TEST_F(Collector, KeepsWhatItKnowsOfAPolicyThatChangesElsewhere) {
   EXPECT_EQ(world.made, 2);
 }
 
-TEST_F(Collector, TellsAFailureUntilThereIsAnAnswer) {
+TEST_F(Collector, ReportsAFailureUntilTheNextAnswer) {
   collector.set("balance", {{"server", source("server")}});
   collect_all();
   EXPECT_EQ(collector.figures("balance").measured.at(0)->problem, "no answer: timeout");
@@ -339,7 +339,7 @@ TEST(WantedUsage, OfUpstreamsMetricsIsTheFirstSourceOfItsType) {
   EXPECT_FALSE(wanted[3].source.forecast);
 }
 
-TEST(WantedUsage, ThatNobodyMeasuresIsAnErrorOfThePolicy) {
+TEST(WantedUsage, AResourceThatNoSourceMeasuresIsAPolicyError) {
   const std::vector<scheduling::UsageNeed> needs = {{.source = "x"}, {.metrics_server = true}, {.query = "load"}};
   std::vector<std::string> texts;
   for (const api::FieldError& error : controllers::unmet_usage({}, needs)) texts.push_back(error.to_string());
@@ -350,7 +350,7 @@ TEST(WantedUsage, ThatNobodyMeasuresIsAnErrorOfThePolicy) {
                   "spec.strategies: metricsUtilization needs a source of type Prometheus in spec.usageSources"));
 }
 
-TEST_F(Collector, TellsWhatIsWrongBesideTheFigures) {
+TEST_F(Collector, ReportsProblemsTogetherWithTheFigures) {
   world.answer = cpu(2);
   world.answer->problems = {"query cpu: no data"};
   collector.set("balance", {{"server", source("server")}});
@@ -390,12 +390,12 @@ TEST_F(Collector, LogsFaultsOfAnswersOnceAndAgainWhenTheyChange) {
   EXPECT_EQ(count("3 values are negative"), 1U) << text;
 }
 
-// --- sources that keep workers waiting
+// --- sources that block workers
 
-/// What happens while a source is asked: other workers go on, here in the same thread.
-class FreeSlots : public Collector {
+/// Simulates other workers that continue while a source is asked, in the same thread.
+class Places : public Collector {
  protected:
-  /// Fails after `takes`; meanwhile the next one of `names` is asked.
+  /// Fails after `takes`. Meanwhile the next source of `names` is asked.
   class Chained final : public usage::Source {
    public:
     Chained(FreeSlots& test, std::string name) : test_(test), name_(std::move(name)) {}
@@ -415,7 +415,7 @@ class FreeSlots : public Collector {
     const std::string name_;
   };
 
-  /// Sources differ in their interval, by which they are told apart.
+  /// Each source has a different interval, which identifies it.
   void want(const std::vector<std::string>& names) {
     std::vector<WantedUsage> wanted;
     for (std::size_t i = 0; i < names.size(); ++i) {
@@ -425,7 +425,7 @@ class FreeSlots : public Collector {
     chained.set("balance", wanted);
     while (const auto key = queue.try_take()) keys.push_back(*key);
   }
-  /// All at the same time, in this order.
+  /// Asks all of them concurrently, in this order. Returns the order of the requests.
   std::vector<std::string> ask(std::vector<std::size_t> order) {
     asked.clear();
     left.assign(order.rbegin(), order.rend());

@@ -13,10 +13,10 @@ using testing::IsEmpty;
 const base::TimePoint kNoon = base::parse_time("2026-11-23T12:00:00Z").value();
 constexpr base::Duration kRound = base::seconds(30);
 
-/// Answers of pods of one namespace, one column, every kRound.
+/// Answers with pods of one namespace and one column, every kRound.
 class Answers {
  public:
-  using Pods = std::vector<std::pair<std::string, std::int64_t>>;  ///< by name
+  using Pods = std::vector<std::pair<std::string, std::int64_t>>;  ///< name and amount
 
   std::vector<std::int64_t> take(const Pods& pods, int times = 1) {
     std::vector<MeasuredUsage::Pod> names;
@@ -39,7 +39,7 @@ class Answers {
   base::TimePoint now_ = kNoon;
 };
 
-TEST(PodMeans, BeginWithWhatIsMeasuredFirst) {
+TEST(PodMeans, StartWithTheFirstSample) {
   Answers answers;
   EXPECT_THAT(answers.take({{"db-0", 500}, {"web-1", 0}}), ElementsAre(500, 0));
   EXPECT_THAT(answers.take({}), IsEmpty());
@@ -51,14 +51,14 @@ TEST(PodMeans, CountAllAnswersOfADayAlike) {
   EXPECT_THAT(answers.take({{"db-0", 300}}, 60), ElementsAre(200));
 }
 
-TEST(PodMeans, ForgetSlowlyWhatIsLongerAgoThanADay) {
+TEST(PodMeans, DecayAfterADay) {
   Answers answers;
   answers.take({{"db-0", 1000}}, 3 * 2880);
   const std::int64_t after_a_day = answers.take({{"db-0", 2000}}, 2880).front();
   EXPECT_NEAR(after_a_day, 2000 - 1000 / 2.718, 5) << "three days at 1000 count as one";
 }
 
-TEST(PodMeans, ASilentHourIsNoHourOfWhatComesAfterIt) {
+TEST(PodMeans, AnHourWithoutAnswersIsNotAttributedToTheNextAnswer) {
   Answers answers;
   answers.take({{"db-0", 100}}, 120);
   answers.pass(std::chrono::minutes(59));
@@ -85,7 +85,7 @@ TEST(PodMeans, OfAWorkloadCountMoreWhereMoreIsKnown) {
   Answers answers;
   answers.take({{"web-1", 1000}}, 2880);
   answers.take({{"web-1", 1000}, {"web-2", 9000}}, 120);
-  // A day at 1000; the four hours at 1000 that web-2 began with, and one at 9000.
+  // One day at 1000, the four hours at 1000 that web-2 started with, and one hour at 9000.
   EXPECT_NEAR(answers.take({{"web-1", 1000}, {"web-2", 9000}, {"web-3", 1000}})[2], 1276, 10);
 }
 
@@ -98,7 +98,7 @@ TEST(PodMeans, RememberPodsThatAreNotInAnAnswerForAnHour) {
   EXPECT_EQ(answers.take({{"a-0", 1}, {"db", 9000}})[1], 9000);
 }
 
-TEST(PodMeans, BeginAnewWithOtherColumns) {
+TEST(PodMeans, StartAgainWithOtherColumns) {
   PodMeans means;
   const std::vector<MeasuredUsage::Pod> pods = {{"shop", "db-0"}};
   const auto take = [&](std::vector<std::int64_t> amounts) {

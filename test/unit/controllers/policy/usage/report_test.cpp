@@ -69,7 +69,7 @@ TEST(UsageReport, IsBounded) {
   EXPECT_LT(usage_condition(reports).size(), 10'000U);
 }
 
-TEST(UsageReport, CountsNodesByWhatTheyLack) {
+TEST(UsageReport, CountsNodesByMissingData) {
   builders::ClusterBuilder cluster;
   for (const char* name : {"a", "b", "c", "d"}) cluster.add(builders::NodeBuilder(name));
   const auto measured = Measured("prom", {"cpu", "memory"})

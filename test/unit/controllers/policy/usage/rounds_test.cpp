@@ -40,7 +40,7 @@ const MeasuredUsage::Node& only_node(const MeasuredUsage& figures) {
   return figures.nodes.at(0);
 }
 
-TEST(UsageRounds, AreThousandthsOfWhatWasMeasured) {
+TEST(UsageRounds, AreInThousandths) {
   UsageRounds rounds(source());
   rounds.add(cpu(1.5, kNoon), kNoon);
   const MeasuredUsage figures = rounds.figures("server", kNoon);
@@ -66,7 +66,7 @@ TEST(UsageRounds, CountTheSameSampleOnce) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(1000));
 }
 
-TEST(UsageRounds, BeforeTheFirstAnswerSayThatThereIsNone) {
+TEST(UsageRounds, ReportAMissingFirstAnswer) {
   UsageRounds rounds(source());
   EXPECT_EQ(rounds.figures("server", kNoon).problem, "it has not answered yet");
   rounds.fail("no answer: timeout");
@@ -211,7 +211,7 @@ TEST(UsageRounds, OfANodeThatAPodLeftCountWithoutItUntilMeasuredAgain) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2500, 2500, 2400));
 }
 
-/// Otherwise a cycle before the next answer would move as many pods again.
+/// Otherwise a cycle before the next answer would move the same number of pods again.
 TEST(UsageRounds, ForeseeLessOfANodeThatAPodLeftUntilTheNextAnswer) {
   UsageRounds rounds(source());
   rounds.add(with_pod(3, 0.5, kNoon), kNoon);
@@ -222,7 +222,7 @@ TEST(UsageRounds, ForeseeLessOfANodeThatAPodLeftUntilTheNextAnswer) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).foreseen, ElementsAre(3600));
 }
 
-TEST(UsageRounds, ThatComeLateCountWithoutAPodThatLeftSince) {
+TEST(UsageRounds, LateSamplesExcludeAPodThatLeft) {
   UsageRounds rounds(source());
   rounds.add(with_pod(3, 0.5, kNoon), kNoon);
   rounds.leave("node-a", {"shop", "cart-0"}, kEarlier, kNoon + seconds(20));
@@ -245,7 +245,7 @@ TEST(UsageRounds, ThatAreMeansCountTheRestOfAPodThatLeftInTheirWindow) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).samples, ElementsAre(2600, 2600, 2600)) << "nothing of it";
 }
 
-TEST(UsageRounds, TellWhenSamplesWereTakenAndWhatTheyAreMeansOf) {
+TEST(UsageRounds, HaveSampleTimesAndWindows) {
   UsageRounds rounds(source());
   const auto sample = [](base::TimePoint time, base::seconds window) {
     usage::Samples samples = cpu(3, time);
@@ -261,7 +261,7 @@ TEST(UsageRounds, TellWhenSamplesWereTakenAndWhatTheyAreMeansOf) {
   EXPECT_EQ(figures.resources.front().lag, seconds(30));
 }
 
-/// A sample with the pod in it that was scraped before the pod left, and is dated after.
+/// The sample includes the pod because it was scraped before the pod left, but its timestamp is later.
 TEST(UsageRounds, ThatMayBeOlderThanTheirDateCountWithoutAPodThatJustLeft) {
   UsageRounds rounds(source());
   const auto sample = [](double cores, base::TimePoint time) {
@@ -278,7 +278,7 @@ TEST(UsageRounds, ThatMayBeOlderThanTheirDateCountWithoutAPodThatJustLeft) {
       << "half a minute is over";
 }
 
-TEST(UsageRounds, ThatAreMeansAndMayBeOlderCountTheMostThatTheyMayBeAbout) {
+TEST(UsageRounds, MeansThatMayBeOlderCountForTheMaximumAge) {
   UsageRounds rounds(source());
   const auto sample = [](double cores, base::TimePoint time) {
     usage::Samples samples = with_pod(cores, 0.4, time);
@@ -309,7 +309,7 @@ TEST(UsageRounds, AreNotAboutALaterPodOfTheSameName) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(3000));
 }
 
-TEST(UsageRounds, ForgetAPodThatLeftSoThatOneOfItsNameIsNew) {
+TEST(UsageRounds, ForgetAPodThatLeft) {
   UsageRounds rounds(source());
   rounds.add(with_pod(3, 0.5, kNoon), kNoon);
   const std::uint64_t before = rounds.version();
@@ -327,7 +327,7 @@ TEST(UsageRounds, NeverFallBelowNothingWithAPodThatLeaves) {
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).now, ElementsAre(0));
 }
 
-// --- what is wrong with the source
+// --- problems of the source
 
 TEST(UsageHealth, HasFewAndShortComplaints) {
   UsageRounds rounds(source());
@@ -342,7 +342,7 @@ TEST(UsageHealth, HasFewAndShortComplaints) {
   EXPECT_LE(rounds.health().problem.size(), 400U);
 }
 
-TEST(UsageHealth, TellsWhatPodsCountByInstead) {
+TEST(UsageHealth, ReportsTheSubstituteOfPodFigures) {
   UsageRounds rounds(source());
   usage::Samples samples = cpu(1, kNoon);
   samples.pod_columns = {{"cpu", usage::Unit::kAmount}, {"memory", usage::Unit::kAmount}};
@@ -372,7 +372,7 @@ TEST(UsageHealth, NamesTheColumnsThatNodesAreToHave) {
   EXPECT_THAT(by_watcher.health().columns, ElementsAre("cpu")) << "some libraries of it measure no memory";
 }
 
-TEST(UsageRounds, KnowWhatPodsUseUsually) {
+TEST(UsageRounds, KnowTheUsualUsageOfPods) {
   UsageRounds rounds(source());
   const auto answer = [&](double first, double second, base::TimePoint time) {
     usage::Samples samples = cpu(4, time);

@@ -7,7 +7,7 @@
 namespace controllers {
 namespace spikes_test {
 
-/// Two nodes of four cores; n2 uses three of them, and 60 % of its disk.
+/// Two nodes of four cores. n2 uses three cores and 60 % of its disk.
 scheduling::MeasuredUsage measured() {
   scheduling::MeasuredUsage made;
   made.resources = {{"cpu", false}, {"disk", true}};

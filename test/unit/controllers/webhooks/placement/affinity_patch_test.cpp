@@ -17,7 +17,7 @@ api::PlacementHint hint(api::PlacementPolicy policy) { return {{"node-b"}, polic
 
 std::string mark_of(api::PlacementPolicy policy) { return "evac/uid/" + std::string(to_string(policy)) + "/node-b"; }
 
-/// The pod with the patch on it: what nlohmann's own RFC 6902 makes of it.
+/// Returns the pod with the patch applied by nlohmann's RFC 6902 implementation.
 Json hinted(const Json& pod, api::PlacementPolicy policy) {
   return pod.patch(hint_patch(pod, hint(policy), mark_of(policy)));
 }
@@ -25,11 +25,11 @@ Json hinted(const Json& pod, api::PlacementPolicy policy) {
 struct PatchCase {
   const char* name;
   api::PlacementPolicy policy;
-  const char* affinity;  ///< spec.affinity before; "": no such member
-  const char* want;      ///< spec.affinity after; "": the pod is left alone
+  const char* affinity;  ///< spec.affinity before; empty if absent
+  const char* want;      ///< spec.affinity after; empty if the pod is not patched
 };
 
-/// As the caches have it once the scheduler has bound it.
+/// Returns the pod as the caches show it after it is bound.
 api::Pod bound(Json pod) {
   pod["spec"]["nodeName"] = "node-b";
   return *api::decode_pod(pod.dump());
@@ -103,7 +103,7 @@ bool same(const std::shared_ptr<const api::Affinity>& a, const std::shared_ptr<c
   return a == b || (a && b && *a == *b);
 }
 
-/// What the next pod will want shows on this one: the owner's template does not have the hint.
+/// The planner derives the requirements of the next pod from this pod. The owner's template does not have the hint.
 TEST_P(PatchTest, IsNotTakenForThePodsOwnWishOnceItRuns) {
   Json pod = {{"metadata", {{"name", "p"}}}, {"spec", {{"containers", Json::array()}}}};
   if (*GetParam().affinity != '\0') pod["spec"]["affinity"] = parsed(GetParam().affinity);
@@ -111,7 +111,7 @@ TEST_P(PatchTest, IsNotTakenForThePodsOwnWishOnceItRuns) {
   api::Pod want = bound(pod);
   if (has_empty_one) want.affinity = nullptr;
   for (int round = 0; round < 2; ++round) {
-    // A template that was copied from a hinted pod bears the mark already.
+    // A template that was copied from a hinted pod already has the annotation.
     if (round == 1) pod["metadata"]["annotations"] = {{"evacuator.dev/placement", "old/uid/Preferred/node-x"}};
     const api::Pod got = bound(hinted(pod, GetParam().policy));
     EXPECT_TRUE(same(got.affinity, want.affinity)) << "round " << round;
@@ -158,13 +158,13 @@ TEST(HintPatch, LeavesAPodAloneThatIsBoundAlready) {
   EXPECT_TRUE(hint_patch(pod, hint(kPreferred), "m").empty());
 }
 
-TEST(HintPatch, LeavesAPodAloneThatOurAnnotationWouldMakeInvalid) {
+TEST(HintPatch, LeavesAPodUnchangedThatTheAnnotationWouldMakeInvalid) {
   const std::string mark = mark_of(kPreferred);
   const std::size_t ours = std::string("evacuator.dev/placement").size() + mark.size();
   for (const bool fits : {true, false}) {
     Json pod = {{"metadata", Json::object()}, {"spec", Json::object()}};
     Json& annotations = pod["metadata"]["annotations"];
-    annotations["evacuator.dev/placement"] = std::string(1000, 'c');  // ours takes its place
+    annotations["evacuator.dev/placement"] = std::string(1000, 'c');  // replaced by the new mark
     annotations["big"] = std::string(kMaxAnnotationBytes - ours - 3 + (fits ? 0 : 1), 'x');
     EXPECT_EQ(hint_patch(pod, hint(kPreferred), mark).empty(), !fits);
   }

@@ -18,7 +18,7 @@ using api::Json;
 
 const base::TimePoint kNoon = *base::parse_time("2026-11-21T12:00:00Z");
 
-/// Of pod shop/web-1, which ReplicaSet "web" (UID rs-1) owns: its eviction is granted.
+/// Returns an Evacuation of pod shop/web-1, owned by ReplicaSet "web" (UID rs-1), whose eviction was granted.
 api::Evacuation leaving(const std::string& name = "e1") {
   api::Evacuation evacuation;
   evacuation.meta.ns = "shop";
@@ -60,7 +60,7 @@ class HintsTest : public testing::Test {
     evacuations.put(std::make_shared<const api::Evacuation>(std::move(evacuation)));
   }
   void add(api::Node node) { nodes.put(std::make_shared<const api::Node>(std::move(node))); }
-  /// A pod that bears the mark of `evacuation`.
+  /// Adds a pod with the mark of `evacuation`.
   void add_hinted_pod(const api::Evacuation& evacuation, const std::string& owner = "rs-1") {
     api::Pod pod;
     pod.meta.ns = "shop";
@@ -129,7 +129,7 @@ INSTANTIATE_TEST_SUITE_P(
                     OpenCase{"Unreadable", [](auto& e) { e.spec_problem = "spec.x: unknown"; }, false}),
     [](const auto& info) { return info.param.name; });
 
-TEST_F(HintsTest, OneThatWasChangedSinceItWasAcceptedIsGivenToNobody) {
+TEST_F(HintsTest, AHintChangedAfterItsAcceptanceIsNotUsed) {
   add(ready_node("node-c"));
   api::Evacuation changed = leaving("e1");
   changed.spec.placement->node_name = {"node-c"};
@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
                     NodeCase{"OnItsWayOut", [](api::Node& node) { node.meta.deletion_timestamp = kNoon; }}),
     [](const auto& info) { return info.param.name; });
 
-TEST_F(HintsTest, ThoseBeyondTheOldestAreNotLookedAt) {
+TEST_F(HintsTest, ChecksOnlyTheOldestHints) {
   add(ready_node("node-c"));
   for (std::size_t i = 0; i < Hints::kMaxInScope; ++i) {
     api::Evacuation changed = leaving(fmt::format("changed-{:02}", i));
@@ -206,7 +206,7 @@ TEST_F(HintsTest, ADryRunTakesNothing) {
   EXPECT_EQ(take(creation("r2")), "e1");
 }
 
-TEST_F(HintsTest, AReplicaSeesOnThePodWhatAnotherHasGiven) {
+TEST_F(HintsTest, AReplicaSeesHintsUsedByAnother) {
   add(leaving("e1"));
   add_hinted_pod(leaving("e1"));
   EXPECT_EQ(take(creation("r2")), "");
@@ -260,7 +260,7 @@ TEST_F(HintsTest, AStatefulSetsPodIsKnownByItsName) {
   EXPECT_EQ(take(other), "e1");
 }
 
-// --- the whole answer
+// --- complete response
 
 class WebhookTest : public HintsTest {
  protected:
@@ -284,7 +284,7 @@ class WebhookTest : public HintsTest {
                                                 {"controller", true}}})}}},
             {"spec", {{"containers", Json::array()}}}};
   }
-  /// The response to it.
+  /// Returns the response to `body`.
   Json ask(const Json& body) {
     const auto answer = webhook.answer(body.dump());
     if (!answer) return nullptr;
@@ -334,7 +334,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 [](Json& body) { body["request"]["object"]["metadata"]["ownerReferences"] = "web"; }}),
     [](const auto& info) { return info.param.name; });
 
-TEST_F(WebhookTest, WhatIsNoReviewGetsNoAnswer) {
+TEST_F(WebhookTest, OtherBodiesGetNoAnswer) {
   for (const char* text : {"", "{", "[]", "7", "{}", R"({"request": 7})",
                            R"({"apiVersion": "admission.k8s.io/v1", "request": {"uid": ""}})",
                            R"({"apiVersion": "admission.k8s.io/v1beta1", "request": {"uid": "r1"}})"}) {

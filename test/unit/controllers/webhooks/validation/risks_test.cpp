@@ -9,7 +9,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Valid, bounded, at work.
+/// Returns a valid, limited policy in mode Automatic.
 api::DeschedulerPolicySpec automatic(const std::string& strategy = "RemoveFailedPods") {
   api::DeschedulerPolicySpec spec;
   spec.mode = api::PolicyMode::kAutomatic;
@@ -25,7 +25,7 @@ std::shared_ptr<const api::DeschedulerPolicy> policy(const std::string& name, ap
   return made;
 }
 
-TEST(Risks, AreNoneOfAnOrdinaryPolicy) { EXPECT_THAT(risks_of("p", automatic(), {}), IsEmpty()); }
+TEST(Risks, AreEmptyForAnOrdinaryPolicy) { EXPECT_THAT(risks_of("p", automatic(), {}), IsEmpty()); }
 
 TEST(Risks, OfOneWithoutLimits) {
   api::DeschedulerPolicySpec spec = automatic();
@@ -40,19 +40,19 @@ TEST(Risks, OfOneWithoutAnyBudgetInSight) {
               ElementsAre(HasSubstr("spec.mode: Automatic, and the cluster has no PodDisruptionBudget")));
 }
 
-TEST(Risks, OfOneThatNothingStops) {
+TEST(Risks, OfAPolicyWithoutACircuitBreaker) {
   api::DeschedulerPolicySpec spec = automatic();
   spec.circuit_breaker.failures = 0;
   EXPECT_THAT(risks_of("p", spec, {}), ElementsAre(HasSubstr("spec.circuitBreaker.failures")));
 }
 
-TEST(Risks, OfOneThatCostsData) {
+TEST(Risks, OfAPolicyThatDeletesData) {
   api::DeschedulerPolicySpec spec = automatic();
   spec.evictability.pod_protections.default_disabled = {api::PodProtection::kPodsWithLocalStorage};
   EXPECT_THAT(risks_of("p", spec, {}), ElementsAre(HasSubstr("emptyDir")));
 }
 
-TEST(Risks, AreNoneOfOneThatDoesNothing) {
+TEST(Risks, AreEmptyForAnInactivePolicy) {
   api::DeschedulerPolicySpec spec = automatic("HighNodeUtilization");
   spec.limits = {};
   spec.circuit_breaker.failures = 0;

@@ -50,7 +50,7 @@ class AdmissionWebhook : public testing::Test {
                     .metrics = metrics,
                     .log = {}});
   }
-  /// `before` null: a creation.
+  /// Returns a review of a creation if `before` is null, else of an update.
   Json review(const Json& object, const Json& before = nullptr) {
     const bool is_policy = object["kind"] == "DeschedulerPolicy";
     return {
@@ -67,12 +67,12 @@ class AdmissionWebhook : public testing::Test {
   Json validate(const Json& object, const Json& before = nullptr) {
     return Json::parse(*webhook().validate(review(object, before).dump()))["response"];
   }
-  /// Why it is refused; empty: it is not.
+  /// Returns the message of the refusal, empty if the object is allowed.
   std::string refusal(const Json& object, const Json& before = nullptr) {
     const Json said = validate(object, before);
     return said["allowed"] == true ? "" : said["status"]["message"].get<std::string>();
   }
-  /// The object as the webhook leaves it.
+  /// Returns the object with the webhook's patch applied.
   Json recorded(const Json& object, const Json& before = nullptr) {
     const Json said = Json::parse(*webhook().record_creator(review(object, before).dump()))["response"];
     EXPECT_EQ(said["allowed"], true) << said;
@@ -107,7 +107,7 @@ TEST_F(AdmissionWebhook, RefusesAWrongEvacuationByItsField) {
   EXPECT_THAT(refusal(with(evacuation(), wrong)), HasSubstr("spec.evictors[0].name"));
 }
 
-/// What older rules let through must not be stuck.
+/// Objects that older rules accepted must remain editable.
 TEST_F(AdmissionWebhook, LetsThroughWhatChangesNothingThatIsChecked) {
   const Json stored = with(wrong_policy(), {{"metadata", {{"finalizers", Json::array({"a"})}}}});
   EXPECT_EQ(refusal(with(stored, {{"metadata", {{"finalizers", nullptr}, {"labels", {{"a", "b"}}}}}}), stored), "");
@@ -146,7 +146,7 @@ TEST_F(AdmissionWebhook, IsNotAskedAboutOthers) {
   EXPECT_EQ(webhook().record_creator("{}"), std::nullopt);
 }
 
-TEST_F(AdmissionWebhook, RecordsWhoMakesAnEvacuation) {
+TEST_F(AdmissionWebhook, RecordsTheCreatorOfAnEvacuation) {
   Json made = recorded(evacuation());
   made["metadata"]["uid"] = "e-1";
   made["metadata"]["creationTimestamp"] = "2026-11-21T12:00:01Z";
@@ -158,7 +158,7 @@ TEST_F(AdmissionWebhook, RecordsWhoMakesAnEvacuation) {
   EXPECT_THAT(record_of(recorded(policy())), HasSubstr("\"user\":\"alice\""));
 }
 
-TEST_F(AdmissionWebhook, OverwritesWhatSomebodySends) {
+TEST_F(AdmissionWebhook, OverwritesARecordInTheRequest) {
   const Json forged =
       with(evacuation(), {{"metadata", {{"annotations", {{"evacuator.dev/creator", "root"}, {"a", "b"}}}}}});
   const Json made = recorded(forged);
@@ -180,7 +180,7 @@ TEST_F(AdmissionWebhook, KeepsTheRecord) {
   EXPECT_TRUE(warnings.empty());
 }
 
-TEST_F(AdmissionWebhook, RefusesWhatNobodyCanSign) {
+TEST_F(AdmissionWebhook, RefusesWhatCannotBeSigned) {
   NoKeys none;
   const Json said = Json::parse(*webhook(none).record_creator(review(evacuation()).dump()))["response"];
   EXPECT_EQ(said["allowed"], false);
