@@ -251,12 +251,12 @@ class Replay {
 
   // --- the bound
 
-  using FreeSlots = std::set<std::string>;  ///< names of nodes
+  using Places = std::set<std::string>;  ///< names of nodes
 
   /// Returns the number of nodes that are needed after any moves: for the requests, for pods that cannot share a node,
   /// for pods that stay, and in total for pods that are restricted to disjoint sets of nodes.
   int needed() const {
-    FreeSlots all;
+    Places all;
     for (const auto& [name, node] : nodes_) all.insert(name);
     std::set<std::string> staying;
     for (const auto& [name, state] : pods_) {
@@ -266,7 +266,7 @@ class Replay {
     return std::max({needed_in(all, by_places), needed_apart(by_places), static_cast<int>(staying.size())});
   }
 
-  using ByPlaces = std::map<FreeSlots, std::vector<const PodState*>>;
+  using ByPlaces = std::map<Places, std::vector<const PodState*>>;
 
   /// Returns a key for the nodes that a pod may use, independent of its current node.
   std::string rules_of(const PodState& state) const {
@@ -287,14 +287,14 @@ class Replay {
     }
     ByPlaces by_places;
     for (const auto& [rules, pods] : by_rules) {
-      const FreeSlots places = places_of(*pods.front());
+      const Places places = places_of(*pods.front());
       std::vector<const PodState*>& inside = by_places[places];
       for (const PodState* state : pods) {
         if (places.contains(state->pod->node_name.value)) {
           inside.push_back(state);
           continue;
         }
-        FreeSlots own = places;
+        Places own = places;
         own.insert(state->pod->node_name.value);
         by_places[own].push_back(state);
       }
@@ -303,9 +303,9 @@ class Replay {
     return by_places;
   }
 
-  FreeSlots places_of(const PodState& state) const {
+  Places places_of(const PodState& state) const {
     if (stays(*state.pod)) return {state.pod->node_name.value};
-    FreeSlots places;
+    Places places;
     for (const auto& [name, node] : nodes_) {
       bool has_all = true;
       for (std::size_t r = 0; r < resources_.size(); ++r)
@@ -317,12 +317,12 @@ class Replay {
 
   /// Returns the sum over disjoint sets of nodes, the smallest sets first.
   int needed_apart(const ByPlaces& by_places) const {
-    std::vector<const FreeSlots*> sets;
+    std::vector<const Places*> sets;
     for (const auto& [places, pods] : by_places) sets.push_back(&places);
-    std::ranges::stable_sort(sets, {}, [](const FreeSlots* each) { return each->size(); });
-    FreeSlots taken;
+    std::ranges::stable_sort(sets, {}, [](const Places* each) { return each->size(); });
+    Places taken;
     int sum = 0;
-    for (const FreeSlots* places : sets) {
+    for (const Places* places : sets) {
       if (std::ranges::any_of(*places, [&](const std::string& node) { return taken.contains(node); })) continue;
       taken.insert(places->begin(), places->end());
       sum += needed_in(*places, by_places);
@@ -350,7 +350,7 @@ class Replay {
     return most;
   }
 
-  int needed_for(std::size_t r, const std::vector<const PodState*>& pods, const FreeSlots& places) const {
+  int needed_for(std::size_t r, const std::vector<const PodState*>& pods, const Places& places) const {
     std::int64_t left = 0;
     std::int64_t divisor = 0;
     for (const PodState* state : pods) {

@@ -44,12 +44,12 @@ TEST(CsiStorageCapacity, ContainsFreeCapacityAndNodes) {
 
 TEST(CsiStorageCapacity, SufficesUpToTheLargestVolume) {
   CsiStorageCapacity left;
-  EXPECT_FALSE(left.suffices(Quantity::from_units(1)));
+  EXPECT_FALSE(left.fits(Quantity::from_units(1)));
   left.capacity = Quantity::from_units(10);
-  EXPECT_TRUE(left.suffices(Quantity::from_units(10)));
-  EXPECT_FALSE(left.suffices(Quantity::from_units(11)));
+  EXPECT_TRUE(left.fits(Quantity::from_units(10)));
+  EXPECT_FALSE(left.fits(Quantity::from_units(11)));
   left.largest = Quantity::from_units(5);
-  EXPECT_FALSE(left.suffices(Quantity::from_units(6)));
+  EXPECT_FALSE(left.fits(Quantity::from_units(6)));
 }
 
 TEST(CsiStorageCapacity, RejectsInvalidAmounts) {

@@ -570,9 +570,9 @@ struct PlaceCase {
   const char* text;
   const char* says;  ///< expected text of a note or error
 };
-class FreeSlots : public testing::TestWithParam<PlaceCase> {};
+class Places : public testing::TestWithParam<PlaceCase> {};
 
-TEST_P(FreeSlots, AreThoseOfTheInput) {
+TEST_P(Places, AreThoseOfTheInput) {
   const auto conversion = convert(GetParam().text, fixed());
   std::vector<std::string> said = notes_of(conversion);
   for (const std::string& error : convert_test::errors_of(conversion)) said.push_back(error);
@@ -580,7 +580,7 @@ TEST_P(FreeSlots, AreThoseOfTheInput) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Of, FreeSlots,
+    Of, Places,
     testing::Values(
         PlaceCase{"ArgsOfDeckhouse",
                   DECKHOUSE("v1alpha1",

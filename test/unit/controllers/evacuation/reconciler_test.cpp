@@ -577,7 +577,7 @@ TEST_F(Shell, DecidesOnLiveReadsNotOnTheCache) {
 }
 
 /// Requests two optional reads and one required read.
-class Reader final : public evictors::Evictor {
+class Reader final : public evictors::Evictor, public evictors::DocumentReader {
  public:
   std::string_view name() const override { return "reader"; }
   std::vector<evictors::Read> reads(const evictors::EvictorContext&) const override {

@@ -293,7 +293,7 @@ TEST(DecideRequesting, NamesABudgetThatNeverAllowsAndTheFix) {
 }
 
 /// Evicts like eviction-api, but needs free capacity for a surge pod first.
-class CapaciousEvictor final : public evictors::Evictor {
+class CapaciousEvictor final : public evictors::Evictor, public evictors::Undoer, public evictors::TermsProvider {
  public:
   explicit CapaciousEvictor(const evictors::Evictor& inner) : inner_(inner) {}
   std::string_view name() const override { return "needs-capacity"; }

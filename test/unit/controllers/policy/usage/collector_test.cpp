@@ -398,7 +398,7 @@ class Places : public Collector {
   /// Fails after `takes`. Meanwhile the next source of `names` is asked.
   class Chained final : public usage::Source {
    public:
-    Chained(FreeSlots& test, std::string name) : test_(test), name_(std::move(name)) {}
+    Chained(Places& test, std::string name) : test_(test), name_(std::move(name)) {}
     base::Result<usage::Samples> sample() override {
       test_.asked.push_back(name_);
       test_.ask_next();
@@ -411,7 +411,7 @@ class Places : public Collector {
     }
 
    private:
-    FreeSlots& test_;
+    Places& test_;
     const std::string name_;
   };
 
@@ -457,7 +457,7 @@ class Places : public Collector {
                          queue};
 };
 
-TEST_F(FreeSlots, LeaveAWorkerToSourcesThatAnswer) {
+TEST_F(Places, LeaveAWorkerToSourcesThatAnswer) {
   good = "good";
   want({"a", "b", "c", "d", "e", "good"});
   EXPECT_THAT(ask({5}), ElementsAre("good"));
@@ -467,7 +467,7 @@ TEST_F(FreeSlots, LeaveAWorkerToSourcesThatAnswer) {
   EXPECT_THAT(ask({2, 3, 4}), ElementsAre("c", "d")) << "and each has its turn";
 }
 
-TEST_F(FreeSlots, AreFreeForSourcesThatFailAtOnce) {
+TEST_F(Places, AreFreeForSourcesThatFailAtOnce) {
   takes = base::milliseconds(10);
   good = "f";
   want({"a", "b", "c", "f"});
