@@ -13,7 +13,7 @@
 #include <memory>
 #include <mutex>
 
-#include "base/fair_lane.hpp"
+#include "base/fair_queue.hpp"
 #include "base/log.hpp"
 #include "http_server/server.hpp"
 

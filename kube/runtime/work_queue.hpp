@@ -12,7 +12,7 @@
 #include "api/meta/object_meta.hpp"
 #include "base/backoff.hpp"
 #include "base/clock.hpp"
-#include "base/fair_lane.hpp"
+#include "base/fair_queue.hpp"
 
 namespace kube {
 

@@ -1,4 +1,4 @@
-#include "base/fair_lane.hpp"
+#include "base/fair_queue.hpp"
 
 #include <gmock/gmock.h>
 
