@@ -30,8 +30,6 @@ constexpr int kConflictRetries = 4;
 constexpr int kRetriesOnAllowance = 3;
 /// Retry delay while the keys that verify the creator of an Evacuation are missing.
 constexpr base::seconds kNoKeysRetry{10};
-/// Maximum delay before a grant is stored.
-constexpr base::seconds kMaxGrantDelay{1};
 /// Maximum delay before "pod has left" is stored when no Evacuation waits for the slot. Usually the replacement is
 /// Ready by then, and one write covers both.
 constexpr base::seconds kMaxDepartureDelay{1};
@@ -102,18 +100,19 @@ evictors::CallResult Reconciler::ReconcileRun::send_action(const evictors::Actio
 evictors::CallResult Reconciler::ReconcileRun::send_limited(const evictors::Action& action) {
   const auto fence = [&] { return time_for_call(action.request.timeout); };
   const ServiceCall target{action.service, action.service_use, key_.ns};
-  if (action.name != evictors::kPostEviction || !deps_.eviction_slots) return send(target, action.request, fence);
+  if (action.name != evictors::kPostEviction || !deps_.eviction_slots)
+    return state_.send(target, action.request, fence);
   deps_.eviction_slots->acquire();
   struct Release {
     std::counting_semaphore<>& slots;
     ~Release() { slots.release(); }
   } release{*deps_.eviction_slots};
-  return send(target, action.request, fence);
+  return state_.send(target, action.request, fence);
 }
 
 base::Result<base::milliseconds> Reconciler::ReconcileRun::time_for_call(base::milliseconds wanted) const {
   if (auto leader = check_leader(); !leader) return leader.error();
-  const auto& intent = seen_.evacuation.status.intent;
+  const auto& intent = state_.seen.evacuation.status.intent;
   if (!intent) return base::unavailable("the server did not store the intent: no call without it");
   const base::milliseconds most = std::max<base::milliseconds>(evictors::kCallTimeout, wanted);
   const base::Duration left = intent->time + most - deps_.clock.now();
@@ -123,9 +122,11 @@ base::Result<base::milliseconds> Reconciler::ReconcileRun::time_for_call(base::m
 
 /// No watch reports changes of documents, so the evictor sets the poll interval.
 kube::Requeue Reconciler::ReconcileRun::poll_documents(const kube::Requeue& requeue) const {
-  const evictors::Evictor* evictor = deps_.evictors.find(seen_.evacuation.status.evictor);
-  if (!freshness_.has_documents() || !evictor || api::is_terminal(seen_.evacuation.status.phase)) return requeue;
-  const base::Duration poll = evictor->poll_interval({seen_.evacuation, seen_.pod.get(), deps_.clock.now(), {}});
+  const evictors::Evictor* evictor = deps_.evictors.find(state_.seen.evacuation.status.evictor);
+  if (!state_.freshness.has_documents() || !evictor || api::is_terminal(state_.seen.evacuation.status.phase))
+    return requeue;
+  const base::Duration poll =
+      evictor->poll_interval({state_.seen.evacuation, state_.seen.pod.get(), deps_.clock.now(), {}});
   return kube::Requeue::in(requeue.after ? std::min(*requeue.after, poll) : poll);
 }
 
@@ -133,19 +134,19 @@ base::Result<kube::Requeue> Reconciler::ReconcileRun::finish_round(const Decisio
   const auto phase = decision.status.phase;
   const bool may_wait = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
   // Waits for something other than a slot (user, backoff, owner), so the slot is released.
-  const bool gives_back = seen_.slot.state == Slot::State::kNotAsked;
-  if (gives_back && (may_wait || goes_on_without_slot(seen_.evacuation)))
-    deps_.admission.withdraw(key_, seen_.evacuation.status.attempt);
+  const bool gives_back = state_.seen.slot.state == Slot::State::kNotAsked;
+  if (gives_back && (may_wait || goes_on_without_slot(state_.seen.evacuation)))
+    deps_.admission.withdraw(key_, state_.seen.evacuation.status.attempt);
   // A departing pod needs no further attempt. The slot of this attempt is kept, because the queue may observe the pod
   // later than this reconcile.
   if (gives_back && (phase == EvacuationPhase::kEvicting || phase == EvacuationPhase::kVerifying))
-    deps_.admission.withdraw_later_attempts(key_, seen_.evacuation.status.attempt);
+    deps_.admission.withdraw_later_attempts(key_, state_.seen.evacuation.status.attempt);
   if (gives_back && may_wait && deps_.reservations) deps_.reservations->release_unused(key_);
   if (api::is_terminal(phase)) release_requests();
   remember_blocked();
   if (budget_opened_meanwhile()) return kube::Requeue::in(base::Duration::zero());
   // The wake came too soon after the last call, so it is kept. In any other phase it would never be consumed.
-  if (seen_.woken && phase == EvacuationPhase::kRequesting && pdb_blocker(seen_.evacuation))
+  if (state_.seen.woken && phase == EvacuationPhase::kRequesting && pdb_blocker(state_.seen.evacuation))
     reconciler_.pdb_waiters_.wake_waiter(key_);
   return poll_documents(decision.requeue);
 }
@@ -161,14 +162,14 @@ base::Result<kube::Requeue> Reconciler::ReconcileRun::requeue_within(const Decis
 base::Result<kube::Requeue> Reconciler::ReconcileRun::finish_unsaved(const Decision& decision) {
   if (auto finished = finish_round(decision); !finished) return finished;
   return base::unavailable(fmt::format("the API server does not keep {} of the status: its CRD is of another version",
-                                       unkept_fields(decision.status, seen_.evacuation.status)));
+                                       unkept_fields(decision.status, state_.seen.evacuation.status)));
 }
 
 /// Registers the Evacuation in the wait list of the PDB that blocks it, or removes it.
 void Reconciler::ReconcileRun::remember_blocked() {
-  const api::Evacuation& evacuation = seen_.evacuation;
+  const api::Evacuation& evacuation = state_.seen.evacuation;
   const api::Blocker* blocker = pdb_blocker(evacuation);
-  const std::int32_t together = needed_of_budget(seen_);
+  const std::int32_t together = needed_of_budget(state_.seen);
   const bool waits = blocker && (together > 0 || evacuation.status.phase == EvacuationPhase::kRequesting);
   const api::ObjectKey key = evacuation.meta.key();
   if (!waits) return reconciler_.pdb_waiters_.leave(key);
@@ -180,16 +181,16 @@ void Reconciler::ReconcileRun::remember_blocked() {
 /// Whether the PDB opened between the check of the PodGroup's budget and the registration in its wait list, when no
 /// wake would follow.
 bool Reconciler::ReconcileRun::budget_opened_meanwhile() const {
-  const std::int32_t needed = needed_of_budget(seen_);
+  const std::int32_t needed = needed_of_budget(state_.seen);
   if (needed == 0) return false;
-  const auto pdb = deps_.pdbs.get({key_.ns, pdb_blocker(seen_.evacuation)->name});
+  const auto pdb = deps_.pdbs.get({key_.ns, pdb_blocker(state_.seen.evacuation)->name});
   return !pdb || pdb->disruptions_allowed >= needed;
 }
 
 void Reconciler::ReconcileRun::mark_dead(const std::string& evictor) {
-  const bool is_trusted = api::origin_is_verified(seen_.evacuation);
+  const bool is_trusted = api::origin_is_verified(state_.seen.evacuation);
   const base::TimePoint now = deps_.clock.now();
-  if (reconciler_.mark_dead(evictor, key_.ns, is_trusted, now)) seen_.dead_until[evictor] = now + kDeadFor;
+  if (reconciler_.mark_dead(evictor, key_.ns, is_trusted, now)) state_.seen.dead_until[evictor] = now + kDeadFor;
 }
 
 /// Releases the slot again: if the object was deleted while an earlier reconcile requested the slot, the queue observed
@@ -224,105 +225,61 @@ void Reconciler::ReconcileRun::release_requests() {
 }
 
 base::Result<kube::Requeue> Reconciler::ReconcileRun::run() {
-  if (!observe_cached()) return forget_deleted();
-  if (waits_for_keys()) return kube::Requeue::in(kNoKeysRetry);
+  if (!state_.observe_cached()) return forget_deleted();
+  if (state_.waits_for_keys()) return kube::Requeue::in(kNoKeysRetry);
   // The caches do not contain what this evictor reads.
-  if (!wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) {
-    if (auto live = refresh(); !live) return live.error();
+  if (!wanted_reads(state_.seen, deps_.evictors, deps_.clock.now()).empty()) {
+    if (auto live = state_.refresh(); !live) return live.error();
   }
-  for (int round = 0; round < kMaxRounds && !freshness_.evacuation_is_gone(); ++round) {
+  for (int round = 0; round < kMaxRounds && !state_.freshness.evacuation_is_gone(); ++round) {
     forget_old_slot();
-    const Decision decision = decide(seen_, deps_.evictors, deps_.clock.now());
-    if (decision.wants_slot && seen_.slot.state == Slot::State::kNotAsked) {
+    const Decision decision = decide(state_.seen, deps_.evictors, deps_.clock.now());
+    if (decision.wants_slot && state_.seen.slot.state == Slot::State::kNotAsked) {
       if (auto asked = take_slot(decision); !asked) return asked.error();
       continue;
     }
     if (!decision.dead.empty()) mark_dead(decision.dead);
     if (!claims_replacement(decision)) {
-      observe_surroundings();  // another Evacuation claimed the pod first; read again, it now shows as claimed
+      state_.observe_surroundings();  // another Evacuation claimed the pod first; read again, it now shows as claimed
       continue;
     }
     if (const auto left = may_still_wait(decision)) return requeue_within(decision, *left);
-    if (!unsaved_ && !decision.acts(seen_.evacuation.status)) return finish_round(decision);
+    if (!state_.unsaved && !decision.acts(state_.seen.evacuation.status)) return finish_round(decision);
     auto step = act_or_refresh(decision);
     if (!step) return step.error();
     if (*step == Continue::kNo) break;
     if (write_kept_nothing_) return finish_unsaved(decision);
   }
-  if (!freshness_.evacuation_is_gone() && stored_) return kube::Requeue::in(base::Duration::zero());
+  if (!state_.freshness.evacuation_is_gone() && state_.stored) return kube::Requeue::in(base::Duration::zero());
   reconciler_.pdb_waiters_.forget(key_);
   return kube::Requeue::await_change();
 }
 
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::act_or_refresh(const Decision& decision) {
-  if (may_carry_out() || is_bound_to_cached(decision) || only_records_cached_facts(decision))
-    return carry_out(decision);
-  return refresh();
-}
-
-/// The departure of a pod is final, and the write is guarded by the Evacuation's version, so a live read adds nothing.
-bool Reconciler::ReconcileRun::only_records_cached_facts(const Decision& decision) {
-  if (!only_records_plain(decision) || !seen_.pod_is_cached) return false;
-  const EvacuationPhase before = seen_.evacuation.status.phase;
-  const EvacuationPhase after = decision.status.phase;
-  const bool ends = after == EvacuationPhase::kVerifying || after == EvacuationPhase::kSucceeded;
-  const bool has_left = before == EvacuationPhase::kVerifying && (ends || after == EvacuationPhase::kFailed);
-  const bool leaves = before == EvacuationPhase::kRequesting || before == EvacuationPhase::kEvicting;
-  const bool is_there = seen_.pod && seen_.pod->uid() == seen_.evacuation.spec.pod_ref.uid;
-  const bool is_final = has_left || (leaves && ends && is_seen_to_have_left()) ||
-                        (leaves && after == EvacuationPhase::kEvicting && is_there);
-  return is_final && wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty() && (stored_ || take_cached());
-}
-
-/// Whether the decision writes only the status, and its evictor leaves no marks on objects.
-bool Reconciler::ReconcileRun::only_records_plain(const Decision& decision) const {
-  const bool does_more =
-      decision.action || decision.fill || decision.add_finalizer || decision.remove_finalizer || decision.remove_object;
-  return !does_more && decision.status.evictor == evictors::EvictionApi::kName && !seen_.evacuation.spec.dry_run;
-}
-
-/// Whether the pod has left, according to the cache.
-bool Reconciler::ReconcileRun::is_seen_to_have_left() const {
-  const api::PodUid& uid = seen_.evacuation.spec.pod_ref.uid;
-  if (seen_.pod && seen_.pod->uid() == uid) return seen_.pod->is_terminal();
-  return reconciler_.departures_.has_shown(key_, uid.value);
-}
-
-/// A plain eviction carries the pod's UID and resourceVersion, and the write before it those of the Evacuation.
-/// Requires a live read nevertheless if a PDB covers the pod, because some servers charge the budget before they check
-/// the versions, and if a grant showed no effect, because the cache may be stuck.
-bool Reconciler::ReconcileRun::is_bound_to_cached(const Decision& decision) {
-  const bool is_plain = decision.action && decision.action->name == evictors::kPostEviction &&
-                        decision.status.evictor == evictors::EvictionApi::kName && !decision.fill &&
-                        !decision.add_finalizer && !decision.remove_finalizer;
-  const bool is_granted = seen_.evacuation.status.phase == EvacuationPhase::kEvicting;
-  if (!is_plain || is_granted || !seen_.pod_is_cached || !seen_.pod || seen_.pod->meta.resource_version.empty())
-    return false;
-  if (!seen_.pdbs.empty() || seen_.evacuation.spec.dry_run || !seen_.pod_group.name.empty()) return false;
-  if (!wanted_reads(seen_, deps_.evictors, deps_.clock.now()).empty()) return false;
-  return stored_ || take_cached();
+  return state_.may_act_on(decision) ? carry_out(decision) : state_.refresh();
 }
 
 /// Requests the slot, then reads the documents that decide() needs once it has the slot.
 base::Status Reconciler::ReconcileRun::take_slot(const Decision& decision) {
   if (auto asked = obtain_slot(decision); !asked) return asked;
-  return may_carry_out() ? read_documents() : base::Done{};
+  return state_.may_carry_out() ? state_.read_documents() : base::Done{};
 }
 
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::carry_out(const Decision& decision) {
   if (auto leader = check_leader(); !leader) return leader.error();
   if (decision.fill || decision.add_finalizer || decision.remove_finalizer) return change_main(decision);
   if (decision.remove_object) return remove_evacuation();
-  if (passes_pod_group_gate(seen_.evacuation.status, decision.status) && !freshness_.pod_group_is_live())
-    return refresh_pod_group();
+  if (passes_pod_group_gate(state_.seen.evacuation.status, decision.status) && !state_.freshness.pod_group_is_live())
+    return state_.refresh_pod_group();
   if (auto looked = check_before_call(decision)) return *std::move(looked);
-  const bool writes = unsaved_ || !(decision.status == seen_.evacuation.status);
-  if (!writes && !freshness_.evacuation_is_live()) return refresh_evacuation();  // no guarded write precedes the call
+  const bool writes = state_.unsaved || !(decision.status == state_.seen.evacuation.status);
+  if (!writes && !state_.freshness.evacuation_is_live())
+    return state_.refresh_evacuation();  // no guarded write precedes the call
   if (writes) {
     auto stored = store_status(decision);
     if (!stored || *stored == Continue::kNo) return stored;
-    if (!stored_) return Continue::kYes;  // another client wrote meanwhile: decide again
-    if (decision.action && decision.status.intent != seen_.evacuation.status.intent)
+    if (!state_.stored) return Continue::kYes;  // another client wrote meanwhile: decide again
+    if (decision.action && decision.status.intent != state_.seen.evacuation.status.intent)
       return Continue::kYes;  // no call whose intent is not stored (I3)
     if (decision.action) write_kept_nothing_ = false;
   }
@@ -336,18 +293,18 @@ std::optional<base::Result<Reconciler::ReconcileRun::Continue>> Reconciler::Reco
   const auto& action = decision.action;
   if (!action || !evictors::moves_pod(action->role)) return std::nullopt;
   if (!action->service.empty() && deps_.services)
-    seen_.not_allowed = deps_.services->refusal({action->service, action->service_use, key_.ns});
-  if (!seen_.not_allowed.empty()) return Continue::kYes;  // no intent is stored for a call that is not sent
-  const bool has_claims = seen_.pod && std::ranges::any_of(seen_.pod->volumes, api::uses_claim);
-  if ((has_claims || has_unknown_group()) && !freshness_.pvcs_are_live()) return refresh_pvcs();
+    state_.seen.not_allowed = deps_.services->refusal({action->service, action->service_use, key_.ns});
+  if (!state_.seen.not_allowed.empty()) return Continue::kYes;  // no intent is stored for a call that is not sent
+  const bool has_claims = state_.seen.pod && std::ranges::any_of(state_.seen.pod->volumes, api::uses_claim);
+  if ((has_claims || state_.has_unknown_group()) && !state_.freshness.pvcs_are_live()) return state_.refresh_pvcs();
   return std::nullopt;
 }
 
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::remove_evacuation() {
-  const auto removed = deps_.client.remove(kube::kEvacuations, key_, seen_.evacuation.meta.uid);
+  const auto removed = deps_.client.remove(kube::kEvacuations, key_, state_.seen.evacuation.meta.uid);
   if (!removed && base::is_not_found(removed.error())) return confirm_gone();
   if (!removed) return removed.error().during("removing the finished Evacuation");
-  freshness_.mark_gone();
+  state_.freshness.mark_gone();
   return Continue::kNo;
 }
 
@@ -355,64 +312,64 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::after
     base::Result<StoredEvacuation> written) {
   if (written) {
     reconciler_.refused_.forget(key_);
-    reconciler_.note_write(key_, *written, {cached_version_, stored_->evacuation.meta.resource_version});
-    adopt(*std::move(written));
+    reconciler_.note_write(key_, *written, {state_.cached_version, state_.stored->evacuation.meta.resource_version});
+    state_.adopt(*std::move(written));
     return Continue::kYes;
   }
   const base::ErrorCode code = written.error().code;
-  if (code == base::ErrorCode::kInvalid) freshness_.write_refused();
+  if (code == base::ErrorCode::kInvalid) state_.freshness.write_refused();
   if (code == base::ErrorCode::kNotFound) return confirm_gone();
   if (code != base::ErrorCode::kConflict) return written.error();
-  stored_.reset();
-  freshness_.write_conflicted();
+  state_.stored.reset();
+  state_.freshness.write_conflicted();
   return Continue::kYes;
 }
 
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::confirm_gone() {
-  const auto there = refresh_evacuation();
+  const auto there = state_.refresh_evacuation();
   if (!there || *there == Continue::kNo) return there;
   return base::unavailable("the server answers a write with 404, and has the Evacuation when it is read");
 }
 
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::change_main(const Decision& decision) {
-  auto written = after_write(write_main(deps_.client, *stored_, decision));
+  auto written = after_write(write_main(deps_.client, *state_.stored, decision));
   if (!written) return written.error().during("writing the Evacuation");
-  if (*written == Continue::kYes) observe_surroundings();
+  if (*written == Continue::kYes) state_.observe_surroundings();
   return written;
 }
 
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::store_status(const Decision& decision) {
-  const api::Evacuation before = stored_->evacuation;
+  const api::Evacuation before = state_.stored->evacuation;
   write_kept_nothing_ = false;
-  auto answer = write_status(deps_.client, *stored_, decision.status);
-  if (answer) forget_unsaved();
+  auto answer = write_status(deps_.client, *state_.stored, decision.status);
+  if (answer) state_.forget_unsaved();
   if (!answer && may_have_been_stored(answer.error()))
     reconciler_.unconfirmed_.note({before, decision.status, events_of(decision)});
   if (answer) reconciler_.unconfirmed_.forget(key_);
   auto written = after_write(std::move(answer));
   if (!written) return written.error().during("writing the Evacuation's status");
-  if (!stored_ || freshness_.evacuation_is_gone()) return written;
-  write_kept_nothing_ = before.meta.resource_version == seen_.evacuation.meta.resource_version;
+  if (!state_.stored || state_.freshness.evacuation_is_gone()) return written;
+  write_kept_nothing_ = before.meta.resource_version == state_.seen.evacuation.meta.resource_version;
   if (write_kept_nothing_) return written;  // the server stored nothing
-  notify_stored({before, seen_.evacuation.status, events_of(decision)});
-  unsaved_events_.clear();
+  notify_stored({before, state_.seen.evacuation.status, events_of(decision)});
+  state_.unsaved_events.clear();
   return written;
 }
 
 std::vector<kube::Event> Reconciler::ReconcileRun::events_of(const Decision& decision) const {
-  std::vector<kube::Event> news = unsaved_events_;
+  std::vector<kube::Event> news = state_.unsaved_events;
   news.insert(news.end(), decision.events.begin(), decision.events.end());
   return news;
 }
 
 /// Publishes writes whose answers were lost and that the object now shows.
 void Reconciler::ReconcileRun::confirm_write() {
-  for (const UnconfirmedWrite& each : reconciler_.unconfirmed_.take_shown(seen_.evacuation)) notify_stored(each);
+  for (const UnconfirmedWrite& each : reconciler_.unconfirmed_.take_shown(state_.seen.evacuation)) notify_stored(each);
 }
 
-/// Publishes metrics, audit records, Events and the log entry of a stored status. `seen_` shows it.
+/// Publishes metrics, audit records, Events and the log entry of a stored status. `state_.seen` shows it.
 void Reconciler::ReconcileRun::notify_stored(const UnconfirmedWrite& write) {
-  api::Evacuation after = seen_.evacuation;
+  api::Evacuation after = state_.seen.evacuation;
   after.status = write.after;
   const base::TimePoint now = deps_.clock.now();
   deps_.metrics.on_status(write.before, after, now);
@@ -428,11 +385,11 @@ void Reconciler::ReconcileRun::notify_stored(const UnconfirmedWrite& write) {
 /// Records the intent before its call, whatever happened to the preceding write. A call without a record would look
 /// like one of an intruder.
 void Reconciler::ReconcileRun::record_intent() {
-  const auto& intent = seen_.evacuation.status.intent;
+  const auto& intent = state_.seen.evacuation.status.intent;
   if (intent == recorded_intent_) return;
-  api::Evacuation before = seen_.evacuation;
+  api::Evacuation before = state_.seen.evacuation;
   before.status.intent.reset();
-  deps_.audit.on_status(before, seen_.evacuation, deps_.clock.now());
+  deps_.audit.on_status(before, state_.seen.evacuation, deps_.clock.now());
   recorded_intent_ = intent;
 }
 
@@ -447,7 +404,7 @@ void Reconciler::ReconcileRun::publish(const api::Evacuation& evacuation, kube::
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::call(evictors::Action action) {
   if (auto leader = check_leader(); !leader) return leader.error();
   record_intent();
-  action.request.traceparent = deps_.audit.context_of_call(seen_.evacuation, action, deps_.clock.now());
+  action.request.traceparent = deps_.audit.context_of_call(state_.seen.evacuation, action, deps_.clock.now());
   const evictors::CallResult answer = send_action(action);
   if (!answer && answer.error().code == base::ErrorCode::kCancelled)
     return answer.error();  // shutting down; resumed later
@@ -462,26 +419,26 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::call(
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::record_answer(
     const evictors::Action& action, const evictors::CallResult& answer) {
   for (int i = 0; i < kConflictRetries; ++i) {
-    const Decision decision = decide_answer(seen_, deps_.evictors, action, answer, deps_.clock.now());
+    const Decision decision = decide_answer(state_.seen, deps_.evictors, action, answer, deps_.clock.now());
     if (i == 0) {
       const auto& response = decision.status.last_response;
       deps_.metrics.on_answer(action.name, answer ? answer->status : 0, response ? response->response_class : "");
-      deps_.audit.on_answer(seen_.evacuation, action, answer, response, deps_.clock.now());
+      deps_.audit.on_answer(state_.seen.evacuation, action, answer, response, deps_.clock.now());
     }
     if (i == 0 && may_store_later(decision, action)) {
-      store_later(action, answer);
+      state_.store_later(action, answer);
       return Continue::kYes;
     }
     auto stored = store_status(decision);
     if (!stored || *stored == Continue::kNo) return stored;
-    if (!stored_) {  // conflict
-      auto again = refresh_evacuation();
+    if (!state_.stored) {  // conflict
+      auto again = state_.refresh_evacuation();
       if (!again || *again == Continue::kNo) return again;
       continue;
     }
-    freshness_.pod_may_differ();
-    if (decision.look_again || freshness_.has_documents()) return refresh();
-    take_pod_from(action, answer);
+    state_.freshness.pod_may_differ();
+    if (decision.look_again || state_.freshness.has_documents()) return state_.refresh();
+    state_.take_pod_from(action, answer);
     retry_on_allowance();
     return Continue::kYes;
   }
@@ -493,21 +450,13 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::recor
 bool Reconciler::ReconcileRun::may_store_later(const Decision& answered, const evictors::Action& action) const {
   const evictors::Evictor* evictor = deps_.evictors.find(answered.status.evictor);
   return action.name == evictors::kPostEviction && evictor && !evictor->traits().leaves_marks &&
-         answered.status.phase == EvacuationPhase::kEvicting && !seen_.evacuation.spec.cancel.requested;
-}
-
-void Reconciler::ReconcileRun::store_later(const evictors::Action& action, const evictors::CallResult& answer) {
-  unsaved_ = UnsavedGrant{action, answer, deps_.clock.now(), reconciler_.steady_now() + kMaxGrantDelay};
-  reconciler_.note_unsaved(key_, *unsaved_);
-  freshness_.pod_may_differ();
-  seen_.pod_is_cached = true;
-  show_unsaved();
+         answered.status.phase == EvacuationPhase::kEvicting && !state_.seen.evacuation.spec.cancel.requested;
 }
 
 /// Returns how long the new state may stay unstored so that one write covers more of it; nullopt if it must be stored
 /// now.
 std::optional<base::Duration> Reconciler::ReconcileRun::may_still_wait(const Decision& decision) {
-  if (decision.action || seen_.evacuation.spec.cancel.requested || seen_.evacuation.meta.is_terminating())
+  if (decision.action || state_.seen.evacuation.spec.cancel.requested || state_.seen.evacuation.meta.is_terminating())
     return std::nullopt;
   const auto due = store_by(decision);
   if (!due) return std::nullopt;
@@ -518,22 +467,23 @@ std::optional<base::Duration> Reconciler::ReconcileRun::may_still_wait(const Dec
 /// Latest time to store the decision; nullopt for now. A crash before that loses no more than a lost answer, and what
 /// the pods show anyway.
 std::optional<base::TimePoint> Reconciler::ReconcileRun::store_by(const Decision& decision) {
-  const EvacuationPhase before = seen_.evacuation.status.phase;
+  const EvacuationPhase before = state_.seen.evacuation.status.phase;
   const EvacuationPhase after = decision.status.phase;
-  if (unsaved_ && after == EvacuationPhase::kEvicting) return unsaved_->due;
-  if (!only_records_plain(decision) || after != EvacuationPhase::kVerifying) return std::nullopt;
+  if (state_.unsaved && after == EvacuationPhase::kEvicting) return state_.unsaved->due;
+  if (!state_.only_records_plain(decision) || after != EvacuationPhase::kVerifying) return std::nullopt;
   if (before == EvacuationPhase::kVerifying) {
     if (!shows_only_another_candidate(decision)) return std::nullopt;
     const base::TimePoint entered = decision.status.phase_entered_at.value_or(base::TimePoint{});
     return reconciler_.steady_now() + (entered + kMaxCandidateDelay - deps_.clock.now());
   }
-  if (!seen_.pod_is_cached || seen_.slot_is_waited_for || !is_seen_to_have_left()) return std::nullopt;
+  if (!state_.seen.pod_is_cached || state_.seen.slot_is_waited_for || !state_.is_seen_to_have_left())
+    return std::nullopt;
   return reconciler_.departures_.left_at(key_, reconciler_.steady_now()) + kMaxDepartureDelay;
 }
 
 /// Whether the decision only changes the awaited replacement pod or its node.
 bool Reconciler::ReconcileRun::shows_only_another_candidate(const Decision& decision) const {
-  const api::EvacuationStatus& stored = seen_.evacuation.status;
+  const api::EvacuationStatus& stored = state_.seen.evacuation.status;
   const auto* told = api::find_condition(stored.conditions, ConditionType::kReplacementReady);
   api::EvacuationStatus rest = decision.status;
   if (!told || !rest.outcome || !stored.outcome || rest == stored) return false;
@@ -551,30 +501,16 @@ bool Reconciler::ReconcileRun::claims_replacement(const Decision& decision) {
   if (!outcome || !outcome->replacement) return true;
   const std::string& uid = outcome->replacement->uid;
   const auto sibling =
-      std::ranges::find_if(seen_.siblings, [&](const Sibling& each) { return each.pod->meta.uid == uid; });
-  if (sibling == seen_.siblings.end() || sibling->claimed) return true;
+      std::ranges::find_if(state_.seen.siblings, [&](const Sibling& each) { return each.pod->meta.uid == uid; });
+  if (sibling == state_.seen.siblings.end() || sibling->claimed) return true;
   return reconciler_.departures_.claim(key_, uid);
-}
-
-void Reconciler::ReconcileRun::forget_unsaved() {
-  unsaved_.reset();
-  reconciler_.forget_unsaved(key_);
-}
-
-/// Takes the current pod from the answer to a patch; otherwise the next decision would patch again.
-void Reconciler::ReconcileRun::take_pod_from(const evictors::Action& action, const evictors::CallResult& answer) {
-  if (action.request.method != "PATCH" || !answer || answer->status != 200) return;
-  auto pod = api::decode_pod(answer->body);
-  if (pod && pod->meta.name == seen_.evacuation.spec.pod_ref.name) {
-    seen_.pod = std::make_shared<const api::Pod>(*std::move(pod));
-  }
 }
 
 /// The PDB's allowance may have risen between its refusal and the registration in the wait list, when no wake would
 /// follow.
 void Reconciler::ReconcileRun::retry_on_allowance() {
-  seen_.woken = false;
-  const api::Evacuation& evacuation = seen_.evacuation;
+  state_.seen.woken = false;
+  const api::Evacuation& evacuation = state_.seen.evacuation;
   const api::Blocker* blocker = pdb_blocker(evacuation);
   if (!blocker) return;
   remember_blocked();
@@ -585,7 +521,7 @@ void Reconciler::ReconcileRun::retry_on_allowance() {
 
 /// An attempt whose next step cannot be stored first must not continue (I3). A fix of the spec wakes it.
 kube::Requeue Reconciler::ReconcileRun::give_up(const base::Error& refusal) {
-  const api::Evacuation& evacuation = stored_->evacuation;
+  const api::Evacuation& evacuation = state_.stored->evacuation;
   const base::TimePoint now = deps_.clock.now();
   const std::string problem = refusal_text(evacuation, refusal.message);
   deps_.admission.abandon(key_, evacuation.meta.resource_version);

@@ -1,15 +1,14 @@
 #pragma once
 
-/// One reconcile of one Evacuation. Internal to this folder: reconcile_run.cpp acts, observe.cpp reads, slot.cpp asks
-/// for the slot.
+/// One reconcile of one Evacuation: observe, decide, store the intent, act, store the answer. Internal to this folder:
+/// latest_state.hpp reads, reconcile_run.cpp acts, slot.cpp requests the slot.
 
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "controllers/evacuation/freshness.hpp"
 #include "controllers/evacuation/io.hpp"
+#include "controllers/evacuation/latest_state.hpp"
 #include "controllers/evacuation/reconciler.hpp"
 
 namespace controllers::evacuation {
@@ -23,55 +22,18 @@ class Reconciler::ReconcileRun {
         deps_(reconciler.deps_),
         key_(key),
         log_(deps_.log.with({base::kv("evacuation", key.to_string())})),
-        keys_(deps_.keys.keys()) {}
+        state_(reconciler, key, [this] { confirm_write(); }) {}
 
   /// Returns errors as reconcile() does: they should be retried unless was_refused().
   base::Result<kube::Requeue> run();
   /// Whether run() failed because the server permanently refuses the write.
-  bool was_refused() const { return freshness_.write_was_refused(); }
+  bool was_refused() const { return state_.freshness.write_was_refused(); }
   /// Releases slot, reserved capacity and the place in PDB wait lists; reports the refusal once per version of the
   /// object. REQUIRES: was_refused().
   kube::Requeue give_up(const base::Error& refusal);
 
  private:
-  /// Whether the Evacuation still exists.
-  enum class Continue { kYes, kNo };
-
-  // --- observe.cpp: observes the caches, then live objects
-  bool observe_cached();
-  void note_departure(const api::Evacuation& cached);
-  void observe_surroundings();
-  bool yields_to_us(const api::Evacuation& other) const;
-  void observe_past();
-  bool is_of_a_wave() const;
-  std::set<std::string> nodes_emptied_with_it() const;
-  void check_spec();
-  std::string placement_problem() const;
-  bool policy_gone() const;
-  void adopt(StoredEvacuation stored);
-  void restore_unsaved();
-  void show_unsaved();
-  void observe_origin();
-  void observe_creator();
-  bool waits_for_keys() const;
-  base::Result<Continue> refresh();
-  base::Result<Continue> refresh_evacuation();
-  bool take_cached();
-  base::Status refresh_pod();
-  base::Result<Continue> refresh_pod_group();
-  base::Status read_documents();
-  base::Status read_documents_of(const std::string& evictor, const std::vector<evictors::Read>& reads);
-  evictors::Document evacuated_pods(const evictors::Read& read) const;
-  evictors::CallResult send(const ServiceCall& call, const kube::Request& request,
-                            const kube::Client::Fence& fence = {});
-  evictors::CallResult send_to_service(const ServiceCall& call, const kube::Request& request,
-                                       const kube::Client::Fence& fence);
-  void observe_budgets();
-  void observe_pvcs();
-  void observe_scheduling_group();
-  base::Result<Continue> refresh_pvcs();
-  bool has_unknown_group() const;
-  base::Status refresh_scheduling_group();
+  using Continue = LatestState::Continue;
 
   // --- slot.cpp: requests a slot, with free capacity if needed
   base::Status obtain_slot(const Decision& decision);
@@ -108,8 +70,6 @@ class Reconciler::ReconcileRun {
   base::Result<Continue> call(evictors::Action action);
   base::Result<Continue> record_answer(const evictors::Action& action, const evictors::CallResult& answer);
   bool may_store_later(const Decision& answered, const evictors::Action& action) const;
-  void forget_unsaved();
-  void store_later(const evictors::Action& action, const evictors::CallResult& answer);
   std::optional<base::Duration> may_still_wait(const Decision& decision);
   std::optional<base::TimePoint> store_by(const Decision& decision);
   bool shows_only_another_candidate(const Decision& decision) const;
@@ -122,33 +82,18 @@ class Reconciler::ReconcileRun {
   base::Result<base::milliseconds> time_for_call(base::milliseconds wanted) const;
   /// Fills in the objects that the Event refers to.
   void publish(const api::Evacuation& evacuation, kube::Event event) const;
-  void take_pod_from(const evictors::Action& action, const evictors::CallResult& answer);
   void retry_on_allowance();
   base::Status check_leader() const;
-  /// Whether pod and Evacuation are fresh enough to carry out the result of decide().
-  bool may_carry_out() const { return stored_ && freshness_.pod_is_live(); }
-  /// Whether Evacuation and eviction carry the cached versions, so that the server refuses them if the cache is stale.
-  bool is_bound_to_cached(const Decision& decision);
-  /// Whether the decision only records final facts from the caches.
-  bool only_records_cached_facts(const Decision& decision);
-  bool only_records_plain(const Decision& decision) const;
-  bool is_seen_to_have_left() const;
   base::Result<Continue> act_or_refresh(const Decision& decision);
 
   Reconciler& reconciler_;
   const Dependencies& deps_;
   const api::ObjectKey& key_;
   const base::Log log_;
-  const std::shared_ptr<const crypto::KeyRing> keys_;  ///< fixed for the whole reconcile; may be nullptr
-  Observed seen_;                                      ///< input of decide()
-  Freshness freshness_;                                ///< freshness of seen_
-  std::optional<StoredEvacuation> stored_;             ///< base of the next write
-  bool write_kept_nothing_ = false;                    ///< whether the newest status write left the object unchanged
-  std::optional<UnsavedGrant> unsaved_;                ///< included in seen_ but not in stored_
-  std::vector<kube::Event> unsaved_events_;
+  LatestState state_;
+  bool write_kept_nothing_ = false;                       ///< whether the newest status write left the object unchanged
   std::optional<api::EvacuationIntent> recorded_intent_;  ///< intent that this reconcile has written to the audit log
-  std::string cached_version_;                            ///< resourceVersion of the cached object
-  std::int32_t slot_after_ = 0;                           ///< attempt count for which seen_.slot was requested
+  std::int32_t slot_after_ = 0;  ///< attempt count for which LatestState::seen.slot was requested
 };
 
 }  // namespace controllers::evacuation

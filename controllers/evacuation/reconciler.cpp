@@ -25,9 +25,9 @@ void Reconciler::resume(base::TimePoint now) { resumed_at_ = now.time_since_epoc
 base::Result<kube::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   if (const auto left = refused_for(key)) return kube::Requeue::in(*left);
   if (const auto left = backs_off_for(key)) return kube::Requeue::in(*left);
-  ReconcileRun reconciliation(*this, key);
-  auto result = reconciliation.run();
-  if (!result && reconciliation.was_refused()) return reconciliation.give_up(result.error());
+  ReconcileRun reconcile_run(*this, key);
+  auto result = reconcile_run.run();
+  if (!result && reconcile_run.was_refused()) return reconcile_run.give_up(result.error());
   if (!result) return result;
   {
     const std::scoped_lock lock(mutex_);

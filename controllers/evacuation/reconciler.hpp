@@ -145,7 +145,8 @@ class Reconciler {
                                              const api::PersistentVolumeClaim* after) const;
 
  private:
-  class ReconcileRun;  // one reconcile: reconcile_run.hpp
+  class LatestState;   // latest_state.hpp
+  class ReconcileRun;  // reconcile_run.hpp
 
   /// Called when an answer could not be stored. The next reconcile would repeat the call, so it is delayed with
   /// exponential backoff.

@@ -23,20 +23,20 @@ bool held_by_pdb(const Observed& seen) {
 /// Without documents, needs_capacity of an evictor is a conservative guess. Reads the documents before the guess costs
 /// a slot.
 base::Result<bool> Reconciler::ReconcileRun::needs_capacity_by_reading() {
-  const bool had_documents = freshness_.has_documents();
-  seen_.slot.state = Slot::State::kGranted;  // read what would be read if the attempt began now
-  const auto read = read_documents();
-  seen_.slot.state = Slot::State::kNotAsked;
-  const bool needed = read && decide(seen_, deps_.evictors, deps_.clock.now()).needs_capacity;
-  seen_.documents.clear();
-  if (!had_documents) freshness_.forget_documents();
+  const bool had_documents = state_.freshness.has_documents();
+  state_.seen.slot.state = Slot::State::kGranted;  // read what would be read if the attempt began now
+  const auto read = state_.read_documents();
+  state_.seen.slot.state = Slot::State::kNotAsked;
+  const bool needed = read && decide(state_.seen, deps_.evictors, deps_.clock.now()).needs_capacity;
+  state_.seen.documents.clear();
+  if (!had_documents) state_.freshness.forget_documents();
   if (!read) return read.error();
   return needed;
 }
 
 SurgePod Reconciler::ReconcileRun::surge_pod() const {
-  SurgePod copy{seen_.pod};
-  const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
+  SurgePod copy{state_.seen.pod};
+  const api::OwnerReference* owner = state_.seen.pod ? state_.seen.pod->meta.controller() : nullptr;
   if (!owner) return copy;
   for (const auto& each : deps_.pods.by_index(kPodsByOwner, owner_index_key(key_.ns, *owner)))
     copy.siblings.insert(each->meta.uid);
@@ -45,21 +45,21 @@ SurgePod Reconciler::ReconcileRun::surge_pod() const {
 
 AdmissionRequest Reconciler::ReconcileRun::request_for(const Decision& decision) const {
   std::optional<std::int32_t> size;
-  const api::OwnerReference* owner = seen_.pod ? seen_.pod->meta.controller() : nullptr;
+  const api::OwnerReference* owner = state_.seen.pod ? state_.seen.pod->meta.controller() : nullptr;
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
-  AdmissionRequest request = admission_request(seen_.evacuation, seen_.pod.get(), size);
+  AdmissionRequest request = admission_request(state_.seen.evacuation, state_.seen.pod.get(), size);
   // The decision ends the attempt without a slot but is not stored yet, so request the slot for the next attempt.
   const auto phase = decision.status.phase;
   const bool begins = phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
   if (begins && std::exchange(request.has_begun, false)) ++request.attempt;
-  request.held_by_pdb = held_by_pdb(seen_);
-  request.priority = effective_priority(seen_.evacuation, deps_.rules.manual_priority);
-  if (seen_.pod_group.name.empty()) return request;
-  request.pod_group = key_.ns + "/" + seen_.pod_group.name;
-  const auto* vote = api::find_condition(seen_.evacuation.status.conditions, api::ConditionType::kGroupReady);
+  request.held_by_pdb = held_by_pdb(state_.seen);
+  request.priority = effective_priority(state_.seen.evacuation, deps_.rules.manual_priority);
+  if (state_.seen.pod_group.name.empty()) return request;
+  request.pod_group = key_.ns + "/" + state_.seen.pod_group.name;
+  const auto* vote = api::find_condition(state_.seen.evacuation.status.conditions, api::ConditionType::kGroupReady);
   // Members that passed the gate continue independently.
   const bool passed_the_gate = vote && vote->reason == api::Reason::kLeaving;
-  if (!passed_the_gate) request.together = admitted_together(seen_.pod_group);
+  if (!passed_the_gate) request.together = admitted_together(state_.seen.pod_group);
   return request;
 }
 
@@ -67,7 +67,7 @@ AdmissionRequest Reconciler::ReconcileRun::request_for(const Decision& decision)
 /// PodGroup get slots and capacity in one step, so each reads beforehand whether it needs capacity.
 base::Status Reconciler::ReconcileRun::obtain_slot(const Decision& decision) {
   if (auto blocker = deps_.audit.admission_blocker()) {
-    seen_.slot = {Slot::State::kWaiting, std::move(blocker)};
+    state_.seen.slot = {Slot::State::kWaiting, std::move(blocker)};
     return base::Done{};
   }
   AdmissionRequest request = request_for(decision);
@@ -85,23 +85,25 @@ base::Status Reconciler::ReconcileRun::obtain_slot(const Decision& decision) {
     if (!with_capacity) return with_capacity.error();
     admission = *std::move(with_capacity);
   }
-  seen_.slot = std::move(admission.slot);
-  if (!admission.duplicate_of.empty()) seen_.duplicate_of = std::move(admission.duplicate_of);
+  state_.seen.slot = std::move(admission.slot);
+  if (!admission.duplicate_of.empty()) state_.seen.duplicate_of = std::move(admission.duplicate_of);
   confirm_destination(request);
   return base::Done{};
 }
 
 /// Checks again that a move of a wave has a destination: other pods may have taken the capacity since planning.
 void Reconciler::ReconcileRun::confirm_destination(const AdmissionRequest& request) {
-  seen_.no_destination.clear();
-  const auto phase = seen_.evacuation.status.phase;
+  state_.seen.no_destination.clear();
+  const auto phase = state_.seen.evacuation.status.phase;
   const bool begins = (phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff) &&
-                      seen_.slot.state == Slot::State::kGranted && seen_.slot.reserved_node.empty();
-  if (!begins || !deps_.reservations || !seen_.pod || seen_.pod->is_terminal() || !is_of_a_wave()) return;
-  seen_.no_destination = deps_.reservations->hold_place(request, *seen_.pod, nodes_emptied_with_it());
-  if (seen_.no_destination.empty()) return;
+                      state_.seen.slot.state == Slot::State::kGranted && state_.seen.slot.reserved_node.empty();
+  if (!begins || !deps_.reservations || !state_.seen.pod || state_.seen.pod->is_terminal() || !state_.is_of_a_wave())
+    return;
+  state_.seen.no_destination =
+      deps_.reservations->hold_place(request, *state_.seen.pod, state_.nodes_emptied_with_it());
+  if (state_.seen.no_destination.empty()) return;
   deps_.admission.withdraw(key_);
-  seen_.slot = {};
+  state_.seen.slot = {};
 }
 
 /// `needed` is the result of an earlier read; nullopt reads now.
@@ -113,7 +115,8 @@ base::Result<Admission> Reconciler::ReconcileRun::add_capacity(const AdmissionRe
     needed = *read;
   }
   if (*needed) {
-    return request_with_capacity(deps_.admission, *deps_.reservations, {request, surge_pod(), nodes_emptied_with_it()});
+    return request_with_capacity(deps_.admission, *deps_.reservations,
+                                 {request, surge_pod(), state_.nodes_emptied_with_it()});
   }
   deps_.reservations->release_unused(key_);
   return granted;
@@ -123,8 +126,8 @@ base::Result<Admission> Reconciler::ReconcileRun::add_capacity(const AdmissionRe
 /// slot was requested. Independent of the phase, because an attempt that continues with the next evictor after an abort
 /// requests its slot while Aborting.
 void Reconciler::ReconcileRun::forget_old_slot() {
-  const std::int32_t attempt = seen_.evacuation.status.attempt;
-  if (attempt != slot_after_) seen_.slot = {};
+  const std::int32_t attempt = state_.seen.evacuation.status.attempt;
+  if (attempt != slot_after_) state_.seen.slot = {};
   slot_after_ = attempt;
 }
 

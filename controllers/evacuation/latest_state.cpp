@@ -1,3 +1,5 @@
+#include "controllers/evacuation/latest_state.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,13 +16,14 @@
 #include "controllers/evacuation/origin/creator.hpp"
 #include "controllers/evacuation/origin/origin.hpp"
 #include "controllers/evacuation/origin/spec_hash.hpp"
-#include "controllers/evacuation/reconcile_run.hpp"
+
 #include "controllers/evacuation/spec_problems.hpp"
 #include "evictors/classify.hpp"
+#include "evictors/eviction_api.hpp"
+#include "evictors/eviction_call.hpp"
 #include "kube/classify.hpp"
 #include "kube/request.hpp"
 
-/// Observing half of a reconcile: fills `seen_`; does not decide or change anything.
 namespace controllers::evacuation {
 namespace {
 
@@ -38,6 +41,9 @@ constexpr int kMaxUnanswered = 2;
 /// Maximum number of live reads of PersistentVolumeClaims, above what a node attaches. A pod may list thousands; the
 /// rest is judged by the cache.
 constexpr int kMaxClaimReads = 64;
+
+/// Maximum delay before a grant is stored.
+constexpr base::seconds kMaxGrantDelay{1};
 
 std::string explain_risk(const api::PersistentVolumeClaim& claim, const api::Pod& pod) {
   const api::PvcRisk risk = api::pvc_risk(claim, pod);
@@ -77,66 +83,66 @@ std::optional<base::Duration> time_in_progress(const api::Evacuation& evacuation
 
 }  // namespace
 
-bool Reconciler::ReconcileRun::observe_cached() {
+bool Reconciler::LatestState::observe_cached() {
   const auto cached = deps_.evacuations.get(key_);
   if (!cached) return false;
-  cached_version_ = cached->meta.resource_version;
-  stored_ = reconciler_.newer_than(*cached);
-  seen_.evacuation = stored_ ? stored_->evacuation : *cached;
-  if (!is_trimmed(seen_.evacuation)) update_origin_condition(seen_.evacuation, keys_.get(), deps_.origins);
-  if (stored_) stored_->evacuation = seen_.evacuation;
-  confirm_write();
+  cached_version = cached->meta.resource_version;
+  stored = reconciler_.newer_than(*cached);
+  seen.evacuation = stored ? stored->evacuation : *cached;
+  if (!is_trimmed(seen.evacuation)) update_origin_condition(seen.evacuation, keys_.get(), deps_.origins);
+  if (stored) stored->evacuation = seen.evacuation;
+  on_newer_();
   restore_unsaved();
-  seen_.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
-  seen_.pod_is_cached = true;
+  seen.pod = deps_.pods.get({key_.ns, cached->spec.pod_ref.name});
+  seen.pod_is_cached = true;
   note_departure(*cached);
-  seen_.woken = reconciler_.pdb_waiters_.take_wake(key_);
-  seen_.actor = deps_.identity;
-  seen_.eviction_version = deps_.eviction_version;
-  seen_.serves_native_evictions = deps_.serves_native_evictions;
-  seen_.resumed_at = base::TimePoint(base::Duration(reconciler_.resumed_at_.load()));
-  if (deps_.services) seen_.services = deps_.services->names();
-  seen_.rules = deps_.rules;
+  seen.woken = reconciler_.pdb_waiters_.take_wake(key_);
+  seen.actor = deps_.identity;
+  seen.eviction_version = deps_.eviction_version;
+  seen.serves_native_evictions = deps_.serves_native_evictions;
+  seen.resumed_at = base::TimePoint(base::Duration(reconciler_.resumed_at_.load()));
+  if (deps_.services) seen.services = deps_.services->names();
+  seen.rules = deps_.rules;
   {
     const std::scoped_lock lock(reconciler_.mutex_);
-    seen_.dead_until = reconciler_.dead_until_;
+    seen.dead_until = reconciler_.dead_until_;
   }
   observe_surroundings();
   return true;
 }
 
 /// Records that the cache shows the pod, which gives its later absence a meaning.
-void Reconciler::ReconcileRun::note_departure(const api::Evacuation& cached) {
+void Reconciler::LatestState::note_departure(const api::Evacuation& cached) {
   if (api::is_terminal(cached.status.phase)) return reconciler_.departures_.forget(key_);
-  if (seen_.pod && seen_.pod->uid() == cached.spec.pod_ref.uid)
-    reconciler_.departures_.note_pod(key_, seen_.pod->meta.uid);
+  if (seen.pod && seen.pod->uid() == cached.spec.pod_ref.uid)
+    reconciler_.departures_.note_pod(key_, seen.pod->meta.uid);
 }
 
 /// Observes what the phase needs besides the pod: siblings, PDBs, duplicates, validity of the spec.
-void Reconciler::ReconcileRun::observe_surroundings() {
-  const api::Evacuation& evacuation = seen_.evacuation;
+void Reconciler::LatestState::observe_surroundings() {
+  const api::Evacuation& evacuation = seen.evacuation;
   observe_origin();
-  seen_.duplicate_of.clear();
-  seen_.spec_problem = evacuation.spec_problem;
+  seen.duplicate_of.clear();
+  seen.spec_problem = evacuation.spec_problem;
   if (evacuation.status.phase == EvacuationPhase::kPending) {
-    seen_.duplicate_of = deps_.admission.duplicate_of(evacuation);
+    seen.duplicate_of = deps_.admission.duplicate_of(evacuation);
     check_spec();
   }
-  seen_.policy_gone = policy_gone();
+  seen.policy_gone = policy_gone();
   const std::string& policy = api::policy_of(evacuation);
-  seen_.policy_suspends = !policy.empty() && deps_.policy_suspends && deps_.policy_suspends(policy);
-  seen_.slot_is_waited_for = holds_slot(evacuation) && deps_.admission.is_waited_for(key_);
-  seen_.departure_is_waited_for = seen_.slot_is_waited_for && deps_.admission.is_departure_waited_for(key_);
+  seen.policy_suspends = !policy.empty() && deps_.policy_suspends && deps_.policy_suspends(policy);
+  seen.slot_is_waited_for = holds_slot(evacuation) && deps_.admission.is_waited_for(key_);
+  seen.departure_is_waited_for = seen.slot_is_waited_for && deps_.admission.is_departure_waited_for(key_);
   observe_budgets();
   observe_pvcs();
   observe_past();
-  seen_.emptied_nodes.clear();
-  if (evacuation.status.phase == EvacuationPhase::kVerifying) seen_.emptied_nodes = nodes_emptied_with_it();
-  seen_.pod_group = look_up_pod_group(evacuation, seen_.pod.get(), deps_.evacuations, deps_.pods);
-  freshness_.pod_group_from_cache();
-  seen_.siblings.clear();
-  seen_.desired_replicas.reset();
-  const bool here = seen_.pod && seen_.pod->uid() == evacuation.spec.pod_ref.uid && !seen_.pod->is_terminal();
+  seen.emptied_nodes.clear();
+  if (evacuation.status.phase == EvacuationPhase::kVerifying) seen.emptied_nodes = nodes_emptied_with_it();
+  seen.pod_group = look_up_pod_group(evacuation, seen.pod.get(), deps_.evacuations, deps_.pods);
+  freshness.pod_group_from_cache();
+  seen.siblings.clear();
+  seen.desired_replicas.reset();
+  const bool here = seen.pod && seen.pod->uid() == evacuation.spec.pod_ref.uid && !seen.pod->is_terminal();
   const auto& owner = evacuation.status.pod_owner;
   if (here || !owner || api::is_terminal(evacuation.status.phase)) return;
   std::set<std::string> claimed;
@@ -147,45 +153,45 @@ void Reconciler::ReconcileRun::observe_surroundings() {
   for (auto& pod : deps_.pods.by_index(kPodsByOwner, owner_index_key(key_.ns, *owner))) {
     const bool taken =
         claimed.contains(pod->meta.uid) || reconciler_.departures_.is_claimed_by_another(key_, pod->meta.uid);
-    seen_.siblings.push_back({std::move(pod), taken});
+    seen.siblings.push_back({std::move(pod), taken});
   }
-  if (deps_.desired_replicas) seen_.desired_replicas = deps_.desired_replicas(key_.ns, *owner);
+  if (deps_.desired_replicas) seen.desired_replicas = deps_.desired_replicas(key_.ns, *owner);
 }
 
 /// Whether a policy created it for a plan that empties nodes in waves.
-bool Reconciler::ReconcileRun::is_of_a_wave() const {
-  const api::Evacuation& evacuation = seen_.evacuation;
+bool Reconciler::LatestState::is_of_a_wave() const {
+  const api::Evacuation& evacuation = seen.evacuation;
   return !api::policy_of(evacuation).empty() && deps_.plans_in_waves &&
          deps_.plans_in_waves(evacuation.spec.source.strategy);
 }
 
-std::set<std::string> Reconciler::ReconcileRun::nodes_emptied_with_it() const {
-  const std::string& policy = api::policy_of(seen_.evacuation);
+std::set<std::string> Reconciler::LatestState::nodes_emptied_with_it() const {
+  const std::string& policy = api::policy_of(seen.evacuation);
   const auto empties_node = [this](const api::Evacuation& each) {
     return deps_.empties_node && deps_.empties_node(each.spec.source.strategy, each.spec.reason);
   };
-  if (policy.empty() || !empties_node(seen_.evacuation)) return {};
-  auto same_plan = deps_.evacuations.by_index(kEvacuationsByPlan, plan_index_key(seen_.evacuation));
+  if (policy.empty() || !empties_node(seen.evacuation)) return {};
+  auto same_plan = deps_.evacuations.by_index(kEvacuationsByPlan, plan_index_key(seen.evacuation));
   std::erase_if(same_plan, [&](const auto& each) { return !empties_node(*each); });
-  const std::string& strategy = seen_.evacuation.spec.source.strategy;
+  const std::string& strategy = seen.evacuation.spec.source.strategy;
   const auto planned = deps_.planned_nodes ? deps_.planned_nodes(policy, strategy) : PlannedNodes{};
-  return emptied_nodes(seen_.evacuation, same_plan, planned);
+  return emptied_nodes(seen.evacuation, same_plan, planned);
 }
 
 /// If two Evacuations took the same replacement concurrently, the first by name keeps it. Otherwise both would yield to
 /// each other indefinitely.
-bool Reconciler::ReconcileRun::yields_to_us(const api::Evacuation& other) const {
-  const auto& outcome = seen_.evacuation.status.outcome;
+bool Reconciler::LatestState::yields_to_us(const api::Evacuation& other) const {
+  const auto& outcome = seen.evacuation.status.outcome;
   const bool is_shared =
       outcome && outcome->replacement && outcome->replacement->uid == other.status.outcome->replacement->uid;
   return is_shared && !api::is_terminal(other.status.phase) && key_ < other.meta.key();
 }
 
 /// Durations for the ETA and for scaling the total timeout.
-void Reconciler::ReconcileRun::observe_past() {
-  seen_.past_durations.clear();
-  const auto& owner = seen_.evacuation.status.pod_owner;
-  const auto phase = seen_.evacuation.status.phase;
+void Reconciler::LatestState::observe_past() {
+  seen.past_durations.clear();
+  const auto& owner = seen.evacuation.status.pod_owner;
+  const auto phase = seen.evacuation.status.phase;
   if (!owner || (phase != EvacuationPhase::kRequesting && phase != EvacuationPhase::kInProgress)) return;
   std::vector<std::pair<base::TimePoint, base::Duration>> past;
   for (const auto& other : deps_.evacuations.by_index(kEvacuationsByOwner, owner_index_key(key_.ns, *owner))) {
@@ -193,70 +199,70 @@ void Reconciler::ReconcileRun::observe_past() {
   }
   std::sort(past.rbegin(), past.rend());
   if (past.size() > kPastConsidered) past.resize(kPastConsidered);
-  for (const auto& [finished, lasted] : past) seen_.past_durations.push_back(lasted);
-  std::sort(seen_.past_durations.begin(), seen_.past_durations.end());
+  for (const auto& [finished, lasted] : past) seen.past_durations.push_back(lasted);
+  std::sort(seen.past_durations.begin(), seen.past_durations.end());
 }
 
 /// Adopts the server's version and verifies its origin.
-void Reconciler::ReconcileRun::adopt(StoredEvacuation stored) {
-  stored_ = std::move(stored);
-  update_origin_condition(stored_->evacuation, keys_.get(), deps_.origins);
-  seen_.evacuation = stored_->evacuation;
-  freshness_.mark_live();
-  confirm_write();
+void Reconciler::LatestState::adopt(StoredEvacuation newer) {
+  stored = std::move(newer);
+  update_origin_condition(stored->evacuation, keys_.get(), deps_.origins);
+  seen.evacuation = stored->evacuation;
+  freshness.mark_live();
+  on_newer_();
   show_unsaved();
 }
 
 /// Restores a grant that an earlier reconcile left to be stored later.
-void Reconciler::ReconcileRun::restore_unsaved() {
-  unsaved_ = reconciler_.unsaved_of(key_);
-  if (!unsaved_) return;
-  if (!stored_) (void)take_cached();
+void Reconciler::LatestState::restore_unsaved() {
+  unsaved = reconciler_.unsaved_of(key_);
+  if (!unsaved) return;
+  if (!stored) (void)take_cached();
   show_unsaved();
 }
 
 /// Applies the unsaved grant as if it had been stored when the answer came. Drops it if another client has continued
 /// the attempt.
-void Reconciler::ReconcileRun::show_unsaved() {
-  if (!unsaved_) return;
-  const auto& intent = seen_.evacuation.status.intent;
-  const bool is_ours = intent && !intent->resolved && intent->action == unsaved_->action.name &&
-                       seen_.evacuation.status.phase == EvacuationPhase::kRequesting;
-  if (!is_ours || intent->token != seen_.evacuation.status.token) {
-    unsaved_.reset();
+void Reconciler::LatestState::show_unsaved() {
+  if (!unsaved) return;
+  const auto& intent = seen.evacuation.status.intent;
+  const bool is_ours = intent && !intent->resolved && intent->action == unsaved->action.name &&
+                       seen.evacuation.status.phase == EvacuationPhase::kRequesting;
+  if (!is_ours || intent->token != seen.evacuation.status.token) {
+    unsaved.reset();
     reconciler_.forget_unsaved(key_);
     return;
   }
-  Decision answered = decide_answer(seen_, deps_.evictors, unsaved_->action, unsaved_->answer, unsaved_->answered_at);
-  seen_.evacuation.status = std::move(answered.status);
-  unsaved_events_ = std::move(answered.events);
+  Decision answered = decide_answer(seen, deps_.evictors, unsaved->action, unsaved->answer, unsaved->answered_at);
+  seen.evacuation.status = std::move(answered.status);
+  unsaved_events = std::move(answered.events);
 }
 
 /// Observes whether the spec is the accepted one, and if the Evacuation counts as manual, why.
-void Reconciler::ReconcileRun::observe_origin() {
-  const api::Evacuation& evacuation = seen_.evacuation;
+void Reconciler::LatestState::observe_origin() {
+  const api::Evacuation& evacuation = seen.evacuation;
   const bool readable = evacuation.spec_problem.empty();
-  seen_.spec_hash = readable ? spec_hash(evacuation.spec) : std::string();
+  seen.spec_hash = readable ? spec_hash(evacuation.spec) : std::string();
   const std::string& accepted = evacuation.status.spec_hash;
-  const bool same = accepted.empty() || accepted == seen_.spec_hash;
-  seen_.spec_changed = readable && !same && !has_spec_hash(evacuation.spec, accepted);
+  const bool same = accepted.empty() || accepted == seen.spec_hash;
+  seen.spec_changed = readable && !same && !has_spec_hash(evacuation.spec, accepted);
   if (origin_is_undecided(evacuation))
-    seen_.origin = to_string(keys_ ? prove_origin(evacuation, *keys_, deps_.origins) : OriginProof::kNone);
+    seen.origin = to_string(keys_ ? prove_origin(evacuation, *keys_, deps_.origins) : OriginProof::kNone);
   observe_creator();
 }
 
 /// Skipped for Evacuations that the operator created itself.
-void Reconciler::ReconcileRun::observe_creator() {
-  seen_.creator.clear();
-  if (!deps_.trusts_creators || !keys_ || api::origin_is_verified(seen_.evacuation)) return;
-  if (const auto subject = proven_creator(seen_.evacuation, *keys_, deps_.origins))
-    seen_.creator = api::to_json_text(*subject);
+void Reconciler::LatestState::observe_creator() {
+  seen.creator.clear();
+  if (!deps_.trusts_creators || !keys_ || api::origin_is_verified(seen.evacuation)) return;
+  if (const auto subject = proven_creator(seen.evacuation, *keys_, deps_.origins))
+    seen.creator = api::to_json_text(*subject);
 }
 
 /// Whether the Evacuation has a signature that no known key verifies while keys may be outdated. Nothing is decided in
 /// any phase before the keys are read, because they may have been rotated.
-bool Reconciler::ReconcileRun::waits_for_keys() const {
-  const api::Evacuation& evacuation = seen_.evacuation;
+bool Reconciler::LatestState::waits_for_keys() const {
+  const api::Evacuation& evacuation = seen.evacuation;
   const bool asks = origin_is_undecided(evacuation) && !api::is_terminal(evacuation.status.phase) &&
                     evacuation.meta.annotations.contains(api::well_known::kOriginAnnotation);
   if (!asks || !keys_) return asks;
@@ -265,45 +271,45 @@ bool Reconciler::ReconcileRun::waits_for_keys() const {
 
 /// Whether the Evacuation is being deleted because its policy was. The garbage collector gives no reason for a
 /// deletion, and any client can name any owner, hence the check of the origin.
-bool Reconciler::ReconcileRun::policy_gone() const {
-  const api::ObjectMeta& meta = seen_.evacuation.meta;
-  if (!meta.is_terminating() || !deps_.policy_lives || !api::origin_is_verified(seen_.evacuation)) return false;
+bool Reconciler::LatestState::policy_gone() const {
+  const api::ObjectMeta& meta = seen.evacuation.meta;
+  if (!meta.is_terminating() || !deps_.policy_lives || !api::origin_is_verified(seen.evacuation)) return false;
   return std::any_of(meta.owner_references.begin(), meta.owner_references.end(), [&](const auto& owner) {
     return owner.kind == kube::kPolicies.kind && !deps_.policy_lives(owner.name, owner.uid);
   });
 }
 
 /// Checks the spec of an Evacuation that has not begun. A later one only needs a spec that can be decoded.
-void Reconciler::ReconcileRun::check_spec() {
-  if (!seen_.spec_problem.empty()) return;
-  const api::FieldErrors errors = problems_of(seen_.evacuation.spec, deps_.evictors);
-  if (!errors.empty()) seen_.spec_problem = api::to_error(errors).message;
-  if (errors.empty()) seen_.spec_problem = placement_problem();
+void Reconciler::LatestState::check_spec() {
+  if (!seen.spec_problem.empty()) return;
+  const api::FieldErrors errors = problems_of(seen.evacuation.spec, deps_.evictors);
+  if (!errors.empty()) seen.spec_problem = api::to_error(errors).message;
+  if (errors.empty()) seen.spec_problem = placement_problem();
 }
 
 /// Restricts Required, which may leave an owner without a pod for good when the target node goes.
-std::string Reconciler::ReconcileRun::placement_problem() const {
-  const auto& placement = seen_.evacuation.spec.placement;
+std::string Reconciler::LatestState::placement_problem() const {
+  const auto& placement = seen.evacuation.spec.placement;
   if (!placement) return {};
   if (!deps_.places_pods)
     return "spec.placement: needs the placement webhook or the scheduler extender, and both are off: set "
            "webhook.enabled or extender.servesHints in the operator's configuration, or leave the field out";
   const bool is_required = placement->policy == api::PlacementPolicy::kRequired;
-  if (is_required && !deps_.allows_required && !api::origin_is_verified(seen_.evacuation))
+  if (is_required && !deps_.allows_required && !api::origin_is_verified(seen.evacuation))
     return "spec.placement.policy: Required is for Evacuations of policies only: set webhook.allowRequired in the "
            "operator's configuration, or use Preferred";
   return {};
 }
 
-base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refresh_evacuation() {
+base::Result<Reconciler::LatestState::Continue> Reconciler::LatestState::refresh_evacuation() {
   auto live = read_evacuation(deps_.client, key_);
   if (!live && base::is_not_found(live.error())) {
-    freshness_.mark_gone();
+    freshness.mark_gone();
     return Continue::kNo;
   }
   if (!live) return live.error().during("reading the Evacuation");
-  if (live->evacuation.meta.uid != seen_.evacuation.meta.uid) {
-    freshness_.mark_gone();  // another object has its name now; its cache event wakes this key
+  if (live->evacuation.meta.uid != seen.evacuation.meta.uid) {
+    freshness.mark_gone();  // another object has its name now; its cache event wakes this key
     return Continue::kNo;
   }
   adopt(*std::move(live));
@@ -311,48 +317,48 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refre
 }
 
 /// A write guarded by the resourceVersion proves that the cached object is the newest, so it needs no read before it.
-bool Reconciler::ReconcileRun::take_cached() {
-  const api::Evacuation& cached = seen_.evacuation;
-  if (!freshness_.may_write_cached() || is_trimmed(cached) || has_foreign_finalizers(cached)) return false;
+bool Reconciler::LatestState::take_cached() {
+  const api::Evacuation& cached = seen.evacuation;
+  if (!freshness.may_write_cached() || is_trimmed(cached) || has_foreign_finalizers(cached)) return false;
   if (cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
-  stored_ = StoredEvacuation{cached};
-  confirm_write();
+  stored = StoredEvacuation{cached};
+  on_newer_();
   return true;
 }
 
-base::Status Reconciler::ReconcileRun::refresh_pod() {
-  freshness_.pod_may_differ();
-  seen_.pod_is_cached = false;
-  auto body = deps_.client.get(kube::kPods, {key_.ns, seen_.evacuation.spec.pod_ref.name});
+base::Status Reconciler::LatestState::refresh_pod() {
+  freshness.pod_may_differ();
+  seen.pod_is_cached = false;
+  auto body = deps_.client.get(kube::kPods, {key_.ns, seen.evacuation.spec.pod_ref.name});
   if (!body && !base::is_not_found(body.error())) return body.error().during("reading the pod");
-  seen_.pod = nullptr;
+  seen.pod = nullptr;
   if (body) {
     auto pod = api::decode_pod(*body);
     if (!pod || pod->meta.uid.empty()) return base::unavailable("the server's answer is no pod");
-    seen_.pod = std::make_shared<const api::Pod>(*std::move(pod));
+    seen.pod = std::make_shared<const api::Pod>(*std::move(pod));
   }
-  freshness_.pod_arrived();
+  freshness.pod_arrived();
   return base::Done{};
 }
 
-evictors::CallResult Reconciler::ReconcileRun::send(const ServiceCall& call, const kube::Request& request,
-                                                    const kube::Client::Fence& fence) {
-  seen_.refusal_may_pass = false;
+evictors::CallResult Reconciler::LatestState::send(const ServiceCall& call, const kube::Request& request,
+                                                   const kube::Client::Fence& fence) {
+  seen.refusal_may_pass = false;
   if (!call.service.empty()) return send_to_service(call, request, fence);
   auto answer = deps_.client.send(request, fence);
   const bool is_refused = answer && answer->status == 403;
-  if (is_refused) seen_.refusal_may_pass = reconciler_.missing_rights_.refused(request, reconciler_.steady_now());
+  if (is_refused) seen.refusal_may_pass = reconciler_.missing_rights_.refused(request, reconciler_.steady_now());
   if (answer && !is_refused) reconciler_.missing_rights_.answered(request);
   return answer;
 }
 
-evictors::CallResult Reconciler::ReconcileRun::send_to_service(const ServiceCall& call, const kube::Request& request,
-                                                               const kube::Client::Fence& fence) {
+evictors::CallResult Reconciler::LatestState::send_to_service(const ServiceCall& call, const kube::Request& request,
+                                                              const kube::Client::Fence& fence) {
   if (!deps_.services)
     return base::invalid(fmt::format("service {} is not in the operator's configuration", call.service));
   if (std::string refusal = deps_.services->refusal(call); !refusal.empty()) {
-    seen_.not_allowed = std::move(refusal);
-    return base::invalid(seen_.not_allowed);
+    seen.not_allowed = std::move(refusal);
+    return base::invalid(seen.not_allowed);
   }
   const auto left = fence ? fence() : base::Result<base::milliseconds>(request.timeout);
   if (!left) return left.error();
@@ -362,7 +368,7 @@ evictors::CallResult Reconciler::ReconcileRun::send_to_service(const ServiceCall
 }
 
 /// Lists which of the pods of `read` another unfinished Evacuation moves, by the cache.
-evictors::Document Reconciler::ReconcileRun::evacuated_pods(const evictors::Read& read) const {
+evictors::Document Reconciler::LatestState::evacuated_pods(const evictors::Read& read) const {
   api::Json names = api::Json::array();
   for (const std::string& pod : read.pods) {
     const auto all = deps_.evacuations.by_index(kEvacuationsByPod, key_.ns + "/" + pod);
@@ -373,29 +379,29 @@ evictors::Document Reconciler::ReconcileRun::evacuated_pods(const evictors::Read
   return {read.name, 200, api::to_json_text(names)};
 }
 
-base::Status Reconciler::ReconcileRun::read_documents_of(const std::string& evictor,
-                                                         const std::vector<evictors::Read>& reads) {
+base::Status Reconciler::LatestState::read_documents_of(const std::string& evictor,
+                                                        const std::vector<evictors::Read>& reads) {
   int unanswered = 0;  // optional reads
   for (const evictors::Read& read : reads) {
     if (!read.pods.empty()) {
-      seen_.documents[evictor].push_back(evacuated_pods(read));
+      seen.documents[evictor].push_back(evacuated_pods(read));
       continue;
     }
     if (read.optional && unanswered >= kMaxUnanswered) {
-      seen_.documents[evictor].push_back({.name = read.name, .body = "not sent", .was_skipped = true});
+      seen.documents[evictor].push_back({.name = read.name, .body = "not sent", .was_skipped = true});
       continue;
     }
     auto answer = send({read.service, read.service_use, key_.ns}, read.request);
     if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
     unanswered += read.optional && !answer ? 1 : 0;
-    seen_.documents[evictor].push_back(document_of(read, std::move(answer), seen_.refusal_may_pass));
+    seen.documents[evictor].push_back(document_of(read, std::move(answer), seen.refusal_may_pass));
   }
   return base::Done{};
 }
 
 /// Reads the votes live: one may have been withdrawn, or its Evacuation deleted, since the cache saw it.
-base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refresh_pod_group() {
-  for (PodGroupMember& member : seen_.pod_group.members) {
+base::Result<Reconciler::LatestState::Continue> Reconciler::LatestState::refresh_pod_group() {
+  for (PodGroupMember& member : seen.pod_group.members) {
     if (!member.evacuation) continue;
     auto live = read_evacuation(deps_.client, member.evacuation->meta.key());
     if (!live && !base::is_not_found(live.error())) return live.error().during("reading an Evacuation of the PodGroup");
@@ -403,18 +409,18 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refre
     if (same) update_origin_condition(live->evacuation, keys_.get(), deps_.origins);
     member.evacuation = same ? std::make_shared<const api::Evacuation>(std::move(live->evacuation)) : nullptr;
   }
-  freshness_.pod_group_arrived();
+  freshness.pod_group_arrived();
   return Continue::kYes;
 }
 
 /// Reads the documents of the evictors until they want no more.
-base::Status Reconciler::ReconcileRun::read_documents() {
-  seen_.documents.clear();
-  seen_.not_allowed.clear();
+base::Status Reconciler::LatestState::read_documents() {
+  seen.documents.clear();
+  seen.not_allowed.clear();
   for (int round = 0; round < kMaxReadRounds; ++round) {
-    const auto wanted = wanted_reads(seen_, deps_.evictors, deps_.clock.now());
+    const auto wanted = wanted_reads(seen, deps_.evictors, deps_.clock.now());
     if (wanted.empty()) return base::Done{};
-    freshness_.documents_arrived();
+    freshness.documents_arrived();
     for (const auto& [evictor, reads] : wanted) {
       if (auto read = read_documents_of(evictor, reads); !read) return read;
     }
@@ -423,15 +429,15 @@ base::Status Reconciler::ReconcileRun::read_documents() {
 }
 
 /// Reads live everything that a write or call is decided on, because the caches lag.
-base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refresh() {
-  if (!stored_ && !take_cached()) {
+base::Result<Reconciler::LatestState::Continue> Reconciler::LatestState::refresh() {
+  if (!stored && !take_cached()) {
     auto evacuation = refresh_evacuation();
     if (!evacuation || *evacuation == Continue::kNo) return evacuation;
   }
-  const bool unnamed = seen_.evacuation.spec.pod_ref.name.empty();
+  const bool unnamed = seen.evacuation.spec.pod_ref.name.empty();
   if (unnamed) {
-    freshness_.pod_arrived();
-    seen_.pod = nullptr;
+    freshness.pod_arrived();
+    seen.pod = nullptr;
   } else if (auto pod = refresh_pod(); !pod) {
     return pod.error();
   }
@@ -440,47 +446,47 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refre
   return Continue::kYes;
 }
 
-void Reconciler::ReconcileRun::observe_budgets() {
-  seen_.pdbs.clear();
-  seen_.ended.clear();
-  if (!seen_.pod) return;
+void Reconciler::LatestState::observe_budgets() {
+  seen.pdbs.clear();
+  seen.ended.clear();
+  if (!seen.pod) return;
   for (auto& pdb : deps_.pdbs.by_index(kPdbsByNamespace, key_.ns)) {
-    if (pdb->covers(*seen_.pod)) seen_.pdbs.push_back(std::move(pdb));
+    if (pdb->covers(*seen.pod)) seen.pdbs.push_back(std::move(pdb));
   }
-  const api::OwnerReference* owner = seen_.pod->meta.controller();
-  if (seen_.pdbs.empty() || owner == nullptr) return;
-  seen_.ended.resize(seen_.pdbs.size(), 0);
+  const api::OwnerReference* owner = seen.pod->meta.controller();
+  if (seen.pdbs.empty() || owner == nullptr) return;
+  seen.ended.resize(seen.pdbs.size(), 0);
   for (const auto& each : deps_.pods.by_index(kPodsByOwner, owner_index_key(key_.ns, *owner))) {
-    for (std::size_t i = 0; each->is_terminal() && i < seen_.pdbs.size(); ++i)
-      seen_.ended[i] += seen_.pdbs[i]->covers(*each) ? 1 : 0;
+    for (std::size_t i = 0; each->is_terminal() && i < seen.pdbs.size(); ++i)
+      seen.ended[i] += seen.pdbs[i]->covers(*each) ? 1 : 0;
   }
 }
 
 /// By the cache. An unknown PodGroup proves nothing; it is read live before a call.
-void Reconciler::ReconcileRun::observe_scheduling_group() {
-  seen_.whole_group.clear();
-  if (!seen_.pod || seen_.pod->scheduling_group.empty() || deps_.pod_groups == nullptr) return;
-  const auto group = deps_.pod_groups->get({key_.ns, seen_.pod->scheduling_group.get()});
-  if (group || !deps_.pod_group_kind) seen_.whole_group = api::scheduling_group_blocker(*seen_.pod, group.get());
+void Reconciler::LatestState::observe_scheduling_group() {
+  seen.whole_group.clear();
+  if (!seen.pod || seen.pod->scheduling_group.empty() || deps_.pod_groups == nullptr) return;
+  const auto group = deps_.pod_groups->get({key_.ns, seen.pod->scheduling_group.get()});
+  if (group || !deps_.pod_group_kind) seen.whole_group = api::scheduling_group_blocker(*seen.pod, group.get());
 }
 
-bool Reconciler::ReconcileRun::has_unknown_group() const {
-  if (!seen_.pod || seen_.pod->scheduling_group.empty() || seen_.pod->is_terminal()) return false;
+bool Reconciler::LatestState::has_unknown_group() const {
+  if (!seen.pod || seen.pod->scheduling_group.empty() || seen.pod->is_terminal()) return false;
   return deps_.pod_groups != nullptr && deps_.pod_group_kind &&
-         !deps_.pod_groups->get({key_.ns, seen_.pod->scheduling_group.get()});
+         !deps_.pod_groups->get({key_.ns, seen.pod->scheduling_group.get()});
 }
 
 /// Lists with a field selector, because the operator's role has no get. The pods of a missing PodGroup leave one by
 /// one. A persistent 403 is treated like a PodGroup that leaves as a whole, since it may be one.
-base::Status Reconciler::ReconcileRun::refresh_scheduling_group() {
-  const std::string& name = seen_.pod->scheduling_group.get();
+base::Status Reconciler::LatestState::refresh_scheduling_group() {
+  const std::string& name = seen.pod->scheduling_group.get();
   kube::ListOptions options;
   options.ns = key_.ns;
   options.field_selector = "metadata.name=" + name;
   auto answer = send({}, kube::list_request(*deps_.pod_group_kind, options));
   if (!answer) return answer.error().during("reading PodGroup " + name);
-  if (answer->status == 403 && !seen_.refusal_may_pass) {
-    seen_.whole_group = api::scheduling_group_blocker(*seen_.pod, nullptr);
+  if (answer->status == 403 && !seen.refusal_may_pass) {
+    seen.whole_group = api::scheduling_group_blocker(*seen.pod, nullptr);
     return base::Done{};
   }
   const auto listed = kube::classify(*std::move(answer));
@@ -490,48 +496,117 @@ base::Status Reconciler::ReconcileRun::refresh_scheduling_group() {
   for (const api::Json& item : api::items_at(*list, {"items"})) {
     const auto group = api::decode_scheduling_pod_group(api::to_json_text(item));
     if (!group) return group.error().during("reading PodGroup " + name);
-    if (group->meta.name == name) seen_.whole_group = api::scheduling_group_blocker(*seen_.pod, &*group);
+    if (group->meta.name == name) seen.whole_group = api::scheduling_group_blocker(*seen.pod, &*group);
   }
   return base::Done{};
 }
 
 /// By the cache. An unknown PersistentVolumeClaim proves nothing; all of them are read live before a call.
-void Reconciler::ReconcileRun::observe_pvcs() {
+void Reconciler::LatestState::observe_pvcs() {
   observe_scheduling_group();
-  seen_.pvc_risk.clear();
-  freshness_.claims_from_cache();
-  if (!deps_.claims || !seen_.pod || seen_.pod->uid() != seen_.evacuation.spec.pod_ref.uid) return;
-  for (const api::Volume& volume : seen_.pod->volumes) {
+  seen.pvc_risk.clear();
+  freshness.claims_from_cache();
+  if (!deps_.claims || !seen.pod || seen.pod->uid() != seen.evacuation.spec.pod_ref.uid) return;
+  for (const api::Volume& volume : seen.pod->volumes) {
     const auto claim = api::uses_claim(volume) ? deps_.claims->get({key_.ns, volume.source}) : nullptr;
-    if (claim) seen_.pvc_risk = explain_risk(*claim, *seen_.pod);
-    if (!seen_.pvc_risk.empty()) return;
+    if (claim) seen.pvc_risk = explain_risk(*claim, *seen.pod);
+    if (!seen.pvc_risk.empty()) return;
   }
 }
 
 /// Called right before a call that moves the pod. A deletion between this read and the call is not noticed.
-base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refresh_pvcs() {
+base::Result<Reconciler::LatestState::Continue> Reconciler::LatestState::refresh_pvcs() {
   if (has_unknown_group()) {
     if (auto group = refresh_scheduling_group(); !group) return group.error();
   }
   int reads = 0;
-  for (const api::Volume& volume : seen_.pod->volumes) {
+  for (const api::Volume& volume : seen.pod->volumes) {
     if (!api::uses_claim(volume) || volume.source.empty() || ++reads > kMaxClaimReads) continue;
     auto body = deps_.client.get(kube::kPersistentVolumeClaims, {key_.ns, volume.source});
     const bool is_missing = !body && base::is_not_found(body.error());
     if (is_missing && volume.kind == api::VolumeKind::kEphemeral) continue;  // the replacement gets a new one
     if (!body && !is_missing) return body.error().during("reading PersistentVolumeClaim " + volume.source);
     if (is_missing) {
-      seen_.pvc_risk = fmt::format("its PersistentVolumeClaim {} does not exist: nobody keeps its volume but the pod",
-                                   volume.source);
+      seen.pvc_risk = fmt::format("its PersistentVolumeClaim {} does not exist: nobody keeps its volume but the pod",
+                                  volume.source);
       break;
     }
     const auto claim = api::decode_pvc(*body);
     if (!claim || claim->meta.uid.empty()) return base::unavailable("the server's answer is no PersistentVolumeClaim");
-    seen_.pvc_risk = explain_risk(*claim, *seen_.pod);
-    if (!seen_.pvc_risk.empty()) break;
+    seen.pvc_risk = explain_risk(*claim, *seen.pod);
+    if (!seen.pvc_risk.empty()) break;
   }
-  freshness_.claims_arrived();
+  freshness.claims_arrived();
   return Continue::kYes;
+}
+
+bool Reconciler::LatestState::may_act_on(const Decision& decision) {
+  return may_carry_out() || is_bound_to_cached(decision) || only_records_cached_facts(decision);
+}
+
+/// The departure of a pod is final, and the write is guarded by the Evacuation's version, so a live read adds nothing.
+bool Reconciler::LatestState::only_records_cached_facts(const Decision& decision) {
+  if (!only_records_plain(decision) || !seen.pod_is_cached) return false;
+  const EvacuationPhase before = seen.evacuation.status.phase;
+  const EvacuationPhase after = decision.status.phase;
+  const bool ends = after == EvacuationPhase::kVerifying || after == EvacuationPhase::kSucceeded;
+  const bool has_left = before == EvacuationPhase::kVerifying && (ends || after == EvacuationPhase::kFailed);
+  const bool leaves = before == EvacuationPhase::kRequesting || before == EvacuationPhase::kEvicting;
+  const bool is_there = seen.pod && seen.pod->uid() == seen.evacuation.spec.pod_ref.uid;
+  const bool is_final = has_left || (leaves && ends && is_seen_to_have_left()) ||
+                        (leaves && after == EvacuationPhase::kEvicting && is_there);
+  return is_final && wanted_reads(seen, deps_.evictors, deps_.clock.now()).empty() && (stored || take_cached());
+}
+
+/// Whether the decision writes only the status, and its evictor leaves no marks on objects.
+bool Reconciler::LatestState::only_records_plain(const Decision& decision) const {
+  const bool does_more =
+      decision.action || decision.fill || decision.add_finalizer || decision.remove_finalizer || decision.remove_object;
+  return !does_more && decision.status.evictor == evictors::EvictionApi::kName && !seen.evacuation.spec.dry_run;
+}
+
+/// Whether the pod has left, according to the cache.
+bool Reconciler::LatestState::is_seen_to_have_left() const {
+  const api::PodUid& uid = seen.evacuation.spec.pod_ref.uid;
+  if (seen.pod && seen.pod->uid() == uid) return seen.pod->is_terminal();
+  return reconciler_.departures_.has_shown(key_, uid.value);
+}
+
+/// A plain eviction carries the pod's UID and resourceVersion, and the write before it those of the Evacuation.
+/// Requires a live read nevertheless if a PDB covers the pod, because some servers charge the budget before they check
+/// the versions, and if a grant showed no effect, because the cache may be stuck.
+bool Reconciler::LatestState::is_bound_to_cached(const Decision& decision) {
+  const bool is_plain = decision.action && decision.action->name == evictors::kPostEviction &&
+                        decision.status.evictor == evictors::EvictionApi::kName && !decision.fill &&
+                        !decision.add_finalizer && !decision.remove_finalizer;
+  const bool is_granted = seen.evacuation.status.phase == EvacuationPhase::kEvicting;
+  if (!is_plain || is_granted || !seen.pod_is_cached || !seen.pod || seen.pod->meta.resource_version.empty())
+    return false;
+  if (!seen.pdbs.empty() || seen.evacuation.spec.dry_run || !seen.pod_group.name.empty()) return false;
+  if (!wanted_reads(seen, deps_.evictors, deps_.clock.now()).empty()) return false;
+  return stored || take_cached();
+}
+
+void Reconciler::LatestState::store_later(const evictors::Action& action, const evictors::CallResult& answer) {
+  unsaved = UnsavedGrant{action, answer, deps_.clock.now(), reconciler_.steady_now() + kMaxGrantDelay};
+  reconciler_.note_unsaved(key_, *unsaved);
+  freshness.pod_may_differ();
+  seen.pod_is_cached = true;
+  show_unsaved();
+}
+
+void Reconciler::LatestState::forget_unsaved() {
+  unsaved.reset();
+  reconciler_.forget_unsaved(key_);
+}
+
+/// Takes the current pod from the answer to a patch; otherwise the next decision would patch again.
+void Reconciler::LatestState::take_pod_from(const evictors::Action& action, const evictors::CallResult& answer) {
+  if (action.request.method != "PATCH" || !answer || answer->status != 200) return;
+  auto pod = api::decode_pod(answer->body);
+  if (pod && pod->meta.name == seen.evacuation.spec.pod_ref.name) {
+    seen.pod = std::make_shared<const api::Pod>(*std::move(pod));
+  }
 }
 
 }  // namespace controllers::evacuation
