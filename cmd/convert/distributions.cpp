@@ -364,8 +364,8 @@ class LowNodeLoadReader {
 };
 
 struct MigrationLimit {
-  const char* theirs;
-  const char* ours;  ///< member of spec.limits.inFlight
+  const char* upstream_path;
+  const char* evacuator_path;  ///< member of spec.limits.inFlight
 };
 constexpr std::array kMigrationLimits = {MigrationLimit{"maxMigratingGlobally", "total"},
                                          MigrationLimit{"maxMigratingPerNode", "perNode"},

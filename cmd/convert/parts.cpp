@@ -134,7 +134,7 @@ constexpr std::array kArgsOfOurs = {
 }  // namespace
 
 bool ConversionContext::reject_own_args(StrategySource& source) {
-  if (source.evacuator_path) return false;
+  if (source.uses_own_schema) return false;
   const std::size_t before = errors_.size();
   for (const ArgOfOurs& each : kArgsOfOurs) {
     if (each.strategy != source.name || !source.args.contains(each.name)) continue;

@@ -15,7 +15,7 @@ namespace api::upstream {
 
 /// Maps a path in a converted object to its source: paths below `ours` are reported as paths below `theirs`.
 struct Origin {
-  std::string ours;
+  std::string evacuator_path;
   std::string upstream_path;
 };
 /// Translates the error's path by the longest matching origin: "spec.limits.perCycle.total: -1 …" becomes
@@ -38,7 +38,7 @@ struct StrategySource {
   FieldPath at;                                            ///< path of the args object
   std::vector<std::pair<std::string, FieldPath>> members;  ///< paths of args that are elsewhere in the input
   bool lenient = false;                                    ///< upstream's decoder ignored unknown fields
-  bool ours = false;  ///< args use Evacuator's schema, which has more fields than upstream's
+  bool uses_own_schema = false;  ///< args use Evacuator's schema, which has more fields than upstream's
 };
 
 /// Collects the drafts, notes and errors of one input.

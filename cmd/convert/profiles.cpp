@@ -42,8 +42,8 @@ std::string_view name_of_point(Point point) {
 /// Filter of OpenShift's descheduler that protects a VM for some time after a migration.
 constexpr std::string_view kMigrationAware = "KubevirtMigrationAware";
 struct CooldownArg {
-  const char* theirs;
-  const char* ours;  ///< member of spec.limits.cooldown
+  const char* upstream_path;
+  const char* evacuator_path;  ///< member of spec.limits.cooldown
 };
 constexpr std::array kCooldownArgs = {CooldownArg{"migrationCooldown", "virtualMachine"},
                                       CooldownArg{"maxMigrationCooldown", "maximum"},
