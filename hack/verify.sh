@@ -35,6 +35,8 @@ manifests_render() {
 
 check layers hack/verify-layers.sh
 check docs hack/verify-docs.sh
+check prose hack/verify-prose.sh
+check commits hack/verify-commits.sh
 check command-blocks test/docs/command_blocks.py --check
 check overlays test/docs/overlay_of_test.sh
 check metrics hack/observability/verify-metrics.sh

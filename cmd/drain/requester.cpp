@@ -63,7 +63,7 @@ base::Result<RequestOutcome> EvacuationCreator::ask_for(const api::Pod& pod, std
   return made;
 }
 
-std::string words_for(const RequestOutcome& asked) {
+std::string describe(const RequestOutcome& asked) {
   const api::Evacuation& evacuation = asked.stored.evacuation;
   if (asked.existed) {
     return fmt::format("pod/{} is on its way already: {} ({}{}{})", evacuation.spec.pod_ref.name,
