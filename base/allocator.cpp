@@ -2,7 +2,7 @@
 
 #include <malloc.h>
 
-namespace controllers {
+namespace base {
 namespace {
 
 /// Each arena keeps free memory for itself. Waiting for an arena is short compared with waiting for the API server.
@@ -20,4 +20,4 @@ void configure_allocator() {
 
 void return_free_memory() { malloc_trim(0); }
 
-}  // namespace controllers
+}  // namespace base

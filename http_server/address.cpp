@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
-namespace controllers {
+namespace http_server {
 
 std::string address_problem(const std::string& address) {
   if (http_server::split_address(address)) return {};
   return fmt::format("\"{}\" is not host:port, such as 0.0.0.0:8081", address);
 }
 
-http_server::ServerOptions server_options(const std::string& address) {
-  http_server::ServerOptions options;
+ServerOptions server_options(const std::string& address) {
+  ServerOptions options;
   options.handler_threads = 2;
   options.max_connections = 64;
   options.max_body_bytes = 1024;
@@ -28,4 +28,4 @@ bool is_loopback(const std::string& address) {
   return host == "localhost" || host == "::1" || host.starts_with("127.");
 }
 
-}  // namespace controllers
+}  // namespace http_server

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace controllers {
+namespace kube {
 namespace {
 
 using api::Json;
@@ -36,4 +36,4 @@ Json guarded_status_patch(const api::ObjectMeta& meta, const Json& before, Json 
   return patch;
 }
 
-}  // namespace controllers
+}  // namespace kube

@@ -6,7 +6,7 @@
 #include "api/json/json.hpp"
 #include "api/meta/object_meta.hpp"
 
-namespace controllers {
+namespace kube {
 
 /// Returns metadata for a patch that applies only to this version of this object. The server answers 409 otherwise.
 api::Json guard_of(const api::ObjectMeta& meta);
@@ -15,4 +15,4 @@ api::Json guard_of(const api::ObjectMeta& meta);
 /// Fields in neither of them are preserved. `before` must be the status read together with `meta`.
 api::Json guarded_status_patch(const api::ObjectMeta& meta, const api::Json& before, api::Json after);
 
-}  // namespace controllers
+}  // namespace kube

@@ -59,7 +59,7 @@ base::Result<ExtenderConfig> load_extender_config(const std::string& file) {
   for (const auto& [field, address] :
        {std::pair("server.address", config->address), std::pair("server.healthAddress", config->health_address),
         std::pair("server.metricsAddress", config->metrics_address)}) {
-    if (auto problem = controllers::address_problem(address); !problem.empty()) errors.push_back({field, problem});
+    if (auto problem = http_server::address_problem(address); !problem.empty()) errors.push_back({field, problem});
   }
   if (!errors.empty()) return api::to_error(errors).during(file);
   return config;
@@ -70,7 +70,7 @@ class ExtenderCertificate {
  public:
   ExtenderCertificate(const ExtenderConfig& config, const base::Clock& clock) : config_(config), clock_(clock) {}
 
-  bool is_plain() const { return config_.cert_file.empty() && controllers::is_loopback(config_.address); }
+  bool is_plain() const { return config_.cert_file.empty() && http_server::is_loopback(config_.address); }
 
   base::Result<http_server::Certificate> load() const {
     if (config_.cert_file.empty()) {
@@ -350,7 +350,7 @@ Status run(const ExtenderOptions& options) {
 }  // namespace
 
 int run_extender(const ExtenderOptions& options) {
-  controllers::configure_allocator();
+  base::configure_allocator();
   if (const auto done = run(options); !done) {
     print_err("evacuator extender: {}\n", done.error().message);
     return 1;

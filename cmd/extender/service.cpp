@@ -102,7 +102,7 @@ void ExtenderService::count(const std::string& verb, const char* result) {
 }
 
 http_server::ServerOptions extender_server_options(const extender::ExtenderConfig& config) {
-  http_server::ServerOptions options = controllers::server_options(config.address);
+  http_server::ServerOptions options = http_server::server_options(config.address);
   options.io_threads = 2;  // a large body must not block other requests
   options.handler_threads = 4;
   options.max_connections = 128;

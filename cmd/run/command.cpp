@@ -39,7 +39,7 @@ base::Status run(const RunOptions& options) {
 }  // namespace
 
 int run_operator(const RunOptions& options) {
-  controllers::configure_allocator();
+  base::configure_allocator();
   if (const auto done = run(options); !done) {
     print_err("evacuator run: {}\n", done.error().message);
     return 1;

@@ -106,7 +106,7 @@ Json finalizers_with(const api::ObjectMeta& meta, bool wanted) {
 }
 
 Json main_patch(const api::Evacuation& evacuation, const Decision& decision) {
-  Json metadata = guard_of(evacuation.meta);
+  Json metadata = kube::guard_of(evacuation.meta);
   if (decision.add_finalizer) metadata["finalizers"] = finalizers_with(evacuation.meta, true);
   if (decision.remove_finalizer) metadata["finalizers"] = finalizers_with(evacuation.meta, false);
   Json patch = {{"metadata", std::move(metadata)}};
@@ -162,7 +162,7 @@ base::Result<StoredEvacuation> write_status(kube::Client& client, const StoredEv
                                             const api::EvacuationStatus& status) {
   const api::Evacuation& evacuation = stored.evacuation;
   auto [was, is] = api::encode_change(evacuation.status, status);
-  Json patch = guarded_status_patch(evacuation.meta, was, std::move(is));
+  Json patch = kube::guarded_status_patch(evacuation.meta, was, std::move(is));
   // A first status states the phase even if it is the default.
   patch["status"]["phase"] = api::to_string(status.phase);
   return parsed_status_answer(

@@ -76,16 +76,16 @@ bool prefers_openmetrics(std::string_view accept) {
 MetricsServer::MetricsServer(MetricsServerOptions options, base::Metrics& metrics, MayRead may_read,
                              const base::Clock& clock, base::Log log)
     : options_(std::move(options)),
-      is_plain_(is_loopback(options_.address)),
+      is_plain_(http_server::is_loopback(options_.address)),
       metrics_(metrics),
       may_read_(std::move(may_read)),
       clock_(clock),
       log_(std::move(log)) {}
 
 base::Status MetricsServer::start() {
-  if (auto problem = address_problem(options_.address); !problem.empty())
+  if (auto problem = http_server::address_problem(options_.address); !problem.empty())
     return base::invalid("server.metricsAddress: " + problem);
-  http_server::ServerOptions serving_options = server_options(options_.address);
+  http_server::ServerOptions serving_options = http_server::server_options(options_.address);
   serving_options.on_end = options_.on_end;
   if (!is_plain_) {
     auto certificate = load();

@@ -13,7 +13,7 @@ http_server::Response verdict(const base::Status& status) {
 }  // namespace
 
 http_server::ServerOptions HealthServer::options(const std::string& address, http_server::OnEnd on_end) {
-  http_server::ServerOptions options = server_options(address);
+  http_server::ServerOptions options = http_server::server_options(address);
   options.on_end = std::move(on_end);
   return options;
 }
@@ -26,7 +26,7 @@ HealthServer::HealthServer(std::string address, HealthChecks checks, base::Log l
           std::move(log)) {}
 
 base::Status HealthServer::start() {
-  if (auto problem = address_problem(address_); !problem.empty())
+  if (auto problem = http_server::address_problem(address_); !problem.empty())
     return base::invalid("server.healthAddress: " + problem);
   return server_.start();
 }

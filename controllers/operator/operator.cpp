@@ -48,7 +48,7 @@ void Operator::run_workers(std::stop_token stop) {
   impl_->parts.deps.log.info("reconciling", {base::kv("workers", impl_->parts.deps.config.workers)});
   impl_->workers.run(stop, [&] {
     for (int turn = 0; !stop.stop_requested(); ++turn) {
-      if (turn == kReleaseMemoryAfterSeconds) return_free_memory();  // memory of the first lists
+      if (turn == kReleaseMemoryAfterSeconds) base::return_free_memory();  // memory of the first lists
       impl_->periodic_tasks.publish();
       impl_->periodic_tasks.follow();
       base::sleep_unless_stopped(base::seconds(1), stop);

@@ -8,7 +8,7 @@ namespace {
 
 /// Limits are generous: the API server waits for one second.
 http_server::ServerOptions webhook_options(const std::string& address) {
-  http_server::ServerOptions options = server_options(address);
+  http_server::ServerOptions options = http_server::server_options(address);
   options.io_threads = 2;  // a large body must not delay the others
   options.handler_threads = 4;
   options.max_connections = 256;
@@ -42,7 +42,7 @@ base::Result<http_server::Certificate> WebhookServer::certificate_of(
 }
 
 base::Status WebhookServer::start(base::TimePoint now) {
-  if (auto problem = address_problem(address_); !problem.empty()) return base::invalid("webhook.address: " + problem);
+  if (auto problem = http_server::address_problem(address_); !problem.empty()) return base::invalid("webhook.address: " + problem);
   const auto first = http_server::make_server_identity(names_, now, "evacuator");
   if (!first) return first.error().during("webhook: making a certificate");
   auto certificate = certificate_of(*first);

@@ -48,7 +48,7 @@ bool PolicyStatuses::must_write(const ObservedPolicy& seen, const api::Deschedul
 base::Status PolicyStatuses::write(const ObservedPolicy& seen, const api::DeschedulerPolicyStatus& next) {
   auto [was, is] = api::encode_change(seen.status, next);
   const auto saved = client_.patch(kube::kPolicies, seen.meta.key(), kube::PatchType::kMerge,
-                                   guarded_status_patch(seen.meta, was, std::move(is)), "status");
+                                   kube::guarded_status_patch(seen.meta, was, std::move(is)), "status");
   SavedStatus& own = own_[seen.meta.uid];
   own.status = next;
   own.stored = saved.ok();

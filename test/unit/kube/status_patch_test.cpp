@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace controllers {
+namespace kube {
 namespace status_patch_test {
 
 using api::Json;
@@ -23,7 +23,7 @@ TEST_P(StatusPatch, ContainsOnlyChanges) {
   api::ObjectMeta meta;
   meta.uid = "u-1";
   meta.resource_version = "41";
-  const Json got = guarded_status_patch(meta, c.before, c.after);
+  const Json got = kube::guarded_status_patch(meta, c.before, c.after);
   EXPECT_EQ(got["metadata"], (Json{{"uid", "u-1"}, {"resourceVersion", "41"}}));
   EXPECT_EQ(got["status"], c.want);
   Json applied = c.before;
@@ -48,4 +48,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace status_patch_test
-}  // namespace controllers
+}  // namespace kube

@@ -120,9 +120,9 @@ TEST_F(MetricsServerTest, IsPlainOnLoopbackOnly) {
   EXPECT_THAT(fakes::http_get(start({.address = "127.0.0.1:0"}).port(), "/metrics"),
               AllOf(StartsWith("HTTP/1.1 200"), HasSubstr("evacuator_leader 1")));
   for (const char* open : {"0.0.0.0:8443", ":8443", "10.1.2.3:8443", "[::]:8443", "metrics:8443", "128.0.0.1:1"})
-    EXPECT_FALSE(is_loopback(open)) << open;
+    EXPECT_FALSE(http_server::is_loopback(open)) << open;
   for (const char* loopback : {"127.0.0.1:0", "localhost:1", "[::1]:1", "127.9.9.9:1"})
-    EXPECT_TRUE(is_loopback(loopback)) << loopback;
+    EXPECT_TRUE(http_server::is_loopback(loopback)) << loopback;
 }
 
 struct WantedFigures {
