@@ -95,7 +95,7 @@ class Uninstall : public Rig {
     request.path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + name;
     EXPECT_EQ(server->handle(request, kAdmin).status, 200);
     run_for(base::seconds(10));
-    server->housekeep();
+    server->finish_terminating();
     request.method = "GET";
     return server->handle(request, kAdmin).status == 404;
   }
@@ -158,7 +158,7 @@ TEST_F(Uninstall, IsNeededSinceADefinitionWaitsForTheFinalizersOfItsObjects) {
   kill_operator();
   EXPECT_FALSE(delete_definition("evacuations.evacuator.dev"));
   ASSERT_EQ(run({"--yes"}), 0) << err_;
-  server->housekeep();
+  server->finish_terminating();
   EXPECT_EQ(left(kube::kEvacuations), 0U) << "also when the definition is being deleted";
 }
 

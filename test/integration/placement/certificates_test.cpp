@@ -131,7 +131,7 @@ TEST_F(WebhookCertificates, TheLeaderMakesThemAndTheStandbyServesTheSame) {
   leader.certificates.refresh(true);
   EXPECT_EQ(leader.certificates.problem(), "");
   EXPECT_TRUE(leader.certificates.in_force());
-  clock.advance(Certificates::kRetryEvery);
+  clock.advance(Certificates::kRetryInterval);
   standby.certificates.refresh(false);
   EXPECT_EQ(standby.serves(), leader.serves());
   EXPECT_EQ(data("tls.crt"), leader.serves());
@@ -163,7 +163,7 @@ TEST_F(WebhookCertificates, TheLeaderHasAllConfigurationsTrustIt) {
   EXPECT_EQ(certificates.problem(),
             "ValidatingWebhookConfiguration evacuator-admission is not installed: nobody calls the webhook");
   install_admission(kValidating);
-  clock.advance(Certificates::kRetryEvery);
+  clock.advance(Certificates::kRetryInterval);
   certificates.refresh(true);
   EXPECT_EQ(certificates.problem(), "");
   for (const kube::ResourceType& type : {kMutating, kValidating}) {
@@ -179,7 +179,7 @@ TEST_F(WebhookCertificates, NothingIsInForceWithoutAConfiguration) {
   EXPECT_EQ(leader.certificates.problem(),
             "MutatingWebhookConfiguration evacuator-placement is not installed: nobody calls the webhook");
   install();
-  clock.advance(Certificates::kRetryEvery);
+  clock.advance(Certificates::kRetryInterval);
   look();
   EXPECT_TRUE(leader.certificates.in_force());
   EXPECT_EQ(leader.certificates.problem(), "");
@@ -219,7 +219,7 @@ TEST_F(WebhookCertificates, ABrokenSecretIsMadeAgain) {
   look();
   const std::string first = leader.serves();
   set_secret([](Json& found) { found["data"]["tls.key"] = "bm9uZQ=="; });
-  clock.advance(Certificates::kLookEvery);
+  clock.advance(Certificates::kCheckInterval);
   standby.certificates.refresh(false);
   EXPECT_EQ(standby.serves(), first) << "it goes on with what it has";
   EXPECT_NE(standby.certificates.problem(), "");
@@ -228,7 +228,7 @@ TEST_F(WebhookCertificates, ABrokenSecretIsMadeAgain) {
   EXPECT_EQ(leader.certificates.problem(), "");
   EXPECT_EQ(ca_bundle(), data("ca.crt") + data("previous-ca.crt"));
   set_secret([](Json& found) { found["data"] = "none"; });
-  clock.advance(Certificates::kLookEvery);
+  clock.advance(Certificates::kCheckInterval);
   leader.certificates.refresh(true);
   EXPECT_EQ(data("tls.crt"), leader.serves());
 }
@@ -237,7 +237,7 @@ TEST_F(WebhookCertificates, ADeletedSecretIsMadeAgain) {
   install();
   look();
   ASSERT_TRUE(cluster.store().remove(kSecrets, {"evacuator-system", "evacuator-webhook-tls"}));
-  clock.advance(Certificates::kLookEvery);
+  clock.advance(Certificates::kCheckInterval);
   look();
   EXPECT_EQ(data("tls.crt"), leader.serves());
   EXPECT_EQ(ca_bundle(), data("ca.crt"));
@@ -256,7 +256,7 @@ TEST_F(WebhookCertificates, ACaBundleThatOthersChangedIsPutRight) {
   install();
   look();
   set_ca_bundle("b3RoZXI=");
-  clock.advance(Certificates::kLookEvery);
+  clock.advance(Certificates::kCheckInterval);
   standby.certificates.refresh(false);
   EXPECT_FALSE(standby.certificates.in_force());
   leader.certificates.refresh(true);
@@ -279,7 +279,7 @@ TEST_F(WebhookCertificates, AreNotInForceOnceWhatIsServedHasExpired) {
   EXPECT_FALSE(leader.certificates.in_force());
   EXPECT_FALSE(standby.certificates.in_force());
   leader.refused.clear();
-  clock.advance(Certificates::kLookEvery);
+  clock.advance(Certificates::kCheckInterval);
   look();
   EXPECT_TRUE(leader.certificates.in_force());
 }
@@ -288,20 +288,20 @@ TEST_F(WebhookCertificates, GoByTheConfigurationThoughTheSecretCannotBeRead) {
   install();
   look();
   leader.refused = {"GET secrets"};
-  clock.advance(Certificates::kLookEvery);
+  clock.advance(Certificates::kCheckInterval);
   look();
   EXPECT_TRUE(leader.certificates.in_force());
   set_ca_bundle("b3RoZXI=");
-  clock.advance(Certificates::kRetryEvery);
+  clock.advance(Certificates::kRetryInterval);
   leader.certificates.refresh(true);
   EXPECT_FALSE(leader.certificates.in_force());
   EXPECT_EQ(ca_bundle(), "other") << "which authorities to write is not known";
   set_ca_bundle(secret()["data"]["ca.crt"]);
-  clock.advance(Certificates::kRetryEvery);
+  clock.advance(Certificates::kRetryInterval);
   leader.certificates.refresh(true);
   EXPECT_TRUE(leader.certificates.in_force());
   ASSERT_TRUE(cluster.store().remove(kMutating, {"", "evacuator-placement"}));
-  clock.advance(Certificates::kRetryEvery);
+  clock.advance(Certificates::kRetryInterval);
   leader.certificates.refresh(true);
   EXPECT_FALSE(leader.certificates.in_force());
 }
@@ -317,7 +317,7 @@ TEST_F(WebhookCertificates, AreServedByANewLeaderThatCannotWrite) {
   EXPECT_TRUE(fresh.certificates.in_force());
   EXPECT_NE(fresh.certificates.problem().find("writing it"), std::string::npos) << fresh.certificates.problem();
   set_ca_bundle("");
-  clock.advance(Certificates::kRetryEvery);
+  clock.advance(Certificates::kRetryInterval);
   fresh.certificates.refresh(true);
   EXPECT_EQ(ca_bundle(), data("ca.crt")) << "the configuration can be written";
 }
@@ -353,7 +353,7 @@ TEST_F(WebhookCertificates, OfAFormerStandbyAreNotRotatedBeforeThatAuthorityIsTr
   EXPECT_EQ(standby.serves(), first);
   EXPECT_EQ(data("tls.crt"), first);
   EXPECT_EQ(ca_bundle(), data("ca.crt") + data("next-ca.crt"));
-  clock.advance(Certificates::kLookEvery);
+  clock.advance(Certificates::kCheckInterval);
   standby.certificates.refresh(true);
   EXPECT_EQ(data("next.crt"), "") << "everybody trusts it by now";
 }
@@ -369,7 +369,7 @@ TEST_F(WebhookCertificates, AreNotRotatedOnOutdatedTrust) {
   leader.certificates.refresh(true);
   set_ca_bundle(secret()["data"]["ca.crt"]);
   leader.refused.clear();
-  clock.advance(Certificates::kRetryEvery);
+  clock.advance(Certificates::kRetryInterval);
   leader.certificates.refresh(true);
   EXPECT_EQ(leader.serves(), first);
   EXPECT_EQ(ca_bundle(), data("ca.crt") + data("next-ca.crt"));
@@ -391,7 +391,7 @@ TEST_F(WebhookCertificates, ThatTheServerDoesNotTakeAreTriedAgain) {
   EXPECT_FALSE(leader.certificates.in_force());
   EXPECT_EQ(leader.certificates.problem(), "serving it: no new one");
   leader.serves_new = true;
-  clock.advance(Certificates::kRetryEvery);
+  clock.advance(Certificates::kRetryInterval);
   leader.certificates.refresh(true);
   EXPECT_EQ(leader.serves(), data("tls.crt"));
   EXPECT_TRUE(leader.certificates.in_force());
@@ -413,7 +413,7 @@ class WebhookFiles : public WebhookCertificates {
   }
   /// Returns the state after the next check.
   bool in_force() {
-    clock.advance(Certificates::kLookEvery);
+    clock.advance(Certificates::kCheckInterval);
     files.certificates.refresh(true);
     return files.certificates.in_force();
   }

@@ -99,7 +99,7 @@ TEST_F(AdmissionStandsAside, ChecksOncePerMinute) {
   install(kMutating, Json::array({webhook("a.evacuator.dev", "second")}));
   aside.refresh(ServingState::kStaysOut);
   const int before = looks;
-  clock.advance(StandAside::kLookEvery - base::seconds(1));
+  clock.advance(StandAside::kCheckInterval - base::seconds(1));
   aside.refresh(ServingState::kStaysOut);
   EXPECT_EQ(looks, before);
   ASSERT_TRUE(cluster.store().remove(kMutating, {"", "evacuator-admission"}));
@@ -135,7 +135,7 @@ TEST_F(AdmissionStandsAside, OnceItMay) {
   aside.refresh(ServingState::kStaysOut);
   EXPECT_EQ(selector(kMutating), Json());
   is_refused = false;
-  clock.advance(StandAside::kRetryEvery);
+  clock.advance(StandAside::kRetryInterval);
   aside.refresh(ServingState::kStaysOut);
   EXPECT_TRUE(selects_nothing(selector(kMutating)));
 }

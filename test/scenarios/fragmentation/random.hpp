@@ -10,9 +10,9 @@
 
 namespace fragmentation {
 
-class Random : public strategies::Chance {
+class Random : public strategies::Rng {
  public:
-  using Chance::Chance;
+  using Rng::Rng;
   /// Returns 0 … end-1.
   int below(int end) { return static_cast<int>(next() % static_cast<std::uint64_t>(end)); }
   double between(double from, double to) { return from + (to - from) * fraction(); }

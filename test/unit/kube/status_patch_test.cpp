@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-namespace kube {
 namespace status_patch_test {
 
 using api::Json;
@@ -48,4 +47,3 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace status_patch_test
-}  // namespace kube

@@ -13,7 +13,6 @@
 
 #include "api/json/yaml.hpp"
 #include "api/vocabulary/refusals.hpp"
-#include "cmd/convert/parts.hpp"
 #include "planner/strategies/catalog.hpp"
 
 namespace strategies {
@@ -22,6 +21,17 @@ namespace pages_test {
 namespace fs = std::filesystem;
 
 const fs::path kSourceDir = EVACUATOR_SOURCE_DIR;
+
+/// "PodLifeTime" → "pod-life-time".
+std::string page_name(std::string_view strategy) {
+  std::string text;
+  for (const char c : strategy) {
+    const bool is_upper = c >= 'A' && c <= 'Z';
+    if (is_upper && !text.empty()) text += '-';
+    text += is_upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return text;
+}
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);
@@ -76,7 +86,7 @@ TEST(Pages, ContainValidPolicies) {
 
 TEST(Pages, ExistForEveryStrategyWithAPolicyOfIt) {
   for (const std::string_view name : known_strategies()) {
-    const fs::path page = kSourceDir / "docs/strategies" / (api::upstream::object_name_of(name) + ".md");
+    const fs::path page = kSourceDir / "docs/strategies" / (page_name(name) + ".md");
     ASSERT_TRUE(fs::exists(page)) << page;
     const std::string text = text_of(page);
     EXPECT_TRUE(text.starts_with("# " + std::string(name) + "\n")) << page;
