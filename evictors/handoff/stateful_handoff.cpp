@@ -192,7 +192,7 @@ std::vector<Read> StatefulHandoff::reads(const EvictorContext& context) const {
 
 /// A webhook may ask to be polled sooner than the default.
 base::seconds StatefulHandoff::poll_interval(const EvictorContext& context) const {
-  const base::seconds usual = Evictor::poll_interval(context);
+  const base::seconds usual = DocumentReader::poll_interval(context);
   const auto next = next_hook_call(context);
   return next ? std::clamp(std::chrono::ceil<base::seconds>(*next - context.now), base::seconds(1), usual) : usual;
 }

@@ -93,7 +93,7 @@ Probe SurgeEvictor::probe(const EvictorContext& context) const {
     probe.support = choice.mode ? Support::kSupported : Support::kUnsupported;
     if (choice.unknown) {  // a temporary read error must not lead to a plain eviction
       probe.support = Support::kUnavailable;
-      probe.until = context.now + Evictor::poll_interval(context);
+      probe.until = context.now + DocumentReader::poll_interval(context);
       probe.hold = true;
     }
     if (choice.mode) probe.adapter = to_string(*choice.mode);

@@ -138,7 +138,7 @@ TEST(Pages, EveryRefusalHasItsRow) {
   for (const auto& terms : {api::pod_refusals(), api::node_refusals()})
     for (const api::RefusalTerm& term : terms) known.insert(std::string(term.name));
   std::set<std::string> made;
-  for (const char* folder : {"scheduling", "strategies", "planning", "controllers"}) {
+  for (const char* folder : {"planner", "controllers"}) {
     for (const auto& entry : fs::recursive_directory_iterator(kSourceDir / folder)) {
       if (entry.path().extension() == ".cpp") made.merge(refusal_reasons_in(text_of(entry.path())));
     }
