@@ -110,7 +110,7 @@ TEST_F(Verify, DetectsARecordThatWasRewrittenWithItsHash) {
   const auto report = check(lines);
   ASSERT_TRUE(report.broken);
   EXPECT_EQ(report.broken->line, 6u);
-  EXPECT_THAT(report.broken->problem, HasSubstr("does not build on the record before it"));
+  EXPECT_THAT(report.broken->problem, HasSubstr("its previous hash is not that of the preceding record"));
 }
 
 TEST_F(Verify, DetectsAnInsertedBlankLine) {
