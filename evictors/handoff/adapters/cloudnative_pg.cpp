@@ -137,7 +137,7 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     const auto view = our_target(context).empty() ? std::nullopt : cnpg_view(context);
     if (!view || view->current.empty()) return {};
     if (view->target == view->current) return fmt::format("{} leads now", view->current);
-    return fmt::format("the switchover to {} goes on; {} leads now", view->target, view->current);
+    return fmt::format("the switchover to {} continues; {} is the leader now", view->target, view->current);
   }
 
  private:
