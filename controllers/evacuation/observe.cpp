@@ -286,12 +286,12 @@ std::string Reconciler::ReconcileRun::placement_problem() const {
   const auto& placement = seen_.evacuation.spec.placement;
   if (!placement) return {};
   if (!deps_.places_pods)
-    return "spec.placement: needs the placement webhook or the scheduler extender, and both are off: set "
-           "webhook.enabled or extender.servesHints in the operator's configuration, or leave the field out";
+    return "spec.placement: requires the placement webhook or the scheduler extender, and both are disabled: set "
+           "webhook.enabled or extender.servesHints in the operator's configuration, or remove the field";
   const bool is_required = placement->policy == api::PlacementPolicy::kRequired;
   if (is_required && !deps_.allows_required && !api::origin_is_verified(seen_.evacuation))
-    return "spec.placement.policy: Required is for Evacuations of policies only: set webhook.allowRequired in the "
-           "operator's configuration, or use Preferred";
+    return "spec.placement.policy: Required is allowed only for Evacuations of policies: set webhook.allowRequired in "
+           "the operator's configuration, or use Preferred";
   return {};
 }
 
@@ -328,7 +328,7 @@ base::Status Reconciler::ReconcileRun::refresh_pod() {
   seen_.pod = nullptr;
   if (body) {
     auto pod = api::decode_pod(*body);
-    if (!pod || pod->meta.uid.empty()) return base::unavailable("the server's answer is no pod");
+    if (!pod || pod->meta.uid.empty()) return base::unavailable("the server's response is not a Pod");
     seen_.pod = std::make_shared<const api::Pod>(*std::move(pod));
   }
   freshness_.pod_arrived();
@@ -486,7 +486,8 @@ base::Status Reconciler::ReconcileRun::refresh_scheduling_group() {
   const auto listed = kube::classify(*std::move(answer));
   if (!listed) return listed.error().during("reading PodGroup " + name);
   const auto list = api::parse_json(listed->body);
-  if (!list || !api::find_at(*list, {"items"})) return base::unavailable("the server's answer is no list of PodGroups");
+  if (!list || !api::find_at(*list, {"items"}))
+    return base::unavailable("the server's response is not a list of PodGroups");
   for (const api::Json& item : api::items_at(*list, {"items"})) {
     const auto group = api::decode_scheduling_pod_group(api::to_json_text(item));
     if (!group) return group.error().during("reading PodGroup " + name);
@@ -521,12 +522,13 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::refre
     if (is_missing && volume.kind == api::VolumeKind::kEphemeral) continue;  // the replacement gets a new one
     if (!body && !is_missing) return body.error().during("reading PersistentVolumeClaim " + volume.source);
     if (is_missing) {
-      seen_.pvc_risk = fmt::format("its PersistentVolumeClaim {} does not exist: nobody keeps its volume but the pod",
-                                   volume.source);
+      seen_.pvc_risk =
+          fmt::format("its PersistentVolumeClaim {} does not exist: only the pod keeps the volume", volume.source);
       break;
     }
     const auto claim = api::decode_pvc(*body);
-    if (!claim || claim->meta.uid.empty()) return base::unavailable("the server's answer is no PersistentVolumeClaim");
+    if (!claim || claim->meta.uid.empty())
+      return base::unavailable("the server's response is not a PersistentVolumeClaim");
     seen_.pvc_risk = explain_risk(*claim, *seen_.pod);
     if (!seen_.pvc_risk.empty()) break;
   }

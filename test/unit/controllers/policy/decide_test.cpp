@@ -315,7 +315,7 @@ TEST(Waves, WithoutProgressWaitForTheSchedule) {
   EXPECT_EQ(planned.summary.nominated, 1);
   ASSERT_EQ(planned.taints.size(), 1U);
   EXPECT_EQ(planned.taints[0].key, api::well_known::kLoadedTaint);
-  EXPECT_THAT(planned.warnings.at(0), HasSubstr("waits for the schedule"));
+  EXPECT_THAT(planned.warnings.at(0), HasSubstr("wait for the schedule"));
 }
 
 TEST(EvacuationFor, HasTimeForItsWholeWave) {
@@ -482,7 +482,7 @@ TEST(NextStatus, SaysThatAGateHoldsOrHasNoAnswer) {
   EXPECT_EQ(told->reason, "GateHolds");
   EXPECT_THAT(told->message, HasSubstr("gate freeze holds: 3"));
   EXPECT_EQ(status.next_cycle_time, kNoon + minutes(5)) << "it goes on planning";
-  const GateVerdict unanswered{GateVerdict::Kind::kUnanswered, false, "gate freeze has no answer: x"};
+  const GateVerdict unanswered{GateVerdict::Kind::kUnanswered, false, "gate freeze has no response: x"};
   EXPECT_EQ(api::find_condition(next_status(seen, {}, nullptr, kNoon, unanswered).conditions, "Suspended")->reason,
             "GateUnanswered");
 }
