@@ -107,14 +107,14 @@ void complain(const CLI::App& app, const CLI::ParseError& error, const std::vect
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
       names.push_back(command->get_name());
     const std::vector<std::string_view> known(names.begin(), names.end());
-    what = fmt::format("there is no command \"{}\"{}", args.front(), api::did_you_mean(args.front(), known));
+    what = fmt::format("unknown command \"{}\"{}", args.front(), api::did_you_mean(args.front(), known));
   }
   const std::string path = path_of(app);
-  print_err("{}: {}\nRun `{} --help` for what there is.\n", path, what, path);
+  print_err("{}: {}\nRun `{} --help` for usage.\n", path, what, path);
 }
 
 int run_command(const std::vector<std::string>& args) {
-  CLI::App app{"Evacuator moves pods to where they are better off, without breaking what runs in them.", "evacuator"};
+  CLI::App app{"Evacuator moves pods to better-suited nodes without disrupting their workloads.", "evacuator"};
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   int exit_code = 0;
