@@ -16,13 +16,13 @@ namespace {
 
 constexpr const char* kExamples = R"(
 Examples:
-  evacuator simulate --snapshot dump/ --policy p.yaml  what would it do to my cluster?
-  evacuator explain pod/web-1 --snapshot dump/ --policy p.yaml   and why (not) this pod?
-  evacuator validate policy.yaml                       is my policy right?
-  evacuator convert policy.yaml                        from kubernetes-sigs/descheduler: its policy as one of ours
+  evacuator simulate --snapshot dump/ --policy p.yaml  what would the policy do to my cluster?
+  evacuator explain pod/web-1 --snapshot dump/ --policy p.yaml   why is this pod (not) moved?
+  evacuator validate policy.yaml                       is my policy valid?
+  evacuator convert policy.yaml                        convert a policy of kubernetes-sigs/descheduler
   evacuator advise requests --prometheus URL           what should pods request?
   evacuator run                                        the operator, against the current context
-  evacuator audit query audit.log --pod web-1          who moved it, when, and why?
+  evacuator audit query audit.log --pod web-1          what moved it, when, and why?
 
 Take a snapshot with:
   kubectl get nodes,pods,namespaces,pdb,pvc,pv,priorityclasses,storageclasses,csinodes,jobs -A -o json > dump.json

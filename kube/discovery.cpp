@@ -38,7 +38,7 @@ std::string eviction_version_of(const api::Json& core, bool has_policy_v1) {
 base::Result<std::optional<ResourceType>> find_newest(Client& client, std::initializer_list<ResourceType> versions) {
   for (const ResourceType& type : versions) {
     const auto served = fetch_document(client, "/apis/" + type.api_version());
-    if (!served) return served.error().during(std::string("asking for ") += type.plural);
+    if (!served) return served.error().during(std::string("reading ") += type.plural);
     if (find_resource(*served, type.plural) != nullptr) return std::optional(type);
   }
   return std::optional<ResourceType>();

@@ -8,7 +8,7 @@ namespace {
 constexpr const char* kRequestsExamples = R"(
 Examples:
   evacuator advise requests --prometheus http://prometheus:9090
-  evacuator advise requests --resource-advices      # what the operator itself has seen
+  evacuator advise requests --resource-advices      # history that the operator has recorded
   evacuator advise requests --snapshot dump.json --top top.log --patches patches/
   evacuator advise requests --snapshot dump.json --csv days.csv --profile Core -o json
 )";
@@ -19,7 +19,7 @@ Examples:
 )";
 constexpr const char* kPlacementExamples = R"(
 Examples:
-  evacuator advise placement                        # of the live cluster, which is only read
+  evacuator advise placement                        # reads the live cluster
   evacuator advise placement --snapshot dump.json --usage usage.csv
   evacuator advise placement --snapshot dump.json -o json
 )";

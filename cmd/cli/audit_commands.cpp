@@ -62,7 +62,7 @@ void add_audit_query(CLI::App& audit, AuditQueryOptions& options, int& exit_code
   text("--reason", options.reason, "Reason, such as PDBBlocked", "REASON");
   text("--actor", options.actor, "Only records of this replica", "NAME");
   text("--since", options.since, "Start time (RFC 3339, or an age such as 2h)", "TIME");
-  text("--until", options.until, "Before then", "TIME");
+  text("--until", options.until, "End time (RFC 3339, or an age such as 2h)", "TIME");
   query->add_option("--newest", options.newest, "Only the last N matching records")
       ->check(CLI::PositiveNumber)
       ->type_name("N");

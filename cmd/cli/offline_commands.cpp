@@ -172,7 +172,7 @@ void add_webhook_check(CLI::App& app, WebhookCheckOptions& options, int& exit_co
   check->add_option("--token-file", options.token_file, "File with the bearer token to send")->type_name("FILE");
   check->add_option("--cert-file", options.cert_file, "File with the client certificate to send, with --key-file")
       ->type_name("FILE");
-  check->add_option("--key-file", options.key_file, "Its key")->type_name("FILE");
+  check->add_option("--key-file", options.key_file, "File with the key of the client certificate")->type_name("FILE");
   check->add_option("--timeout", options.timeout, "Timeout of one call")->capture_default_str()->type_name("DURATION");
   check->add_option("--patience", options.patience, "Timeout for an end state, and for an abort")
       ->capture_default_str()
@@ -180,8 +180,8 @@ void add_webhook_check(CLI::App& app, WebhookCheckOptions& options, int& exit_co
   check->add_option("--pod", options.pod, "Pod created for this test: the service may move it")
       ->capture_default_str()
       ->type_name("NAMESPACE/NAME");
-  check->add_option("--pod-uid", options.pod_uid, "Its UID")->capture_default_str()->type_name("UID");
-  check->add_option("--node", options.node, "Its node")->capture_default_str()->type_name("NAME");
+  check->add_option("--pod-uid", options.pod_uid, "UID of the pod")->capture_default_str()->type_name("UID");
+  check->add_option("--node", options.node, "Node of the pod")->capture_default_str()->type_name("NAME");
   check->add_option("-o,--output", options.output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str()

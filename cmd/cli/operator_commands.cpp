@@ -18,9 +18,9 @@ Examples:
 )";
 constexpr const char* kUsageExamples = R"(
 Examples:
-  evacuator usage                                    # what the usage sources of all policies say
+  evacuator usage                                    # current values of the usage sources of all policies
   evacuator usage balance -o json
-  kubectl exec -n evacuator-system deploy/evacuator -- evacuator usage   # as the operator is answered
+  kubectl exec -n evacuator-system deploy/evacuator -- evacuator usage   # with the credentials of the operator
 )";
 constexpr const char* kExtenderExamples = R"(
 Examples:

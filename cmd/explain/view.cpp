@@ -18,7 +18,7 @@ std::string asker_of(const api::Evacuation& evacuation) {
   const std::string& policy = api::policy_of(evacuation);
   if (!policy.empty()) return fmt::format("policy {} ({})", policy, one_line(source.strategy));
   const std::string& claimed = api::claimed_policy_of(evacuation);
-  const std::string who = source.requester.empty() ? "somebody" : one_line(source.requester);
+  const std::string who = source.requester.empty() ? "an unknown requester" : one_line(source.requester);
   return claimed.empty()
              ? who
              : fmt::format("{}, manual (it names policy {}, which did not create it)", who, one_line(claimed));
@@ -98,7 +98,7 @@ std::string verdict_words(const PolicyOpinion& opinion) {
                                     : "would move it to " + opinion.target;
     case PolicyVerdict::kRefused: return "would move it, but refuses: " + opinion.rule;
     case PolicyVerdict::kProtected: return "does not nominate it, and would refuse: " + opinion.rule;
-    case PolicyVerdict::kNotNominated: return "leaves it";
+    case PolicyVerdict::kNotNominated: return "does not nominate it";
     case PolicyVerdict::kOutOfScope: return "does not apply to it";
     case PolicyVerdict::kNotEvaluated: return "could not be evaluated";
   }

@@ -93,7 +93,7 @@ base::Result<ExtenderArgs> parse_args(std::string_view body) {
   if (!root) return root.error();
   if (!root->is_object()) return base::invalid("ExtenderArgs must be an object");
   const Json* const pod = member(*root, "Pod", "pod");
-  if (pod == nullptr || !pod->is_object()) return base::invalid("no Pod");
+  if (pod == nullptr || !pod->is_object()) return base::invalid("Pod is missing");
   ExtenderArgs args;
   auto decoded = api::decode_pod(api::to_json_text(*pod));
   if (!decoded) return decoded.error().during("Pod");

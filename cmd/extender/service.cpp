@@ -42,7 +42,7 @@ http_server::Response ExtenderService::decide(const std::string& verb, const htt
   if (!args) {
     log_.debug("a request could not be read", {kv("verb", verb), kv("error", args.error())});
     count(verb, "invalid");
-    return {.status = 400, .body = "no ExtenderArgs: " + args.error().message + "\n"};
+    return {.status = 400, .body = "not valid ExtenderArgs: " + args.error().message + "\n"};
   }
   auto response = verb == "filter" ? filter(*args) : prioritize(*args);
   count(verb, "answered");

@@ -25,7 +25,7 @@ std::string beginning(std::string_view body) {
 }
 
 std::string told(const CallResult& answer) {
-  if (!answer) return "no answer: " + answer.error().message;
+  if (!answer) return "no response: " + answer.error().message;
   return fmt::format("{} {}", answer->status, beginning(answer->body));
 }
 
@@ -238,7 +238,7 @@ class Walk {
 
   const WebhookUnderTest& target_;
   std::vector<WebhookRule> rules_;
-  CallResult first_ = base::unavailable("not asked");
+  CallResult first_ = base::unavailable("not called");
   contract::ServiceStatus newest_;
   bool started_ = false;
 };

@@ -18,11 +18,11 @@ constexpr const char* kPluginExamples = R"(
 Examples:
   kubectl evacuator pod web-1 -n shop --wait     move one pod and wait until it is gone
   kubectl evacuator node node-2 --ignore-daemonsets   cordon and empty a node, under the operator's limits
-  kubectl evacuator node node-2 --cancel         stop that, and open the node again
-  kubectl evacuator status -A                    what is on its way, and what blocks it
+  kubectl evacuator node node-2 --cancel         cancel the drain, and uncordon the node
+  kubectl evacuator status -A                    active Evacuations, and what blocks them
   kubectl evacuator watch                        the same, live
-  kubectl evacuator approve --policy balance     release what a policy in mode Manual has planned
-  kubectl evacuator explain pod/web-1 -n shop    why it is (not) moved, and who moved it
+  kubectl evacuator approve --policy balance     approve the Evacuations of a policy in mode Manual
+  kubectl evacuator explain pod/web-1 -n shop    why it is (not) moved, and what moved it
 
 Documentation: docs/kubectl-plugin.md
 )";
@@ -36,7 +36,7 @@ Examples:
 constexpr const char* kNodeExamples = R"(
 Examples:
   kubectl evacuator node node-2 --ignore-daemonsets   # cordon and empty it
-  kubectl evacuator node node-2 --cancel              # stop that, and open the node again
+  kubectl evacuator node node-2 --cancel              # cancel the drain, and uncordon it
 )";
 constexpr const char* kCancelExamples = R"(
 Examples:
@@ -45,7 +45,7 @@ Examples:
 )";
 constexpr const char* kApproveExamples = R"(
 Examples:
-  kubectl evacuator approve --policy balance           # what a policy in mode Manual has planned
+  kubectl evacuator approve --policy balance           # the Evacuations of a policy in mode Manual
 )";
 constexpr const char* kStatusExamples = R"(
 Examples:
@@ -64,7 +64,7 @@ Examples:
 )";
 constexpr const char* kUsageExamples = R"(
 Examples:
-  kubectl evacuator usage                        # what the usage sources of all policies say
+  kubectl evacuator usage                        # current values of the usage sources of all policies
   kubectl evacuator usage balance -o json
 )";
 constexpr const char* kExplainExamples = R"(

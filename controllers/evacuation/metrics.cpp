@@ -70,7 +70,7 @@ void PrometheusMetrics::on_phase_left(const api::Evacuation& evacuation, base::T
 void PrometheusMetrics::on_finished(const api::Evacuation& after, base::TimePoint now) {
   const api::EvacuationStatus& status = after.status;
   metrics_
-      .counter("evacuator_evacuations_total", "Finished evacuations.",
+      .counter("evacuator_evacuations_total", "Number of finished Evacuations.",
                {{"evictor", evictor_label(status)},
                 {"adapter", status.adapter},
                 {"result", to_string(status.phase)},

@@ -168,7 +168,7 @@ std::optional<RemoteFailure> refused_in_request(const EvictorContext& context, c
 
 /// Refuses to start without a readable VM.
 std::optional<RemoteFailure> unseen(const VmState& view) {
-  const std::string why = view.problem.empty() ? "no answer" : view.problem;
+  const std::string why = view.problem.empty() ? "no response" : view.problem;
   switch (view.sight) {
     case LookupResult::kNotRead:
     case LookupResult::kNotServed: return std::nullopt;

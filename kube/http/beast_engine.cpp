@@ -113,7 +113,7 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
   void lost(const Connection::IoError& error) {
     if (reused_ && outgoing_.is_safe && !answered_) return replay_all();
     const std::string why =
-        describe((answered_ ? "the response ended early: " : "no answer: ") + connection_->explain(error));
+        describe((answered_ ? "the response ended early: " : "no response: ") + connection_->explain(error));
     if (!answered_ && Connection::is_certificate_alert(error)) return finish(base::unavailable(why));
     finish(base::Error{base::ErrorCode::kOutcomeUnknown, why});
   }

@@ -64,7 +64,7 @@ struct ResponseReader::Impl {
   base::Error broken(const BeastError& error) const {
     std::string why = error == http::error::body_limit ? fmt::format("is larger than {} MiB", limit >> 20)
                                                        : "is not valid HTTP: " + error.message();
-    return {base::ErrorCode::kOutcomeUnknown, "the answer " + why};
+    return {base::ErrorCode::kOutcomeUnknown, "the response " + why};
   }
 
   const std::uint64_t limit;

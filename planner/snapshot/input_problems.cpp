@@ -33,7 +33,7 @@ std::string describe(api::Quantity quantity, Side side, Quantities quantities) {
                                           : std::string("exceeds the maximum value");
   if (quantities == Quantities::kAsWritten) return what + ", used as it is (compatibility: Upstream)";
   const api::Quantity taken = sound(quantity, side);
-  return what + (taken.milli() == 0 ? ", counts as 0" : ", treated as larger than any node");
+  return what + (taken.milli() == 0 ? ", treated as 0" : ", treated as larger than any node");
 }
 
 const api::ResourceList& resources_in(const api::SharedResources& shared) { return shared.get(); }

@@ -62,7 +62,7 @@ void ChainChecker::keep(std::string_view line, std::string why) {
 }
 
 std::string ChainChecker::check(const ParsedLine& line) {
-  if (unexplained_ && !matches_torn(line.record, *unexplained_)) return "no record: " + why_;
+  if (unexplained_ && !matches_torn(line.record, *unexplained_)) return "not a valid record: " + why_;
   unexplained_.reset();
   if (!line.intact()) {
     return fmt::format("the record was changed: the hash of its content is {}, its stored hash is {}",

@@ -46,7 +46,7 @@ std::string score_text(const api::PlannedMove& move) { return move.score ? fmt::
 
 std::string destination_of(const api::PlannedMove& move, const std::set<std::string>& ended) {
   if (!move.to.empty()) return move.to;
-  return ended.contains(move.uid) ? "no replacement" : "nowhere fits";
+  return ended.contains(move.uid) ? "no replacement" : "no node fits";
 }
 
 /// Renders the moves. `wide` adds the score of moves that have one.

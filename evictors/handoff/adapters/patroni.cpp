@@ -86,7 +86,8 @@ class PatroniAdapter final : public SwitchoverAdapter {
   std::string remains(const EvictorContext& context) const override {
     if (!was_requested(context)) return {};
     const std::string leader = patroni_leader(context);
-    const std::string now = leader.empty() ? "no member is the leader now" : fmt::format("{} leads now", leader);
+    const std::string now =
+        leader.empty() ? "no member is the leader now" : fmt::format("{} is the leader now", leader);
     const std::string to = patroni_failover(context, context.pod->meta.name);
     if (to.empty()) return patroni_store(context) == PatroniStore::kElsewhere ? std::string() : now;
     return fmt::format("Patroni continues the switchover to {}; {}", to == "?" ? "another member" : to, now);

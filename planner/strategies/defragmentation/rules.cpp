@@ -52,14 +52,12 @@ NodePreference read_preference(api::StrictObject& entry) {
 
 void read_limits(api::StrictObject& args, DefragmentationRules& rules) {
   args.read("minNodesFreed", rules.min_nodes_freed);
-  check_positive(args, "minNodesFreed", rules.min_nodes_freed, "must be at least 1: a plan must free a node");
+  check_positive(args, "minNodesFreed", rules.min_nodes_freed, "a plan must free at least one node");
   args.read("maxMoves", rules.max_moves);
-  check_positive(args, "maxMoves", rules.max_moves.value_or(1),
-                 "must be at least 1; remove the strategy to move no pods");
+  check_positive(args, "maxMoves", rules.max_moves.value_or(1), "remove the strategy to move no pods");
   api::read_int_or_percent(args, "maxDisruptionPerWorkload", rules.per_workload);
   if (rules.per_workload)
-    check_positive(args, "maxDisruptionPerWorkload", rules.per_workload->value,
-                   "must be at least 1; remove the field for no limit");
+    check_positive(args, "maxDisruptionPerWorkload", rules.per_workload->value, "remove the field for no limit");
   args.read_duration("timeBudget", rules.time_budget);
   if (rules.time_budget < kMinTime || rules.time_budget > kMaxTime)
     args.complain("timeBudget", "must be between 100ms and 2m");

@@ -173,7 +173,7 @@ TEST(Starters, OfAnotherPolicyAreIgnored) {
   const auto twice = convert(policy_map() + cron_job("schedule: '*/10 * * * *'") + cron_job("schedule: '*/5 * * * *'"));
   EXPECT_FALSE(spec_of(twice).contains("schedule"));
   EXPECT_THAT(notes_of(twice), Contains(HasSubstr("dropped documents[2]: is the second object that starts upstream "
-                                                  "with this policy: no schedule is read; say --interval")));
+                                                  "with this policy: no schedule is read; set --interval")));
 }
 
 TEST(Starters, ASeparatePolicyFileUsesTheOnlyStarter) {

@@ -81,7 +81,7 @@ TEST_F(ExplainCommand, JudgesByThePoliciesOfTheDumpAndOfTheFiles) {
                           HasSubstr("web: 2 disruptions allowed now (needs 3 healthy pods, has 5 of 5)"),
                           HasSubstr("in-dump (Automatic) would move it to n"),
                           HasSubstr("none-today (DryRun) would move it, but refuses: TotalLimit"),
-                          HasSubstr("patient (DryRun) leaves it")));
+                          HasSubstr("patient (DryRun) does not nominate it")));
 }
 
 /// The pod is only removed, nothing replaces it. The message must not mention that it fits on no node.
@@ -184,7 +184,7 @@ TEST_F(ExplainCommand, SimulateReportsUnusualInput) {
   options.policy_name = "patient";
   EXPECT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
   EXPECT_THAT(out_, HasSubstr("Warning: Pod shop/evil: spec.containers[0].resources.requests.memory: -5Gi is negative, "
-                              "counts as 0"));
+                              "treated as 0"));
   options.output = "json";
   EXPECT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
   EXPECT_EQ(api::Json::parse(out_)["problems"]["first"][0]["object"], "Pod shop/evil");

@@ -262,7 +262,7 @@ TEST_F(Simulate, SaysThatNothingReplacesPodsThatHaveEnded) {
   options.now = "2026-11-22T00:00:00Z";
   ASSERT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
   EXPECT_THAT(out_, testing::ContainsRegex("done +n1 +no replacement"));
-  EXPECT_THAT(out_, testing::Not(HasSubstr("nowhere fits")));
+  EXPECT_THAT(out_, testing::Not(HasSubstr("no node fits")));
 }
 
 TEST_F(Simulate, ClassesNodesThatAreInNoPool) {

@@ -418,12 +418,12 @@ TEST(NextStatus, ReportsUnusualInputWithoutBeingDegraded) {
   CycleOutcome cycle = outcome(0);
   auto seen = policy();
   EXPECT_EQ(api::find_condition(next_status(seen, {}, &cycle, kNoon).conditions, "Warnings"), nullptr);
-  cycle.warnings = {"Pod a/b: spec.overhead.cpu: -1m is negative, counts as 0", "2", "3", "4", "5", "6"};
+  cycle.warnings = {"Pod a/b: spec.overhead.cpu: -1m is negative, treated as 0", "2", "3", "4", "5", "6"};
   cycle.more_warnings = 94;
   seen.status = next_status(seen, {}, &cycle, kNoon);
   ASSERT_TRUE(api::is_true(seen.status.conditions, "Warnings"));
   EXPECT_EQ(api::find_condition(seen.status.conditions, "Warnings")->message,
-            "Pod a/b: spec.overhead.cpu: -1m is negative, counts as 0; 2; 3; 4; 5; and 95 more");
+            "Pod a/b: spec.overhead.cpu: -1m is negative, treated as 0; 2; 3; 4; 5; and 95 more");
   EXPECT_TRUE(api::is_true(seen.status.conditions, "Ready"));
   EXPECT_FALSE(api::is_true(seen.status.conditions, "Degraded"));
   const CycleOutcome quiet = outcome(0);

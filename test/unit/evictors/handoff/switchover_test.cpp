@@ -731,7 +731,8 @@ TEST(Patroni, ReportsWhatACancelLeavesBehind) {
   auto standing = keys("web-1");
   standing[3] = key("failover", {{"leader", "web-1"}, {"member", "web-2"}});
   const std::vector<Row> rows = {
-      {"its key stands", standing, true, Rollback::kRemoteMarkRemains, "the switchover to web-2; web-1 leads now"},
+      {"its key stands", standing, true, Rollback::kRemoteMarkRemains,
+       "the switchover to web-2; web-1 is the leader now"},
       {"given up", keys("web-1"), true, Rollback::kNothingToDo, "web-1 is the leader now"},
       {"through", keys("web-2"), true, Rollback::kNothingToDo, "web-2 is the leader now"},
       {"nobody leads", keys(""), true, Rollback::kNothingToDo, "no member is the leader now"},

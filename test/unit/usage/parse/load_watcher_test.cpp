@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "n1=?/?"},
         WatcherCase{"AboveHundred", answer_of(node("n1", metric("CPU", "AVG", "130"))), "n1=130/?"},
         WatcherCase{"Negative", answer_of(node("n1", metric("CPU", "AVG", "-1"))), "n1=?/? | 1 value is negative"},
-        WatcherCase{"Words", answer_of(node("n1", metric("CPU", "AVG", "\"x\""))), "n1=?/? | 1 value is no number"},
+        WatcherCase{"Words", answer_of(node("n1", metric("CPU", "AVG", "\"x\""))), "n1=?/? | 1 value is not a number"},
         WatcherCase{"PortIsCutOff", answer_of(node("10.0.0.1:9100", metric("CPU", "AVG", "1"))), "10.0.0.1=1/?"},
         WatcherCase{"TwiceWithPorts",
                     answer_of(node("n1:1", metric("CPU", "AVG", "1")) + "," + node("n1:2", metric("CPU", "AVG", "2"))),

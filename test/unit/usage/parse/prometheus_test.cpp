@@ -58,14 +58,14 @@ INSTANTIATE_TEST_SUITE_P(
         VectorCase{"Infinite", vector_of(sample(kN1, "+Inf")), "n1=? | 1 value is NaN or infinite"},
         VectorCase{"MinusInfinite", vector_of(sample(kN1, "-Inf")), "n1=? | 1 value is NaN or infinite"},
         VectorCase{"Negative", vector_of(sample(kN1, "-0.5")), "n1=? | 1 value is negative"},
-        VectorCase{"TooLarge", vector_of(sample(kN1, "1e999")), "n1=? | 1 value is no number"},
-        VectorCase{"Words", vector_of(sample(kN1, "much")), "n1=? | 1 value is no number"},
-        VectorCase{"Empty", vector_of(sample(kN1, "")), "n1=? | 1 value is no number"},
+        VectorCase{"TooLarge", vector_of(sample(kN1, "1e999")), "n1=? | 1 value is not a number"},
+        VectorCase{"Words", vector_of(sample(kN1, "much")), "n1=? | 1 value is not a number"},
+        VectorCase{"Empty", vector_of(sample(kN1, "")), "n1=? | 1 value is not a number"},
         VectorCase{"BareNumber", vector_of(R"({"metric":{"node":"n1"},"value":[1763726400,0.5]})"),
-                   "n1=? | 1 value is no number"},
-        VectorCase{"NoValue", vector_of(R"({"metric":{"node":"n1"}})"), "n1=? | 1 value is no number"},
+                   "n1=? | 1 value is not a number"},
+        VectorCase{"NoValue", vector_of(R"({"metric":{"node":"n1"}})"), "n1=? | 1 value is not a number"},
         VectorCase{"NativeHistogram", vector_of(R"({"metric":{"node":"n1"},"histogram":[1,{"count":"3"}]})"),
-                   "n1=? | 1 value is no number"},
+                   "n1=? | 1 value is not a number"},
         VectorCase{"ValueBeforeLabels", vector_of(R"({"value":[1,"2"],"metric":{"node":"n1"}})"), "n1=2"},
         VectorCase{"Duplicates",
                    vector_of(sample(kN1, "1") + "," + sample(kN1, "2") + "," + sample(R"("node":"n2")", "3")),
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
                    R"("status":"error","errorType":"execution","error":"no"})",
                    "error: the server reports execution: no"},
         VectorCase{"OfNobody", vector_of(sample("", "1") + "," + sample(kN1, "2")),
-                   "n1=2 | 1 value is incomplete name: a label or a name is missing"},
+                   "n1=2 | 1 value is without a complete name: a label or a name is missing"},
         VectorCase{"NoData", vector_of(""), ""},
         VectorCase{"Warnings",
                    R"({"status":"success","warnings":["partial response"],"data":{"resultType":"vector","result":[]}})",
@@ -190,7 +190,7 @@ TEST(Prometheus, PodsNeedNamespaceAndName) {
   query.of = api::UsageOf::kPod;
   EXPECT_EQ(
       read(vector_of(sample(R"("namespace":"shop","pod":"web")", "2") + "," + sample(R"("pod":"web")", "2")), query),
-      "shop/web=2 | 1 value is incomplete name: a label or a name is missing");
+      "shop/web=2 | 1 value is without a complete name: a label or a name is missing");
   query.namespace_label = "exported_namespace";
   query.pod_label = "exported_pod";
   EXPECT_EQ(read(vector_of(sample(R"("exported_namespace":"shop","exported_pod":"web","pod":"no")", "2")), query),
