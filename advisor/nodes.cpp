@@ -141,7 +141,7 @@ struct Group {
           fmt::format("{} days of history, {} are needed ({} samples)", result.days, kMinDays, result.samples);
     } else if (!has_other) {
       result.no_advice_reason =
-          fmt::format("neither the root cgroup nor that of the pods was told ({} samples)", result.samples);
+          fmt::format("no samples of the root cgroup and of the pods' cgroup ({} samples)", result.samples);
     }
     if (!result.no_advice_reason.empty()) return std::move(result);
     result.is_split = has_agents;
@@ -192,8 +192,7 @@ std::vector<NodeFinding> findings_of(const NodeSpec& node, const std::vector<con
                              memory_quantity(node.memory_allocatable)));
   const auto pressure = [&](const char* reason, NodeMetric metric, double limit, const char* what) {
     const double value = most(metric);
-    findings.above(reason, value, limit,
-                   fmt::format("something waited for {} {:.0f}% of a day", what, value * kHundred));
+    findings.above(reason, value, limit, fmt::format("tasks waited for {} {:.0f}% of a day", what, value * kHundred));
   };
   pressure("CPUPressure", NodeMetric::kPressureCpu, kHotPressure, "CPU");
   pressure("MemoryPressure", NodeMetric::kPressureMemory, kHotMemoryPressure, "memory");

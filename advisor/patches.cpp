@@ -41,11 +41,12 @@ class Builder {
     if (!advice.has_advice()) return;
     const auto workload = inventory_.workloads.find(advice.key.workload);
     if (workload == inventory_.workloads.end() || workload->second.api_version.empty())
-      return leave_out(advice, "the object with its template was not among what was read");
-    if (!advice.can_be_patched) return leave_out(advice, "its container is not in the template: something adds it");
+      return leave_out(advice, "the input does not contain the object with its template");
+    if (!advice.can_be_patched)
+      return leave_out(advice, "its container is not in the template: it is injected by another component");
     if (!is_plain(advice.key.workload.ns) || !is_plain(advice.key.workload.name) || !is_plain(advice.key.container))
-      return leave_out(advice, "its name is none that Kubernetes allows");
-    if (advice.key.workload.kind == "Job") return leave_out(advice, "a Job's template cannot be changed");
+      return leave_out(advice, "its name is not a valid Kubernetes name");
+    if (advice.key.workload.kind == "Job") return leave_out(advice, "the template of a Job is immutable");
     api::Json resources = resources_of(advice);
     if (resources.empty()) return;
     (advice.is_sidecar ? patches_[advice.key.workload].sidecars : patches_[advice.key.workload].containers)

@@ -142,7 +142,7 @@ class Adviser {
     const std::uint64_t odd = history_.oddities.total();
     if (window_.samples == 0 && odd == 0) return "no history (0 samples)";
     if (static_cast<double>(odd) > kMaxOdd * static_cast<double>(odd + window_.samples))
-      return fmt::format("{} of {} samples are negative, absurd, there twice or not in the order of time", odd,
+      return fmt::format("{} of {} samples are negative, implausible, duplicate or out of time order", odd,
                          odd + window_.samples);
     if (advice_.days >= kMinDays) return missing_figures();
     return fmt::format("{} {} of history with at least 12h, {} are needed ({} samples, {} in all)", advice_.days,
@@ -152,10 +152,11 @@ class Adviser {
 
   std::string missing_figures() const {
     if (cpu_days_ < kMinDays && memory_days_ < kMinDays)
-      return fmt::format("neither CPU nor memory was told of {} days ({} samples)", kMinDays, window_.samples);
+      return fmt::format("no CPU and no memory samples on {} days ({} samples)", kMinDays, window_.samples);
     if (rules_.profile == Profile::kPercentile && (!history_.cpu || history_.cpu->count() == 0))
-      return fmt::format("profile Percentile needs single samples, days alone are not enough ({} samples)",
-                         window_.samples);
+      return fmt::format(
+          "profile Percentile needs individual samples, daily aggregates are not sufficient ({} samples)",
+          window_.samples);
     return {};
   }
 
@@ -181,8 +182,8 @@ class Adviser {
   }
 
   void note_missing(const char* what, int days) {
-    advice_.reasons.push_back(days == 0 ? fmt::format("{} was not told", what)
-                                        : fmt::format("{} was told of {} {}, {} are needed", what, days,
+    advice_.reasons.push_back(days == 0 ? fmt::format("{} has no samples", what)
+                                        : fmt::format("{} has samples for {} {}, {} are needed", what, days,
                                                       days == 1 ? "day" : "days", kMinDays));
   }
 
@@ -248,12 +249,12 @@ class Adviser {
           Level::kHigh,
           fmt::format("throttled in {:.0f}% of the periods: CPU use is cut off by the limit, so it is not lowered",
                       advice_.throttled * 100));
-    if (grows(window_)) raise_risk(Level::kHigh, "memory grows day by day (a leak?): its maximum is not the last");
+    if (grows(window_)) raise_risk(Level::kHigh, "memory grows day by day (a leak?): its maximum may still rise");
     if (advice_.burstiness > kHighBurstiness)
-      raise_risk(Level::kMedium, fmt::format("bursts: b is {:.2f}", advice_.burstiness));
+      raise_risk(Level::kMedium, fmt::format("CPU use is bursty: b is {:.2f}", advice_.burstiness));
     if (advice_.recommended.cpu_limit && advice_.startup_peak > *advice_.recommended.cpu_limit)
       raise_risk(Level::kMedium,
-                 fmt::format("starts up with {}: with a limit of {} it starts more slowly",
+                 fmt::format("startup uses {}: with a limit of {} it starts more slowly",
                              cores_text(advice_.startup_peak), cores_text(*advice_.recommended.cpu_limit)));
   }
 
@@ -266,9 +267,9 @@ class Adviser {
     if (halves(advice_.current.memory_request, advice_.recommended.memory_request))
       raise_risk(Level::kMedium, "the memory request falls by more than half");
     if (!advice_.current.memory_limit && advice_.recommended.memory_limit)
-      raise_risk(Level::kMedium, "a memory limit is new: what exceeds it is killed");
+      raise_risk(Level::kMedium, "a memory limit is added: containers that exceed it are killed");
     if (!advice_.current.cpu_limit && advice_.recommended.cpu_limit)
-      raise_risk(Level::kMedium, "a CPU limit is new: what exceeds it is throttled");
+      raise_risk(Level::kMedium, "a CPU limit is added: containers that exceed it are throttled");
   }
 
   void judge_confidence() {
@@ -282,7 +283,7 @@ class Adviser {
     };
     if (advice_.missing_days > 0)
       doubt(fmt::format("{} of {} days are missing", advice_.missing_days, days + advice_.missing_days));
-    if (const auto odd = history_.oddities.total(); odd > 0) doubt(fmt::format("{} samples count for nothing", odd));
+    if (const auto odd = history_.oddities.total(); odd > 0) doubt(fmt::format("{} samples are ignored", odd));
     if (rules_.profile != Profile::kPercentile || !history_.cpu) return;
     const double beyond = (1 - rules_.percentile / 100) * static_cast<double>(history_.cpu->count());
     if (beyond < kMinBeyond) doubt(fmt::format("only {:.0f} samples are above the percentile", std::floor(beyond)));
@@ -324,7 +325,7 @@ Advice gone_container(const ContainerKey& key, const ContainerHistory& history, 
   advice.conflicts.clear();
   advice.no_advice_reason = fmt::format(
       "{}: its {} days ({} samples) are not used",
-      has_workload ? "the workload has no such container any more (renamed?)" : "the workload is not there any more",
+      has_workload ? "the workload no longer has this container (renamed?)" : "the workload no longer exists",
       advice.days, advice.samples);
   return advice;
 }

@@ -39,7 +39,7 @@ void check_namespaces(const NamespaceFilter& filter, const FieldPath& at, FieldE
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (is_dns_label(names[i])) continue;
       errors.push_back({at.field(name).index(i).text(),
-                        fmt::format("\"{}\" is no namespace name", names[i].substr(0, bounds::kMaxName))});
+                        fmt::format("\"{}\" is not a namespace name", names[i].substr(0, bounds::kMaxName))});
     }
   };
   check_list("include", filter.include);
@@ -94,7 +94,7 @@ void check_opt_outs(const std::vector<OptOut>& opt_outs, const FieldPath& at, Fi
       errors.push_back({annotation.text(), "is required"});
     } else if (!is_qualified_name(each.annotation)) {
       errors.push_back(
-          {annotation.text(), fmt::format("\"{}\" is no name of an annotation", each.annotation.substr(0, 80))});
+          {annotation.text(), fmt::format("\"{}\" is not a name of an annotation", each.annotation.substr(0, 80))});
     }
     if (each.max_duration <= base::Duration::zero() ||
         each.max_duration > std::chrono::hours(bounds::kMaxPodAgeHours)) {

@@ -137,7 +137,7 @@ void check_count(FieldErrors& errors, const FieldPath& at, std::size_t count, st
 void check_subdomain(FieldErrors& errors, const FieldPath& at, std::string_view text) {
   if (is_dns_subdomain(text)) return;
   errors.push_back(
-      {at.text(), fmt::format("\"{}\" is no DNS subdomain: lower-case letters, digits, '-' and '.', at most 253",
+      {at.text(), fmt::format("\"{}\" is not a DNS subdomain: lower-case letters, digits, '-' and '.', at most 253",
                               text.substr(0, bounds::kMaxName))});
 }
 

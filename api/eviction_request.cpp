@@ -38,7 +38,7 @@ base::Result<Json> parse_named(std::string_view text) {
   auto json = parse_json(text);
   if (!json) return json.error();
   if (!json->is_object() || lenient::text(member(*json, "metadata"), "name").empty())
-    return base::invalid("the answer is no object with a name");
+    return base::invalid("the answer is not an object with a name");
   return json;
 }
 
@@ -123,7 +123,7 @@ base::Result<NativeEviction> decode_native_eviction(std::string_view text) {
 base::Result<std::vector<NativeEviction>> decode_native_evictions(std::string_view text) {
   const auto json = parse_json(text);
   if (!json) return json.error();
-  if (!json->is_object() || !lenient::array(*json, "items")) return base::invalid("the answer is no list");
+  if (!json->is_object() || !lenient::array(*json, "items")) return base::invalid("the answer is not a list");
   std::vector<NativeEviction> evictions;
   for_each_object(*json, "items", [&](const Json& item) {
     NativeEviction eviction = eviction_of(item);

@@ -81,7 +81,7 @@ void check_hook(const Hook& hook, const FieldPath& at, FieldErrors& errors) {
     check_template(hook, at.field("job").field("template"), errors);
   } else if (!is_dns_label(hook.service)) {
     errors.push_back({at.field("webhook").field("service").text(),
-                      fmt::format("\"{}\" is no name of a service in the operator's configuration",
+                      fmt::format("\"{}\" is not a name of a service in the operator's configuration",
                                   hook.service.substr(0, bounds::kMaxParameterName))});
   }
   check_range(errors, at.field("timeoutSeconds"), hook.timeout.count(), 1, bounds::kMaxHookSeconds);

@@ -16,13 +16,13 @@ namespace {
 
 constexpr const char* kExamples = R"(
 Examples:
-  evacuator simulate --snapshot dump/ --policy p.yaml  what would it do to my cluster?
-  evacuator explain pod/web-1 --snapshot dump/ --policy p.yaml   and why (not) this pod?
-  evacuator validate policy.yaml                       is my policy right?
-  evacuator convert policy.yaml                        from kubernetes-sigs/descheduler: its policy as one of ours
+  evacuator simulate --snapshot dump/ --policy p.yaml  what would the policy do to my cluster?
+  evacuator explain pod/web-1 --snapshot dump/ --policy p.yaml   why is this pod (not) moved?
+  evacuator validate policy.yaml                       is my policy valid?
+  evacuator convert policy.yaml                        convert a policy of kubernetes-sigs/descheduler
   evacuator advise requests --prometheus URL           what should pods request?
   evacuator run                                        the operator, against the current context
-  evacuator audit query audit.log --pod web-1          who moved it, when, and why?
+  evacuator audit query audit.log --pod web-1          what moved it, when, and why?
 
 Take a snapshot with:
   kubectl get nodes,pods,namespaces,pdb,pvc,pv,priorityclasses,storageclasses,csinodes,jobs -A -o json > dump.json
@@ -107,14 +107,14 @@ void complain(const CLI::App& app, const CLI::ParseError& error, const std::vect
     for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
       names.push_back(command->get_name());
     const std::vector<std::string_view> known(names.begin(), names.end());
-    what = fmt::format("there is no command \"{}\"{}", args.front(), api::did_you_mean(args.front(), known));
+    what = fmt::format("unknown command \"{}\"{}", args.front(), api::did_you_mean(args.front(), known));
   }
   const std::string path = path_of(app);
-  print_err("{}: {}\nRun `{} --help` for what there is.\n", path, what, path);
+  print_err("{}: {}\nRun `{} --help` for usage.\n", path, what, path);
 }
 
 int run_command(const std::vector<std::string>& args) {
-  CLI::App app{"Evacuator moves pods to where they are better off, without breaking what runs in them.", "evacuator"};
+  CLI::App app{"Evacuator moves pods to better-suited nodes without disrupting their workloads.", "evacuator"};
   app.require_subcommand(1);
   app.get_formatter()->column_width(34);
   int exit_code = 0;

@@ -205,7 +205,8 @@ Classification classify_success(const kube::Response& response, Class meaning) {
   const auto first = response.body.find_first_not_of(" \r\n\t");
   const bool object = first != std::string::npos && response.body[first] == '{';
   if (object && has(response.body, "\"kind\"")) return {meaning, "", {}, {}};
-  return {Class::kUnknown, "the answer is not a Kubernetes object: " + base::truncate_utf8(response.body, 200), {}, {}};
+  return {
+      Class::kUnknown, "the response is not a Kubernetes object: " + base::truncate_utf8(response.body, 200), {}, {}};
 }
 
 base::Duration class_delay(Class answer, int consecutive) {

@@ -37,7 +37,7 @@ std::string problem_of(const Document& document) {
       body && body->is_object() && !api::text_at(*body, {"message"}).empty()) {
     message = base::truncate_utf8(api::text_at(*body, {"message"}), kMaxProblem);
   }
-  if (document.status == 0) return fmt::format("no answer: {}", message);
+  if (document.status == 0) return fmt::format("no response: {}", message);
   return fmt::format("{}: {}", document.status, message);
 }
 

@@ -30,7 +30,7 @@ Action patch_pod_annotations(const EvictorContext& context, ActionRole role, std
 Classification classify_pod_patch(const CallResult& answer) {
   Classification meaning = classify_patch(answer);
   if (meaning.answer == ResponseClass::kForbidden)
-    meaning.message += " (config/optional/annotation-evictors.yaml has the role to patch pods)";
+    meaning.message += " (config/optional/annotation-evictors.yaml contains the role to patch pods)";
   return meaning;
 }
 

@@ -175,7 +175,7 @@ base::Status check_pair(const ServerIdentity& identity, const std::vector<std::s
 
 base::Status check_identity(const ServerIdentity& identity, const std::vector<std::string>& names) {
   const X509Ptr authority = certificate_of(identity.ca);
-  if (!authority) return base::invalid("the authority is no certificate in PEM");
+  if (!authority) return base::invalid("the authority is not a certificate in PEM");
   if (auto pair = check_pair(identity, names); !pair) return pair;
   const X509Ptr leaf = certificate_of(identity.certificate);
   EVP_PKEY* const signer = X509_get0_pubkey(authority.get());

@@ -86,7 +86,7 @@ base::Status Server::Impl::listen() {
   const ServerOptions& options = shared->options;
   error_code error;
   const auto address = asio::ip::make_address(options.address.empty() ? "0.0.0.0" : options.address, error);
-  if (error) return base::invalid(fmt::format("\"{}\" is no IP address to listen on", options.address));
+  if (error) return base::invalid(fmt::format("\"{}\" is not an IP address to listen on", options.address));
   const tcp::endpoint endpoint(address, options.port);
   acceptor.open(endpoint.protocol(), error);
   if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);

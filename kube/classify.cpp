@@ -39,24 +39,25 @@ bool looks_like_html(std::string_view content_type, std::string_view body) {
 std::string_view origin_hint(int status) {
   if (status == 401) return "; check the operator's credentials (ServiceAccount token or kubeconfig)";
   const bool is_proxy = status >= 400 && status < 500 && status != 404 && status != 429;
-  return is_proxy ? "; a proxy before the API server may have answered: check the server's URL and HTTPS_PROXY" : "";
+  return is_proxy ? "; a proxy in front of the API server may have responded: check the server's URL and HTTPS_PROXY"
+                  : "";
 }
 
 /// Describes an answer without a Status: a proxy's page, plain text, or an empty body.
 std::string foreign_message(const Response& response) {
   if (response.status >= 300 && response.status < 400)
-    return fmt::format("HTTP {}: the server redirects, which is not followed; correct the server's URL",
+    return fmt::format("HTTP {}: the server redirects, which is not supported; correct the server's URL",
                        response.status);
   if (looks_like_html(response.content_type, response.body))
     return fmt::format(
-        "HTTP {} with an HTML page instead of JSON: something other than a Kubernetes API server "
-        "answered (a proxy or a login page?); check the server's URL{}",
+        "HTTP {} with an HTML page instead of JSON: something other than a Kubernetes API server responded (a proxy or "
+        "a login page?); check the server's URL{}",
         response.status, response.status == 401 ? origin_hint(401) : "");
   const bool is_protobuf = api::protobuf::is_envelope(response.body);
   const std::string text = is_protobuf ? "{" : one_line(response.body);
   if (text.empty()) return fmt::format("HTTP {} with an empty body{}", response.status, origin_hint(response.status));
   if (text.front() == '{')
-    return fmt::format("HTTP {} with a body that is no Kubernetes Status{}", response.status,
+    return fmt::format("HTTP {} with a body that is not a Kubernetes Status{}", response.status,
                        origin_hint(response.status));
   return fmt::format("HTTP {}: {}{}", response.status, text, origin_hint(response.status));
 }
@@ -99,8 +100,8 @@ bool denies_path(const Request& request, const StatusBody& status, std::string_v
 
 base::Error no_answer(const std::string& what, const StatusBody& status, const Response& response) {
   const std::string text = one_line(status.message);
-  return base::unavailable(
-      fmt::format("404, but not that {}: {}", what, text.empty() ? foreign_message(response) : text));
+  return base::unavailable(fmt::format("404, but the response does not report that {}: {}", what,
+                                       text.empty() ? foreign_message(response) : text));
 }
 
 /// Returns true if a proxy sent this answer without a Status. Excludes 401, which reloads the credentials, 404, which
@@ -186,7 +187,7 @@ std::optional<base::Error> doubtful_absence(const Request& request, const Respon
 
 base::Error error_of_status(std::string_view status_json) {
   const StatusBody status = parse_status(status_json);
-  if (!status.is_status) return base::unavailable("the server reported an error that is no Kubernetes Status");
+  if (!status.is_status) return base::unavailable("the server reported an error that is not a Kubernetes Status");
   std::string message = one_line(status.message);
   if (message.empty()) message = fmt::format("HTTP {} {}", status.code, status.reason);
   return {code_of(status.code == 0 ? 500 : status.code, status.reason), message, retry_after_of(status, {})};

@@ -26,7 +26,7 @@ base::Error not_streamed(base::Error error, const ResourceType& type) {
 base::Result<api::ListMeta> whole_list(std::string_view envelope, const ResourceType& type) {
   auto meta = api::decode_list_meta(envelope);
   if (meta && !meta->continue_token.empty())
-    return not_streamed({base::ErrorCode::kUnsupported, "the list from the cache goes on in pages"}, type);
+    return not_streamed({base::ErrorCode::kUnsupported, "the list from the cache continues in pages"}, type);
   return meta;
 }
 
@@ -50,7 +50,7 @@ base::Result<Response> Client::send(const Request& request, const Fence& fence) 
 
 base::Result<Response> Client::send_now(const Request& request, const Fence& fence) {
   if (request.method != "GET" && may_change_ && !may_change_())
-    return base::Error{base::ErrorCode::kCancelled, "this replica does not lead (any more)"};
+    return base::Error{base::ErrorCode::kCancelled, "this replica is not the leader"};
   if (!fence) return transport_.round_trip(request);
   const auto left = fence();
   if (!left) return left.error();
@@ -112,7 +112,7 @@ base::Result<api::ListMeta> Client::list_cached(const ResourceType& type, ListOp
     if (envelope->kind == list_kind) return whole_list(**next, type);
     if (auto done = each(**next); !done) return std::move(done).error();
   }
-  return base::unavailable(fmt::format("reading the list of {}: nothing came for too long", type.plural));
+  return base::unavailable(fmt::format("reading the list of {}: timed out without new data", type.plural));
 }
 
 base::Result<std::unique_ptr<WatchStream>> Client::watch(const ResourceType& type, const ListOptions& options,

@@ -23,7 +23,7 @@ base::Result<api::Json> fetch_document(Client& client, std::string path) {
   if (!body) return body.error();
   api::Json parsed = api::Json::parse(*body, nullptr, false);
   if (parsed.is_object()) return parsed;
-  return base::unavailable(request.path + ": the answer is no JSON object; is this a Kubernetes API server?");
+  return base::unavailable(request.path + ": the response is not a JSON object; is this a Kubernetes API server?");
 }
 
 /// Servers list "pods/eviction" with the group version of the accepted body (1.20: v1beta1; since 1.22: v1).
@@ -38,7 +38,7 @@ std::string eviction_version_of(const api::Json& core, bool has_policy_v1) {
 base::Result<std::optional<ResourceType>> find_newest(Client& client, std::initializer_list<ResourceType> versions) {
   for (const ResourceType& type : versions) {
     const auto served = fetch_document(client, "/apis/" + type.api_version());
-    if (!served) return served.error().during(std::string("asking for ") += type.plural);
+    if (!served) return served.error().during(std::string("reading ") += type.plural);
     if (find_resource(*served, type.plural) != nullptr) return std::optional(type);
   }
   return std::optional<ResourceType>();
@@ -48,15 +48,15 @@ base::Result<std::optional<ResourceType>> find_newest(Client& client, std::initi
 
 base::Result<Discovery> discover(Client& client) {
   const auto version = fetch_document(client, "/version");
-  if (!version) return version.error().during("asking for the server's version");
+  if (!version) return version.error().during("reading the server's version");
   const auto core = fetch_document(client, "/api/v1");
-  if (!core) return core.error().during("asking which kinds the server has");
+  if (!core) return core.error().during("reading the kinds that the server has");
   const auto policy = fetch_document(client, "/apis/policy/v1");
-  if (!policy) return policy.error().during("asking for policy/v1");
+  if (!policy) return policy.error().during("reading policy/v1");
   const auto ours = fetch_document(client, "/apis/" + kEvacuations.api_version());
-  if (!ours) return ours.error().during("asking for evacuator.dev");
+  if (!ours) return ours.error().during("reading evacuator.dev");
   const auto native = fetch_document(client, "/apis/" + kNativeEvictions.api_version());
-  if (!native) return native.error().during("asking for the EvictionRequest API");
+  if (!native) return native.error().during("reading the EvictionRequest API");
 
   const auto claims = find_newest(client, {kResourceClaims, kResourceClaimsV1beta2, kResourceClaimsV1beta1});
   if (!claims) return claims.error();

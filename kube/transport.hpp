@@ -73,7 +73,7 @@ class Transport {
   /// kUnsupported if the server does not answer in protobuf, or this transport does not support it; list page by page
   /// then.
   virtual base::Result<std::unique_ptr<WatchStream>> list(const Request& /*request*/) {
-    return base::Error{base::ErrorCode::kUnsupported, "lists are not streamed here"};
+    return base::Error{base::ErrorCode::kUnsupported, "this transport does not stream lists"};
   }
 };
 

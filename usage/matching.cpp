@@ -95,10 +95,10 @@ void match_nodes(Samples& samples, const NodeMatcher& matcher) {
     std::ranges::copy(node.values, rows.values.begin() + static_cast<std::ptrdiff_t>(at));
   }
   if (!strangers.empty())
-    samples.problems.push_back(fmt::format("{} of {} are no nodes of this cluster: {}", strangers.size(),
+    samples.problems.push_back(fmt::format("{} of {} are not nodes of this cluster: {}", strangers.size(),
                                            samples.nodes.size(), some_names(strangers)));
   if (!doubled.empty())
-    samples.problems.push_back(fmt::format("{} of {} are addresses that two nodes list: {}", doubled.size(),
+    samples.problems.push_back(fmt::format("{} of {} are addresses that two nodes share: {}", doubled.size(),
                                            samples.nodes.size(), some_names(doubled)));
   sort_and_merge(rows, "", samples.problems);
   samples.nodes.clear();

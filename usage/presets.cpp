@@ -57,7 +57,8 @@ bool is_label_name(std::string_view text) {
 }
 
 void check_label(const std::string& label, const api::FieldPath& at, api::FieldErrors& errors) {
-  if (!label.empty() && !is_label_name(label)) errors.push_back({at.text(), "is no name of a Prometheus label"});
+  if (!label.empty() && !is_label_name(label))
+    errors.push_back({at.text(), "is not a valid name of a Prometheus label"});
 }
 
 std::string preset_names() {
@@ -83,10 +84,10 @@ void check_preset(const api::UsageQuery& query, const api::FieldPath& at, api::F
   if (is_fixed && query.resource != preset->resource)
     errors.push_back({at.field("resource").text(), fmt::format("{} measures {}", query.preset, preset->resource)});
   if (!is_fixed && (query.resource == "cpu" || query.resource == "memory"))
-    errors.push_back({at.field("resource").text(), fmt::format("{} does not measure {}; call it {}", query.preset,
+    errors.push_back({at.field("resource").text(), fmt::format("{} does not measure {}; rename it to {}", query.preset,
                                                                query.resource, preset->resource)});
   if (query.unit != UsageUnit::kAmount && query.unit != preset->unit)
-    errors.push_back({at.field("unit").text(), "leave it out: a preset has its own"});
+    errors.push_back({at.field("unit").text(), "remove it: a preset has its own"});
 }
 
 void check_queries(const api::UsageSource& source, const api::FieldPath& at, api::FieldErrors& errors) {
@@ -98,7 +99,7 @@ void check_queries(const api::UsageSource& source, const api::FieldPath& at, api
     check_label(query.namespace_label, at.index(i).field("namespaceLabel"), errors);
     check_label(query.pod_label, at.index(i).field("podLabel"), errors);
     if (!columns.emplace(query.of, query.resource).second)
-      errors.push_back({at.index(i).field("resource").text(), fmt::format("\"{}\" is there twice", query.resource)});
+      errors.push_back({at.index(i).field("resource").text(), fmt::format("\"{}\" occurs twice", query.resource)});
   }
 }
 
@@ -150,7 +151,7 @@ api::FieldErrors url_problems(const api::UsageEndpoint& endpoint, const api::Fie
   if (!endpoint.url.starts_with("http://") && !endpoint.url.starts_with("https://")) return {};
   const auto url = kube::parse_url(endpoint.url);
   if (!url) return {{at.text(), url.error().message}};
-  if (!url->user_info.empty()) return {{at.text(), "must not hold a user name or a password: use basicAuth"}};
+  if (!url->user_info.empty()) return {{at.text(), "must not contain a user name or a password: use basicAuth"}};
   return {};
 }
 

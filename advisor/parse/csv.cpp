@@ -61,7 +61,7 @@ class Row {
     double number = 0;
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
     if (error == std::errc{} && end == cell.data() + cell.size()) return number;
-    wrong = fmt::format("{}: \"{}\" is no amount such as 250m or 64Mi", column, cell.substr(0, 40));
+    wrong = fmt::format("{}: \"{}\" is not a quantity such as 250m or 64Mi", column, cell.substr(0, 40));
     return kUnknown;
   }
   std::uint64_t count(std::string_view column, std::string& wrong) const {
@@ -69,7 +69,7 @@ class Row {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
     const bool is_sound = cell.empty() || (error == std::errc{} && end == cell.data() + cell.size());
-    if (!is_sound) wrong = fmt::format("{}: \"{}\" is no count", column, cell.substr(0, 40));
+    if (!is_sound) wrong = fmt::format("{}: \"{}\" is not a valid count", column, cell.substr(0, 40));
     return is_sound ? number : 0;
   }
 
@@ -91,9 +91,9 @@ template <typename Columns>
 base::Status check_header(const std::vector<std::string>& header, const Columns& columns, std::size_t needed) {
   for (std::size_t i = 0; i < header.size(); ++i) {
     if (std::ranges::find(columns, header[i]) == columns.end())
-      return base::invalid(fmt::format("\"{}\" is no column of this table", header[i].substr(0, 40)));
+      return base::invalid(fmt::format("unknown column \"{}\"", header[i].substr(0, 40)));
     if (std::ranges::count(header, header[i]) > 1)
-      return base::invalid(fmt::format("column {} is there twice", header[i]));
+      return base::invalid(fmt::format("column {} occurs twice", header[i]));
   }
   for (std::size_t i = 0; i < needed; ++i) {
     if (std::ranges::find(header, columns[i]) == header.end())
@@ -119,7 +119,7 @@ base::Result<Kind> read_header(const std::vector<std::string>& header) {
 base::Status read_sample(const Row& row, const CsvTargets& targets) {
   std::string wrong;
   const auto time = parse_history_time(row.text("time"));
-  if (!time) return base::invalid("time: it is no time such as 2026-11-21T12:00:00Z, with an offset or Z");
+  if (!time) return base::invalid("time: must be an RFC 3339 time such as 2026-11-21T12:00:00Z, with an offset or Z");
   const Sample sample{*time,
                       row.text("namespace"),
                       row.text("pod"),
@@ -135,13 +135,13 @@ base::Status read_sample(const Row& row, const CsvTargets& targets) {
 base::Status read_day(const Row& row, const CsvTargets& targets) {
   std::string wrong;
   const auto day = parse_day(row.text("day"));
-  if (!day) return base::invalid("day: it is no day such as 2026-11-21");
+  if (!day) return base::invalid("day: must be a date such as 2026-11-21");
   const ContainerKey key{
       {std::string(row.text("namespace")), std::string(row.text("kind")), std::string(row.text("workload"))},
       std::string(row.text("container"))};
   const auto covered = base::parse_duration(row.text("covered"));
   if (!covered || *covered < base::Duration(0) || *covered > std::chrono::hours(24))
-    return base::invalid("covered: it is no duration of at most 24h");
+    return base::invalid("covered: must be a duration of at most 24h");
   DayUsage usage;
   usage.covered = *covered;
   usage.samples = row.count("samples", wrong);

@@ -98,17 +98,17 @@ class LogReader {
     has_swap_ = words.at(words.left() - 1).starts_with("SWAP(");
     const bool has_containers = words.at(0) == "POD" || words.at(1) == "POD";
     if (has_containers) return base::Done{};
-    return base::invalid("it lists no containers: take the log with `kubectl top pods -A --containers`");
+    return base::invalid("the log lists no containers: record it with `kubectl top pods -A --containers`");
   }
 
   base::Status tell(Sample& sample) {
     if (!time_) {
-      std::string text = "a sample before any time: write `date -u +%FT%TZ` before each `kubectl top`";
+      std::string text = "a sample before the first time: write `date -u +%FT%TZ` before each `kubectl top`";
       if (notes_.unreadable > 0)
-        text += fmt::format(" (line {} is no time such as 2026-11-21T12:00:00Z)", notes_.first_unreadable);
+        text += fmt::format(" (line {} is not a time such as 2026-11-21T12:00:00Z)", notes_.first_unreadable);
       return base::invalid(std::move(text));
     }
-    if (sample.ns.empty()) return base::invalid("there is no column NAMESPACE: name the namespace with -n");
+    if (sample.ns.empty()) return base::invalid("the column NAMESPACE is missing: set the namespace with -n");
     sample.time = *time_;
     ++notes_.samples;
     each_(sample);

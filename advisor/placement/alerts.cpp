@@ -44,7 +44,7 @@ std::vector<Alert> alerts_for(const scheduling::SnapshotInput& cluster) {
   const double high = std::floor(std::min(left, kMax));
   std::vector<Alert> alerts;
   if (low > 0)
-    alerts.push_back({"ClusterRequestsLow", low, "the pods would fit on one node less",
+    alerts.push_back({"ClusterRequestsLow", low, "the pods would fit on one node fewer",
                       fmt::format("{} < {:.0f}", kRequested, low)});
   if (high <= 0) return alerts;
   alerts.push_back({"ClusterRequestsHigh", high, "the cluster cannot take over the pods of its largest node",

@@ -34,7 +34,7 @@ std::vector<CoveredPods> covered_pods(const scheduling::SnapshotInput& cluster) 
 std::string why_blocking(const CoveredPods& covered) {
   const api::PodDisruptionBudget& budget = *covered.budget;
   if (covered.pods.empty()) return {};
-  if (!budget.sync_failure.empty()) return "its controller cannot work it out: " + budget.sync_failure;
+  if (!budget.sync_failure.empty()) return "the disruption controller cannot compute it: " + budget.sync_failure;
   if (budget.max_unavailable && budget.max_unavailable->value == 0) return "maxUnavailable is 0";
   if (!budget.min_available) return {};
   const api::IntOrPercent& least = *budget.min_available;

@@ -92,16 +92,16 @@ class Finder {
     const auto hosts = [](const api::Pod& each) { return has_hard_spread(each, true); };
     if (auto pods = matching_pods(group, hosts); !pods.empty() && zones > 1)
       add(Cause::kHostnameSpread, group, pods, Risk::kLow,
-          fmt::format("{} pods have to spread evenly over nodes", pods.size()),
+          fmt::format("{} pods must spread evenly over nodes", pods.size()),
           fmt::format("spread them over the {} zones instead", zones));
     const auto wider = [](const api::Pod& each) { return has_hard_spread(each, false); };
     if (auto pods = matching_pods(group, wider); !pods.empty())
       add(Cause::kZoneSpread, group, pods, Risk::kMedium,
-          fmt::format("{} pods have to spread evenly over zones", pods.size()),
+          fmt::format("{} pods must spread evenly over zones", pods.size()),
           "whenUnsatisfiable: ScheduleAnyway, or a larger maxSkew");
     if (group.kind == "Pod")
-      add(Cause::kBarePod, group, group.pods, Risk::kLow, "it has no controller: nobody would start it again",
-          "run it by a Deployment or a Job");
+      add(Cause::kBarePod, group, group.pods, Risk::kLow, "it has no controller: nothing would recreate it",
+          "manage it with a Deployment or a Job");
   }
 
   std::size_t nodes_for(const api::Pod& pod) const {
@@ -116,7 +116,7 @@ class Finder {
     if (nodes >= cluster_.nodes.size()) return;
     add(Cause::kNodeSelector, group, pods, Risk::kMedium,
         fmt::format("{} pods are pinned to {} of {} nodes", pods.size(), nodes, cluster_.nodes.size()),
-        "take nodeSelector and required node affinity off, or label more nodes");
+        "remove nodeSelector and required node affinity, or label more nodes");
   }
 
   const api::PersistentVolume* volume_of(const api::Pod& pod, const api::Volume& volume) {
@@ -141,11 +141,13 @@ class Finder {
 
   void look_at_volumes(const PodGroup& group) {
     if (auto pods = matching_pods(group, [&](const api::Pod& each) { return has_volume(each, true); }); !pods.empty())
-      add(Cause::kLocalVolume, group, pods, Risk::kMedium, fmt::format("{} pods have disks of their node", pods.size()),
-          "use network storage where the data allows it");
+      add(Cause::kLocalVolume, group, pods, Risk::kMedium,
+          fmt::format("{} pods use disks that are local to their node", pods.size()),
+          "use network storage where possible");
     if (auto pods = matching_pods(group, [&](const api::Pod& each) { return has_volume(each, false); }); !pods.empty())
-      add(Cause::kZonalVolume, group, pods, Risk::kMedium, fmt::format("{} pods have disks of one zone", pods.size()),
-          "use storage that every zone reaches");
+      add(Cause::kZonalVolume, group, pods, Risk::kMedium,
+          fmt::format("{} pods use disks that are local to one zone", pods.size()),
+          "use storage that is reachable from every zone");
   }
 
   // --- requests
@@ -189,11 +191,11 @@ class Finder {
     const auto memory = share_used(group, "memory", scheduling::kMemoryIndex);
     if (cpu.value_or(1) >= kOversized && memory.value_or(1) >= kOversized) return;
     const auto text = [](const std::optional<double>& share) {
-      return share ? fmt::format("{:.0f} %", *share * 100) : std::string("an unknown part");
+      return share ? fmt::format("{:.0f} %", *share * 100) : std::string("an unknown component");
     };
     FoundCause& found = add(Cause::kOversizedRequests, group, group.pods, Risk::kMedium,
-                            fmt::format("{} of requested cpu and {} of memory is used now", text(cpu), text(memory)),
-                            "request what is used and 30 % (evacuator advise requests)");
+                            fmt::format("{} of requested cpu and {} of memory is in use", text(cpu), text(memory)),
+                            "request the measured use plus 30 % (evacuator advise requests)");
     if (cpu) found.cpu_factor = std::min(*cpu * kHeadroom, 1.0);
     if (memory) found.memory_factor = std::min(*memory * kHeadroom, 1.0);
   }
@@ -205,16 +207,16 @@ class Finder {
                                                                     "ReplicationController"};
     if (std::ranges::find(kReplicated, group.kind) == kReplicated.end()) return;
     if (group.pods.size() == 1) {
-      add(Cause::kSingleReplica, group, group.pods, Risk::kMedium, "one pod: every move of it is an outage",
-          "run two, or make its move cheap (surge, hand-over)");
+      add(Cause::kSingleReplica, group, group.pods, Risk::kMedium, "single pod: every move is an outage",
+          "run two replicas, or make the move cheap (surge, handoff)");
       return;
     }
     const api::Pod& first = pod(group.pods.front());
     const bool has_budget = std::ranges::any_of(
         cluster_.pdbs, [&](const auto& budget) { return budget->meta.ns == group.ns && budget->covers(first); });
     if (!has_budget)
-      add(Cause::kMissingBudget, group, group.pods, Risk::kLow, "no PodDisruptionBudget covers them",
-          "add one with maxUnavailable 1, or more");
+      add(Cause::kMissingBudget, group, group.pods, Risk::kLow, "no PodDisruptionBudget covers these pods",
+          "add a PodDisruptionBudget with maxUnavailable 1 or more");
   }
 
   void look_at_budgets() {
@@ -222,7 +224,7 @@ class Finder {
     for (const CoveredPods& each : covered_) {
       const PodGroup group{each.budget->meta.ns, "PodDisruptionBudget", each.budget->meta.name, {}};
       if (each.pods.empty()) {
-        add(Cause::kEmptyBudget, group, {}, Risk::kLow, "it covers no pod", "correct its selector, or delete it");
+        add(Cause::kEmptyBudget, group, {}, Risk::kLow, "it selects no pod", "correct its selector, or delete it");
         continue;
       }
       if (const std::string why = why_blocking(each); !why.empty())
@@ -235,7 +237,8 @@ class Finder {
       }
       if (!shared.empty())
         add(Cause::kOverlappingBudgets, group, shared, Risk::kLow,
-            "another budget covers these pods, too: the eviction API refuses them", "one budget a pod: delete it");
+            "another PodDisruptionBudget covers these pods as well: the eviction API refuses to evict them",
+            "use one PodDisruptionBudget per pod: delete this one");
     }
   }
 
@@ -251,8 +254,8 @@ class Finder {
       const auto pods = of_class.find(each->meta.name);
       if (each->value >= kSystemPriority || each->value > lowest || pods == of_class.end()) continue;
       add(Cause::kIdlePriority, {"", "PriorityClass", each->meta.name, {}}, pods->second, Risk::kLow,
-          fmt::format("no pod has a lower priority than its {}: it preempts nobody", each->value),
-          "give what may be preempted a lower class");
+          fmt::format("no pod has a priority lower than its {}: it cannot preempt any pod", each->value),
+          "give preemptible pods a PriorityClass with a lower value");
     }
   }
 
@@ -336,8 +339,9 @@ SnapshotInput apply_changes(const SnapshotInput& cluster, const std::vector<cons
 void drop_constraint(Finding& finding) {
   finding.grade = Grade::kDropped;
   finding.change = finding.cause == Cause::kRequiredAntiAffinity
-                       ? "drop it, or let a spread constraint over zones stand for it: preferred is not enough"
-                       : "drop the constraint: softening it is not enough";
+                       ? "remove it, or replace it with a topology spread constraint over zones: a preferred "
+                         "anti-affinity is not sufficient"
+                       : "remove the constraint: ScheduleAnyway is not sufficient";
   finding.risk = finding.risk == Risk::kLow ? Risk::kMedium : Risk::kHigh;
 }
 

@@ -245,14 +245,14 @@ std::string encode_history(const RollingHistory& history) {
 
 base::Result<RollingHistory> decode_history(std::string_view text, base::TimePoint now) {
   if (text.size() > kMaxHistoryText)
-    return base::invalid(fmt::format("{} bytes are more than any history has", text.size()));
+    return base::invalid(fmt::format("{} bytes are more than the maximum size of a history", text.size()));
   const auto bytes = base::decode_base64(text);
-  if (!bytes) return base::invalid("it is no Base64");
+  if (!bytes) return base::invalid("it is not valid Base64");
   Reader in(*bytes);
   if (const std::uint8_t version = in.byte(); version != kVersion)
-    return base::invalid(fmt::format("its version {} is not known", version));
+    return base::invalid(fmt::format("its version {} is unknown", version));
   RollingHistory::Parts parts = read_parts(in, day_of(now));
-  if (!in.good() || !in.at_end()) return base::invalid("no container has such a past");
+  if (!in.good() || !in.at_end()) return base::invalid("the values are not possible for a container");
   return RollingHistory(std::move(parts));
 }
 

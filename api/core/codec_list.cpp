@@ -97,7 +97,7 @@ base::Result<ListMeta> for_each_item(std::string_view list_json,
     std::string_view text;
     if (const auto error = raw_object(item, text)) {
       if (error == simdjson::INCORRECT_TYPE)
-        stopped = base::invalid(fmt::format("decoding a list: items[{}] is no object", index));
+        stopped = base::invalid(fmt::format("decoding a list: items[{}] is not an object", index));
       return error;
     }
     ++index;

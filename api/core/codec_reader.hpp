@@ -273,7 +273,7 @@ base::Status read_document(Slot& slot, std::string_view json, const char* what, 
   std::string message = "decoding ";
   message += what;
   message +=
-      error == simdjson::INCORRECT_TYPE ? ": the text is no JSON object" : std::string(": ") + error_message(error);
+      error == simdjson::INCORRECT_TYPE ? ": the text is not a JSON object" : std::string(": ") + error_message(error);
   return base::invalid(std::move(message));
 }
 

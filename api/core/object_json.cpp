@@ -118,7 +118,7 @@ base::Result<Json> parse_object_json(std::string_view text) {
   // Fallback for text that simdjson rejects (integers beyond 64 bits), and for error messages with a position.
   auto slow = parse_json(text);
   if (!slow) return slow;
-  if (!slow->is_object()) return base::invalid("the text is no JSON object");
+  if (!slow->is_object()) return base::invalid("the text is not a JSON object");
   if (const auto metadata = slow->find("metadata"); metadata != slow->end() && metadata->is_object())
     metadata->erase("managedFields");
   return slow;

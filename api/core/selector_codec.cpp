@@ -18,12 +18,12 @@ constexpr std::size_t kQuotedSelectorText = 80;
 void check_label(FieldErrors& errors, const FieldPath& key_at, std::string_view key, const FieldPath& value_at,
                  const std::vector<std::string>& values) {
   if (!is_qualified_name(key)) {
-    errors.push_back({key_at.text(), fmt::format("\"{}\" is no label key", key.substr(0, kQuotedSelectorText))});
+    errors.push_back({key_at.text(), fmt::format("\"{}\" is not a label key", key.substr(0, kQuotedSelectorText))});
   }
   for (const std::string& value : values) {
     if (!is_label_value(value)) {
       errors.push_back(
-          {value_at.text(), fmt::format("\"{}\" is no label value", value.substr(0, kQuotedSelectorText))});
+          {value_at.text(), fmt::format("\"{}\" is not a label value", value.substr(0, kQuotedSelectorText))});
     }
   }
 }

@@ -225,7 +225,8 @@ bool read_with_simdjson(std::string_view text, Evacuation& evacuation, Json* spe
 base::Result<Evacuation> read_slowly(std::string_view text, StoredParts parts, std::string& unknown_phase) {
   auto json = parse_json(text);
   if (!json) return json.error();
-  if (!json->is_object() || !json->contains("metadata")) return base::invalid("the text is no object with metadata");
+  if (!json->is_object() || !json->contains("metadata"))
+    return base::invalid("the text is not an object with metadata");
   if (parts == StoredParts::kAllButSpec) json->erase("spec");
   const Json* status = lenient::object(*json, "status");
   const std::string phase = status ? lenient::text(*status, "phase") : std::string();

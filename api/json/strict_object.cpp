@@ -160,7 +160,7 @@ bool StrictObject::read_integer(std::string_view name, std::int64_t least, std::
   }
   const auto value = whole_number(*member);
   if (!value || *value < least || *value > most) {
-    complain(name, fmt::format("{} is no whole number from {} to {}", to_json_text(*member), least, most));
+    complain(name, fmt::format("{} is not a whole number from {} to {}", to_json_text(*member), least, most));
     return false;
   }
   target = *value;
@@ -205,7 +205,7 @@ void StrictObject::read_duration(std::string_view name, base::Duration& target) 
   if (const auto value = base::parse_duration(text)) {
     target = *value;
   } else {
-    complain(name, fmt::format("{} is no duration such as \"90s\", \"5m\" or \"1h30m\"", quote_text(text)));
+    complain(name, fmt::format("{} is not a duration such as \"90s\", \"5m\" or \"1h30m\"", quote_text(text)));
   }
 }
 

@@ -214,7 +214,7 @@ class YamlReader {
       return true;
     }
     auto resolved = resolve_plain_scalar(text);
-    if (!resolved) return fail(raw.start_mark, fmt::format("{} is no JSON number", text));
+    if (!resolved) return fail(raw.start_mark, fmt::format("{} is not a JSON number", text));
     if (!tag.empty() && !tag_fits(tag, *resolved)) {
       return fail(raw.start_mark,
                   fmt::format("{} does not fit its tag {}, or the tag is not supported", text.substr(0, 80), tag));

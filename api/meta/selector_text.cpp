@@ -81,7 +81,7 @@ base::Status read_condition(SelectorTokens& tokens, SelectorRequirement& require
     requirement.op = op == ">" ? SelectorOperator::kGt : SelectorOperator::kLt;
     requirement.values = {std::string(tokens.at_word() ? tokens.take() : std::string_view())};
     if (requirement.is_well_formed()) return base::Done{};
-    return base::invalid(fmt::format("\"{}\" is followed by \"{}\", which is no whole number", op,
+    return base::invalid(fmt::format("\"{}\" is followed by \"{}\", which is not a whole number", op,
                                      requirement.values.front().substr(0, 80)));
   }
   if (op == "in" || op == "notin") {
@@ -103,14 +103,14 @@ base::Result<SelectorRequirement> read_requirement_text(SelectorTokens& tokens) 
   if (!tokens.at_word()) return unexpected("a label key", tokens.peek());
   requirement.key = tokens.take();
   if (!is_qualified_name(requirement.key))
-    return base::invalid(fmt::format("\"{}\" is no label key", requirement.key.substr(0, 80)));
+    return base::invalid(fmt::format("\"{}\" is not a label key", requirement.key.substr(0, 80)));
   if (negated) {
     requirement.op = SelectorOperator::kDoesNotExist;
     return requirement;
   }
   if (const auto done = read_condition(tokens, requirement); !done) return done.error();
   for (const std::string& value : requirement.values) {
-    if (!is_label_value(value)) return base::invalid(fmt::format("\"{}\" is no label value", value.substr(0, 80)));
+    if (!is_label_value(value)) return base::invalid(fmt::format("\"{}\" is not a label value", value.substr(0, 80)));
   }
   return requirement;
 }

@@ -34,8 +34,8 @@ void check_server(const PolicyGate& gate, const std::vector<UsageSource>& source
   if (!gate.endpoint.url.empty()) errors.push_back({at.field("url").text(), "must not be there beside source"});
   const auto known = std::ranges::find(sources, gate.source, &UsageSource::name);
   if (known == sources.end() || known->type != UsageSourceType::kPrometheus)
-    errors.push_back(
-        {at.field("source").text(), fmt::format("\"{}\" is no Prometheus source in spec.usageSources", gate.source)});
+    errors.push_back({at.field("source").text(),
+                      fmt::format("\"{}\" is not a Prometheus source in spec.usageSources", gate.source)});
 }
 
 void check_gate(const PolicyGate& gate, const std::vector<UsageSource>& sources, const FieldPath& at,
@@ -92,7 +92,7 @@ void validate_gates(const std::vector<PolicyGate>& gates, const std::vector<Usag
   for (std::size_t i = 0; i < gates.size(); ++i) {
     check_gate(gates[i], sources, at.index(i), errors);
     if (!names.insert(gates[i].name).second)
-      errors.push_back({at.index(i).field("name").text(), fmt::format("\"{}\" is there twice", gates[i].name)});
+      errors.push_back({at.index(i).field("name").text(), fmt::format("\"{}\" occurs twice", gates[i].name)});
   }
 }
 

@@ -41,7 +41,7 @@ void read_time_of_day(StrictObject& object, std::string_view name, base::minutes
   object.read(name, text);
   if (object.errors().size() != before) return;
   const auto time = parse_time_of_day(text);
-  if (!time) return object.complain(name, fmt::format("\"{}\" is no time of day from 00:00 to 24:00", text));
+  if (!time) return object.complain(name, fmt::format("\"{}\" is not a time of day from 00:00 to 24:00", text));
   target = *time;
 }
 
@@ -77,7 +77,7 @@ void read_instant(StrictObject& object, std::string_view name, std::optional<bas
   object.read(name, text);
   if (!text) return;
   target = base::parse_time(*text);
-  if (!target) object.complain(name, fmt::format("\"{}\" is no time such as 2026-12-24T18:00:00Z", *text));
+  if (!target) object.complain(name, fmt::format("\"{}\" is not a time such as 2026-12-24T18:00:00Z", *text));
 }
 
 BlackoutWindow read_blackout(const Json& json, const FieldPath& path, FieldErrors& errors) {

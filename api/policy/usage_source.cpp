@@ -131,7 +131,7 @@ void check_headers(const UsageEndpoint& endpoint, const FieldPath& at, FieldErro
   check_items(errors, at, endpoint.headers.size(), bounds::kMaxHeaders);
   for (const auto& [name, value] : endpoint.headers) {
     check_text(errors, at.key(name), value, bounds::kMaxHeaderText);
-    if (!is_header_name(name)) errors.push_back({at.key(name).text(), "is no name of an HTTP header"});
+    if (!is_header_name(name)) errors.push_back({at.key(name).text(), "is not a name of an HTTP header"});
     if (is_reserved_header(name)) errors.push_back({at.key(name).text(), "is set by the operator itself"});
     if (std::ranges::any_of(value, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
       errors.push_back({at.key(name).text(), "must not have control characters"});
@@ -310,7 +310,7 @@ void validate_usage_sources(const std::vector<UsageSource>& sources, const Field
   for (std::size_t i = 0; i < sources.size(); ++i) {
     check_source(sources[i], at.index(i), errors);
     if (!names.insert(sources[i].name).second)
-      errors.push_back({at.index(i).field("name").text(), fmt::format("\"{}\" is there twice", sources[i].name)});
+      errors.push_back({at.index(i).field("name").text(), fmt::format("\"{}\" occurs twice", sources[i].name)});
   }
 }
 

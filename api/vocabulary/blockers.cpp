@@ -9,53 +9,51 @@ namespace api {
 namespace {
 
 constexpr std::array kBlockerKinds = {
-    Term<BlockerKind>{
-        BlockerKind::kPodDisruptionBudget, "PodDisruptionBudget", "pdb/NAME",
-        "A PodDisruptionBudget allows no disruption now. The message has its numbers. Evacuator asks again "
-        "with a growing delay, and at once when the budget allows more.",
-        "`kubectl describe pdb NAME -n NAMESPACE`. Find out why pods of the workload are not Ready, or "
-        "give the workload more replicas than the budget demands."},
+    Term<BlockerKind>{BlockerKind::kPodDisruptionBudget, "PodDisruptionBudget", "pdb/NAME",
+                      "A PodDisruptionBudget allows no disruption now. The message contains its numbers. Evacuator "
+                      "retries with exponential backoff, and immediately when the budget allows more disruptions.",
+                      "`kubectl describe pdb NAME -n NAMESPACE`. Find out why pods of the workload are not Ready, or "
+                      "run more replicas than the budget requires."},
     Term<BlockerKind>{
         BlockerKind::kLimit, "Limit", "limit/SCOPE",
-        "A limit of the operator or of the policy is full. The name says which one (next table).",
-        "Wait. If it is full for long, see what holds the slots: `kubectl get evac -A -o wide`. Raise the "
-        "limit in the operator's configuration or in `spec.limits` of the policy."},
+        "A limit of the operator or of the policy is reached. The name identifies the limit (next table).",
+        "Wait. If the limit stays reached, list what holds the slots: `kubectl get evac -A -o wide`. Raise the limit "
+        "in the operator's configuration or in `spec.limits` of the policy."},
+    Term<BlockerKind>{BlockerKind::kCapacity, "Capacity", "capacity/NAME",
+                      "The pod temporarily needs a second pod (live migration, surge), and no node has enough free "
+                      "capacity for it. The message contains the numbers.",
+                      "Free capacity or add a node. Wait if other Evacuations currently reserve the capacity."},
+    Term<BlockerKind>{BlockerKind::kPodGroup, "Group", "group/NAME",
+                      "The pod leaves together with its PodGroup, and the PodGroup cannot start as a whole. The "
+                      "message names the members that block it.",
+                      "`kubectl get evac -n NAMESPACE`. Create or release the missing Evacuations, or raise the limit "
+                      "that is too small for the whole PodGroup."},
     Term<BlockerKind>{
-        BlockerKind::kCapacity, "Capacity", "capacity/NAME",
-        "The pod needs a second pod beside it for a while (live migration, surge), and no node has enough "
-        "free capacity for that one. The message has the numbers.",
-        "Free capacity or add a node. Wait if other Evacuations hold the capacity at the moment."},
-    Term<BlockerKind>{
-        BlockerKind::kPodGroup, "Group", "group/NAME",
-        "The pod leaves together with its PodGroup, and the PodGroup cannot begin as a whole. The message "
-        "names the members that hold it up.",
-        "`kubectl get evac -n NAMESPACE`. Create or release the missing Evacuations, or raise the limit "
-        "that is too small for the whole PodGroup."},
-    Term<BlockerKind>{BlockerKind::kSuspended, "Suspended", "suspended",
-                      "The Evacuation waits for a person (`spec.suspend: true`, such as from a policy in mode Manual).",
-                      "`kubectl evacuator approve evac/NAME -n NAMESPACE`, or cancel it."},
+        BlockerKind::kSuspended, "Suspended", "suspended",
+        "The Evacuation waits for approval (`spec.suspend: true`, for example from a policy in mode Manual).",
+        "`kubectl evacuator approve evac/NAME -n NAMESPACE`, or cancel it."},
     Term<BlockerKind>{BlockerKind::kAuditLog, "AuditLog", "auditlog/audit log",
-                      "The operator cannot write its audit log and is configured to start nothing meanwhile "
+                      "The operator cannot write its audit log and is configured to admit no Evacuations until it can "
                       "(`audit.onFailure: StopAdmissions`).",
-                      "Read the message and repair the sink (disk full, volume lost, permissions). Everything goes on "
-                      "by itself."},
+                      "Read the message and repair the sink (disk full, volume lost, permissions). Admissions then "
+                      "resume automatically."},
+    Term<BlockerKind>{BlockerKind::kWebhook, "Webhook", "webhook/NAME",
+                      "An admission webhook refused the eviction or did not respond, or a hook of the policy failed. "
+                      "Evacuator retries with exponential backoff.",
+                      "Read the message. Check that the pods and the Service of the webhook work: `kubectl get "
+                      "validatingwebhookconfigurations`."},
     Term<BlockerKind>{
-        BlockerKind::kWebhook, "Webhook", "webhook/NAME",
-        "An admission webhook refused the eviction or did not answer, or a hook of the policy failed. "
-        "Evacuator asks again with a growing delay.",
-        "Read the message. Check that the webhook's pods run: `kubectl get validatingwebhookconfigurations` "
-        "and its service."},
-    Term<BlockerKind>{BlockerKind::kService, "Service", "service/NAME",
-                      "The external service of the evictor `webhook` said \"not now\" or did not answer.",
-                      "Read the message and the service's log. Its address is in `services[]` of the operator's "
-                      "configuration."},
+        BlockerKind::kService, "Service", "service/NAME",
+        "The external service of the evictor `webhook` reported that it is not ready, or did not respond.",
+        "Read the message and the service's log. Its address is in `services[]` of the operator's "
+        "configuration."},
     Term<BlockerKind>{BlockerKind::kThrottled, "Throttled", "throttled/api-server",
-                      "The API server is busy and asked the operator to slow down.",
-                      "Wait. If it stays, look at the API server's load and at `client.qps` of the operator."},
+                      "The API server is overloaded and asked the operator to slow down.",
+                      "Wait. If the condition persists, check the API server's load and `client.qps` of the operator."},
     Term<BlockerKind>{BlockerKind::kNamespace, "Namespace", "namespace",
                       "The namespace is being deleted, and the API server accepts no evictions in it.",
-                      "Nothing to do: the pod goes with its namespace. If the namespace hangs: `kubectl get namespace "
-                      "NAMESPACE -o yaml`."},
+                      "No action is needed: the pod is deleted with its namespace. If the namespace stays Terminating: "
+                      "`kubectl get namespace NAMESPACE -o yaml`."},
 };
 static_assert(is_complete(kBlockerKinds, kLastBlockerKind));
 
@@ -63,30 +61,28 @@ constexpr std::string_view kRaise = "Wait, or raise the limit in the operator's 
 
 constexpr std::array kLimitScopes = {
     Term<LimitScope>{LimitScope::kTotal, "total", "limits.inFlight.total",
-                     "As many Evacuations run as the cluster, or the policy, may have.", kRaise},
+                     "The maximum number of Evacuations is running in the cluster, or for the policy.", kRaise},
     Term<LimitScope>{LimitScope::kNode, "node", "limits.inFlight.perNode",
-                     "As many pods leave the same node as may leave it at a time.", kRaise},
+                     "The maximum number of pods is leaving the node.", kRaise},
     Term<LimitScope>{LimitScope::kTargetNode, "targetNode", "limits.inFlight.perTargetNode",
-                     "As many pods are on their way to the predicted node as may go there at a time.", kRaise},
+                     "The maximum number of pods is moving to the predicted node.", kRaise},
     Term<LimitScope>{LimitScope::kNamespace, "namespace", "limits.inFlight.perNamespace",
-                     "As many pods of the namespace leave as may leave at a time.", kRaise},
-    Term<LimitScope>{
-        LimitScope::kWorkload, "workload", "limits.inFlight.perWorkload",
-        "As many pods of the same workload (controller, or `spec.concurrencyGroup`) leave as may leave at a "
-        "time. The slot is held until the replacement is Ready.",
-        "Wait, or find out why the replacement does not become Ready: `kubectl get evac -n NAMESPACE -o "
-        "wide`."},
+                     "The maximum number of pods is leaving the namespace.", kRaise},
+    Term<LimitScope>{LimitScope::kWorkload, "workload", "limits.inFlight.perWorkload",
+                     "The maximum number of pods of the workload (controller, or `spec.concurrencyGroup`) is leaving. "
+                     "A slot is held until the replacement is Ready.",
+                     "Wait, or find out why the replacement does not become Ready: `kubectl get evac -n NAMESPACE -o "
+                     "wide`."},
     Term<LimitScope>{LimitScope::kZone, "zone", "limits.inFlight.perZone",
-                     "As many pods leave the zone as may leave it at a time.", kRaise},
+                     "The maximum number of pods is leaving the zone.", kRaise},
     Term<LimitScope>{LimitScope::kRate, "rate", "limits.rate",
-                     "Evacuations begin no faster than this rate. The next ones follow by themselves.",
+                     "The rate at which Evacuations start is reached. Further Evacuations start automatically.",
                      "Wait, or raise the rate."},
-    Term<LimitScope>{
-        LimitScope::kCooldown, "cooldown", "limits.cooldown",
-        "The pod, its workload or its virtual machine was evacuated lately and is excluded for a while. The "
-        "message says until when.",
-        "Wait. If one workload is moved again and again, look at the policies that nominate it: `kubectl "
-        "evacuator explain pod/NAME -n NAMESPACE`."},
+    Term<LimitScope>{LimitScope::kCooldown, "cooldown", "limits.cooldown",
+                     "The pod, its workload or its virtual machine was evacuated recently and is excluded during the "
+                     "cooldown. The message contains the end of the cooldown.",
+                     "Wait. If one workload is moved repeatedly, check the policies that nominate it: `kubectl "
+                     "evacuator explain pod/NAME -n NAMESPACE`."},
 };
 static_assert(is_complete(kLimitScopes, kLastLimitScope));
 

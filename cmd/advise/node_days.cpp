@@ -30,7 +30,7 @@ class NodeDaysReader {
 
   advisor::NodeDays finish(std::vector<std::string>& problems) && {
     if (unknown_tokens_ > 0)
-      problems.push_back(fmt::format("{} values are of nodes that are not in the cluster", unknown_tokens_));
+      problems.push_back(fmt::format("{} values belong to nodes that are not in the cluster", unknown_tokens_));
     if (!ambiguous_.empty()) problems.push_back(unclear_text());
     return std::move(days_);
   }
@@ -57,8 +57,8 @@ class NodeDaysReader {
       names += (names.empty() ? "" : ", ") + node;
     }
     return fmt::format(
-        "{} nodes have more than one series for a figure, or one without a number: such figures are not used ({}{}); "
-        "narrow them down with --prometheus-matchers",
+        "{} nodes have more than one series for a metric, or a series without a number: these metrics are ignored "
+        "({}{}); select the series with --prometheus-matchers",
         ambiguous_.size(), names, ambiguous_.size() > kMaxNames ? ", …" : "");
   }
 

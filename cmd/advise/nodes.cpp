@@ -41,7 +41,7 @@ base::Result<Nodes> read_nodes(const NodesOptions& options, plugin::Io& io, std:
       },
       problems);
   if (!read) return std::move(read).error();
-  if (nodes.specs.empty()) return base::invalid("there are no nodes in what was read");
+  if (nodes.specs.empty()) return base::invalid("the input contains no nodes");
   return nodes;
 }
 
@@ -49,7 +49,7 @@ base::Result<DayWindow> window_of(const NodesOptions& options, const plugin::Io&
   Day to = advisor::day_of(io.clock.now());
   if (!options.until.empty()) {
     const auto until = base::parse_time(options.until);
-    if (!until) return base::invalid("--until: an RFC 3339 time such as 2026-11-21T00:00:00Z is expected");
+    if (!until) return base::invalid("--until: must be an RFC 3339 time such as 2026-11-21T00:00:00Z");
     to = std::min(to, advisor::day_of(*until));
   }
   return DayWindow{to - options.days, to};
@@ -75,7 +75,7 @@ std::string reservations_text(const std::vector<advisor::Reservation>& all) {
 }
 
 std::string findings_text(const std::vector<advisor::NodeFinding>& all) {
-  if (all.empty()) return "\nNo node is overcommitted in fact, and none is a hot spot.\n";
+  if (all.empty()) return "\nNo node is overcommitted by its measured usage, and no node is a hot spot.\n";
   Table table({"NODE", "REASON", "ON ITS WORST DAY"});
   for (const advisor::NodeFinding& each : all)
     table.add_row({plain_text(each.node), each.reason, plain_text(each.text)});
@@ -133,7 +133,8 @@ void print(const NodesOptions& options, const advisor::NodeAdvice& advice, const
 
 int run_nodes(const NodesOptions& options, plugin::Io& io) {
   if (options.prometheus.url.empty())
-    return plugin::fail(io, base::invalid("where is the history? give --prometheus: nothing else knows a node's past"));
+    return plugin::fail(
+        io, base::invalid("no history is given: set --prometheus, the only source with the history of nodes"));
   const auto window = window_of(options, io);
   if (!window) return plugin::fail(io, window.error());
   std::vector<std::string> problems;
@@ -147,8 +148,7 @@ int run_nodes(const NodesOptions& options, plugin::Io& io) {
   const double a_day = static_cast<double>(std::chrono::hours(24) / (*session)->settings().step);
   const auto advice = advisor::advise_nodes(nodes->specs, *days, a_day);
   if (advice.odd_days > 0)
-    problems.push_back(
-        fmt::format("{} days of nodes have figures that cannot be true: they are not used", advice.odd_days));
+    problems.push_back(fmt::format("{} days of nodes have implausible values and are ignored", advice.odd_days));
   print(options, advice, problems, io);
   return plugin::kDone;
 }

@@ -47,7 +47,7 @@ base::Status read_dump(const std::string& path, const Each& each) {
     }
   }
   if (holds_any) return base::Done{};
-  return base::invalid(fmt::format("{}: holds no object: did the command that should write it fail?", path));
+  return base::invalid(fmt::format("{}: contains no object: did the command that writes it fail?", path));
 }
 
 base::Status read_kind(plugin::Session& session, const RequestedKind& wanted, const std::string& ns, const Each& each,

@@ -98,7 +98,7 @@ class Reader {
 
   base::Status validate_options() {
     if (!has_files() && options_.prometheus.url.empty() && !options_.resource_advices)
-      return base::invalid("where is the history? give --prometheus, --top, --csv or --resource-advices");
+      return base::invalid("no history is given: set --prometheus, --top, --csv or --resource-advices");
     const auto startup = parse_duration_flag("--startup", options_.startup, base::Duration(0), std::chrono::hours(1));
     if (!startup) return startup.error();
     startup_ = *startup;
@@ -113,7 +113,7 @@ class Reader {
     Day to = advisor::day_of(io_.clock.now());
     if (!options_.until.empty()) {
       const auto until = base::parse_time(options_.until);
-      if (!until) return base::invalid("--until: an RFC 3339 time such as 2026-11-21T00:00:00Z is expected");
+      if (!until) return base::invalid("--until: must be an RFC 3339 time such as 2026-11-21T00:00:00Z");
       to = advisor::day_of(*until);
     } else if (has_files()) {
       std::optional<Day> newest;
@@ -130,7 +130,7 @@ class Reader {
       if (!walked) return walked;
       if (newest) to = *newest + 1;
       if (later > 0)
-        past_.problems.push_back(fmt::format("{} samples or days lie in the future and are not used", later));
+        past_.problems.push_back(fmt::format("{} samples or days are in the future and are ignored", later));
     }
     past_.rules.to = to;
     past_.rules.from = to - options_.days;
@@ -179,7 +179,7 @@ class Reader {
   void note_log(const std::string& path, const advisor::LogNotes& read) {
     if (read.samples == 0) notes_.push_back(path + ": no samples");
     if (read.unreadable > 0)
-      notes_.push_back(fmt::format("{}: {} lines are neither a time nor a sample, the first is line {}", path,
+      notes_.push_back(fmt::format("{}: {} lines contain neither a time nor a sample, the first is line {}", path,
                                    read.unreadable, read.first_unreadable));
   }
 

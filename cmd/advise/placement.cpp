@@ -42,7 +42,7 @@ base::Result<Read> read_live(const PlacementOptions& options, plugin::Io& io) {
   if (!session) return session.error();
   plugin::LiveCluster live = read_cluster(**session, "");
   if (!live.snapshot)
-    return base::unavailable(live.problems.empty() ? "nodes and pods could not be read" : live.problems.front());
+    return base::unavailable(live.problems.empty() ? "cannot read nodes and pods" : live.problems.front());
   return Read{*std::move(live.snapshot), (*session)->now(), std::move(live.problems)};
 }
 
@@ -67,7 +67,7 @@ std::string usage_warning(const scheduling::SnapshotInput& cluster,
     return there.contains({pod.ns, pod.name});
   });
   if (has_any) return {};
-  return fmt::format("--usage: of its {} pods none is in this cluster", measured->pods.size());
+  return fmt::format("--usage: none of its {} pods is in this cluster", measured->pods.size());
 }
 
 /// Returns a stopwatch that starts now. Each plan has its own time budget.
@@ -80,7 +80,7 @@ std::function<base::Duration()> started_watch() {
 base::Status advise_on(const PlacementOptions& options, plugin::Io& io) {
   const auto read = options.cluster.snapshot.empty() ? read_live(options, io) : read_dump(options);
   if (!read) return read.error();
-  if (read->cluster.nodes.empty()) return base::invalid("there is no Node: dump nodes and pods together");
+  if (read->cluster.nodes.empty()) return base::invalid("the dump contains no Node: dump nodes and pods together");
   const auto measured = read_usage(options.usage, read->now);
   if (!measured) return measured.error();
   const auto report = advisor::advise_placement({.cluster = read->cluster,

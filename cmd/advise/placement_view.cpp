@@ -19,19 +19,20 @@ using advisor::PlacementReport;
 constexpr std::size_t kRows = 30;
 
 std::string effect_of(const Finding& finding, const Outcome& now) {
-  if (!finding.then) return "not worked out";
+  if (!finding.then) return "not evaluated";
   const std::int32_t nodes = gained_nodes(finding, now);
-  if (nodes > 0) return fmt::format("{} {} more, {} in all", nodes, nodes == 1 ? "node" : "nodes", finding.then->freed);
+  if (nodes > 0)
+    return fmt::format("{} {} more, {} in total", nodes, nodes == 1 ? "node" : "nodes", finding.then->freed);
   const std::int32_t moves = saved_moves(finding, now);
-  return moves > 0 ? fmt::format("as many, with {} fewer {}", moves, moves == 1 ? "move" : "moves") : "none";
+  return moves > 0 ? fmt::format("no more nodes, with {} fewer {}", moves, moves == 1 ? "move" : "moves") : "none";
 }
 
 std::string head_of(const PlacementReport& report) {
   const Outcome& now = report.now;
-  std::string text = fmt::format("{} nodes, {} of them with pods. As things are, a plan frees {} with {} moves; ",
+  std::string text = fmt::format("{} nodes, {} of them with pods. Without changes, a plan frees {} with {} moves; ",
                                  report.nodes, report.busy, now.freed, now.moves);
   const std::string reason = now.bound_reason.empty() ? "" : ", because of " + report::plain_text(now.bound_reason);
-  return text + fmt::format("no plan could free more than {}{}. Nothing was touched.\n", now.bound, reason);
+  return text + fmt::format("the upper bound is {}{}. Nothing was changed.\n", now.bound, reason);
 }
 
 std::string effects_table(const PlacementReport& report) {
@@ -49,10 +50,10 @@ std::string effects_table(const PlacementReport& report) {
                    each.nodes > 0 ? std::to_string(each.nodes) : "", effect_of(each, report.now),
                    std::string(to_string(each.risk)), report::plain_text(each.why), each.change});
   }
-  if (shown == 0) return "\nNothing holds nodes that a change of constraints would free.\n";
-  std::string text = "\nWHAT HOLDS NODES\n" + table.render();
-  if (left_out > 0) text += fmt::format("(and {} more; -o json has them all)\n", left_out);
-  if (report.unplanned > 0) text += fmt::format("({} were not worked out: --plans allows no more)\n", report.unplanned);
+  if (shown == 0) return "\nNo constraint keeps nodes from being freed.\n";
+  std::string text = "\nCONSTRAINTS THAT KEEP NODES\n" + table.render();
+  if (left_out > 0) text += fmt::format("(and {} more; -o json lists all)\n", left_out);
+  if (report.unplanned > 0) text += fmt::format("({} were not evaluated: increase --plans)\n", report.unplanned);
   return text;
 }
 
@@ -65,7 +66,7 @@ std::string risks_table(const PlacementReport& report) {
     table.add_row({row.cause, row.what, std::to_string(row.pods), row.why, row.change});
     is_summed |= row.findings > 1;
   }
-  return "\nRISKS\n" + table.render() + (is_summed ? "(-o json has each workload)\n" : "");
+  return "\nRISKS\n" + table.render() + (is_summed ? "(-o json lists each workload)\n" : "");
 }
 
 std::string alerts_text(const PlacementReport& report) {

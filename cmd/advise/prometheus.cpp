@@ -24,17 +24,18 @@ base::Result<std::pair<std::string, std::string>> header_of(const std::string& t
   const auto colon = text.find(':');
   const auto value = colon == std::string::npos ? colon : text.find_first_not_of(' ', colon + 1);
   if (colon == 0 || value == std::string::npos || text.find_first_of("\r\n") != std::string::npos)
-    return base::invalid(fmt::format("--prometheus-header: \"{}\" is not \"NAME: VALUE\"", text));
+    return base::invalid(fmt::format("--prometheus-header: \"{}\" must be of the form \"NAME: VALUE\"", text));
   return std::pair(text.substr(0, colon), text.substr(value));
 }
 
 base::Result<api::UsageEndpoint> endpoint_of(const PrometheusOptions& options) {
   const bool is_http = options.url.starts_with("http://") || options.url.starts_with("https://");
   const auto url = kube::parse_url(options.url);
-  if (!is_http || !url) return base::invalid("--prometheus: an URL such as http://prometheus:9090 is expected");
-  if (!url->user_info.empty()) return base::invalid("--prometheus: no passwords in the URL: use a token or a header");
+  if (!is_http || !url) return base::invalid("--prometheus: must be a URL such as http://prometheus:9090");
+  if (!url->user_info.empty())
+    return base::invalid("--prometheus: must not contain a password: use a token or a header");
   if (!options.token_file.empty() && !url->tls && !url->is_loopback())
-    return base::invalid("--prometheus-token-file: a token can be read on the way over http: give an https URL");
+    return base::invalid("--prometheus-token-file: http does not protect the token: use an https URL");
   api::UsageEndpoint endpoint;
   endpoint.url = options.url;
   const auto timeout = parse_duration_flag("--prometheus-timeout", options.timeout, base::seconds(1), base::minutes(5));
@@ -51,17 +52,17 @@ base::Result<api::UsageEndpoint> endpoint_of(const PrometheusOptions& options) {
 }  // namespace
 
 base::Result<kube::Response> PrometheusSession::UnreachableTransport::round_trip(const kube::Request&) {
-  return base::unavailable("there is no API server here");
+  return base::unavailable("no API server is available");
 }
 base::Result<std::unique_ptr<kube::WatchStream>> PrometheusSession::UnreachableTransport::watch(const kube::Request&) {
-  return base::unavailable("there is no API server here");
+  return base::unavailable("no API server is available");
 }
 
 base::Result<base::Duration> parse_duration_flag(const std::string& flag, const std::string& text, base::Duration least,
                                                  base::Duration most) {
   const auto duration = base::parse_duration(text);
   if (duration && *duration >= least && *duration <= most) return *duration;
-  return base::invalid(fmt::format("{}: \"{}\" is no duration between {} and {}", flag, text,
+  return base::invalid(fmt::format("{}: \"{}\" is not a duration between {} and {}", flag, text,
                                    base::format_duration(least), base::format_duration(most)));
 }
 
@@ -74,7 +75,7 @@ base::Result<std::unique_ptr<PrometheusSession>> PrometheusSession::open(const P
   if (!step) return step.error();
   settings.step = *step;
   if (options.matchers.size() > kMaxMatchers || options.matchers.find_first_of("{}\n") != std::string::npos)
-    return base::invalid("--prometheus-matchers: matchers without braces are expected: cluster=\"eu-1\"");
+    return base::invalid("--prometheus-matchers: must be matchers without braces, such as cluster=\"eu-1\"");
   settings.matchers = options.matchers;
   const auto token = text_of_file("--prometheus-token-file", options.token_file);
   if (!token) return token.error();

@@ -83,8 +83,8 @@ void note_strangers(const advisor::Histories& histories, std::vector<std::string
   std::string names;
   for (const std::string& example : histories.examples) names += (names.empty() ? "" : ", ") + example;
   problems.push_back(fmt::format(
-      "{} series of the history are not used: {} belong to no workload that is there, {} to one of several ({})", count,
-      histories.unknown_pods, histories.ambiguous_pods, names));
+      "{} series of the history are ignored: {} belong to no existing workload, {} match more than one workload ({})",
+      count, histories.unknown_pods, histories.ambiguous_pods, names));
 }
 
 base::Status write_file(const fs::path& path, const std::string& text) {

@@ -60,7 +60,8 @@ std::string notes_text(const std::vector<Advice>& all) {
     for (const advisor::Conflict& conflict : advice.conflicts) lines.push_back("conflict: " + conflict.text);
     lines.insert(lines.end(), advice.reasons.begin(), advice.reasons.end());
     if (advice.has_advice() && !std::isnan(advice.startup_peak))
-      lines.push_back("start-ups use " + advisor::cpu_quantity(advice.startup_peak) + ", which is not in the advice");
+      lines.push_back("startup uses " + advisor::cpu_quantity(advice.startup_peak) +
+                      ", which is not included in the recommendation");
     for (const std::string& line : lines)
       text += fmt::format("  {}/{} {}: {}\n", plain_text(advice.key.workload.ns), workload_text(advice),
                           plain_text(advice.key.container), plain_text(line));
@@ -106,7 +107,7 @@ std::string waste_text(const RequestsReport& report) {
     }
     table.add_row(std::move(row));
   }
-  return "\nREQUESTED AND NOT USED (containers with advice, all replicas, mean use)\n" + table.render();
+  return "\nREQUESTED BUT UNUSED (containers with recommendations, all replicas, mean usage)\n" + table.render();
 }
 
 // --- JSON

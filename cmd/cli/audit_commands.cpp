@@ -9,9 +9,8 @@ namespace cmd {
 namespace {
 
 constexpr const char* kExitCodesOfVerify =
-    "Exit code: 0 intact; 1 broken; 2 a file or flag cannot be read, or the output cannot be written; 3 intact but for "
-    "an unfinished end; 4 its end is "
-    "not signed.\n";
+    "Exit code: 0 intact; 1 broken; 2 a file or flag cannot be read, or the output cannot be written; 3 intact except "
+    "for an incomplete end; 4 the end is not signed.\n";
 constexpr const char* kAuditVerifyExamples = R"(
 Examples:
   evacuator audit verify audit.log audit.log.1
@@ -26,17 +25,16 @@ void add_audit_verify(CLI::App& audit, AuditVerifyOptions& options, int& exit_co
   CLI::App* verify = audit.add_subcommand("verify", "Find the first broken link of an audit log");
   verify
       ->add_option("FILE", options.files,
-                   "Log files of one replica, rotated ones included, in any order; - is standard input")
+                   "Log files of one replica, including rotated files, in any order; - is standard input")
       ->required();
-  verify->add_option("--contains", options.contains, "A record noted earlier, which must still be there")
+  verify->add_option("--contains", options.contains, "A record noted earlier that the chain must still contain")
       ->type_name("SEQ:HASH");
   verify->add_flag("--from-first", options.from_first,
-                   "The chain must begin with record 1: nothing was cut off before it");
+                   "Require that the chain begins with record 1: nothing was removed before it");
   verify
-      ->add_option(
-          "--keys", options.keys,
-          "The signing Secret (kubectl -n evacuator-system get secret evacuator-signing -o yaml), or a file with a "
-          "key's bytes; may be repeated: a head in the chain must be signed with one of them")
+      ->add_option("--keys", options.keys,
+                   "The signing Secret (kubectl -n evacuator-system get secret evacuator-signing -o yaml), or a file "
+                   "with the bytes of a key; may be repeated: a head in the chain must be signed with one of them")
       ->type_name("FILE");
   verify->add_option("-o,--output", options.output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
@@ -57,15 +55,15 @@ void add_audit_query(CLI::App& audit, AuditQueryOptions& options, int& exit_code
     query->add_option(flag, target, help)->type_name(type);
   };
   text("-n,--namespace", options.ns, "Only objects in this namespace", "NAME");
-  text("--pod", options.pod, "Only what concerns pods of this name", "NAME");
-  text("--policy", options.policy, "Only under this DeschedulerPolicy", "NAME");
-  text("--action", options.action, "Such as PodNominated, PhaseChanged, CallAnswered", "ACTION");
-  text("--decision", options.decision, "Such as Refused, Held, Failed", "DECISION");
-  text("--reason", options.reason, "Such as PDBBlocked", "REASON");
-  text("--actor", options.actor, "Only by this replica", "NAME");
-  text("--since", options.since, "From then on (RFC 3339, or how long ago: 2h)", "TIME");
-  text("--until", options.until, "Before then", "TIME");
-  query->add_option("--newest", options.newest, "Only the last N that match")
+  text("--pod", options.pod, "Only records about pods with this name", "NAME");
+  text("--policy", options.policy, "Only records of this DeschedulerPolicy", "NAME");
+  text("--action", options.action, "Action, such as PodNominated, PhaseChanged or CallAnswered", "ACTION");
+  text("--decision", options.decision, "Result, such as Refused, Held or Failed", "DECISION");
+  text("--reason", options.reason, "Reason, such as PDBBlocked", "REASON");
+  text("--actor", options.actor, "Only records of this replica", "NAME");
+  text("--since", options.since, "Start time (RFC 3339, or an age such as 2h)", "TIME");
+  text("--until", options.until, "End time (RFC 3339, or an age such as 2h)", "TIME");
+  query->add_option("--newest", options.newest, "Only the last N matching records")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   query->add_option("-o,--output", options.output, "table, json or yaml")
@@ -79,7 +77,7 @@ void add_audit_query(CLI::App& audit, AuditQueryOptions& options, int& exit_code
 }  // namespace
 
 void add_audit(CLI::App& app, AuditVerifyOptions& verify, AuditQueryOptions& query, int& exit_code) {
-  CLI::App* audit = app.add_subcommand("audit", "Check and search the operator's audit log");
+  CLI::App* audit = app.add_subcommand("audit", "Verify and search the operator's audit log");
   audit->require_subcommand(1);
   add_audit_verify(*audit, verify, exit_code);
   add_audit_query(*audit, query, exit_code);

@@ -45,7 +45,7 @@ std::vector<std::string> scheduler_versions() {
 }  // namespace
 
 void add_simulate(CLI::App& app, SimulateOptions& options, int& exit_code) {
-  CLI::App* simulate = app.add_subcommand("simulate", "Plan a policy on a dump of a cluster; nothing is touched");
+  CLI::App* simulate = app.add_subcommand("simulate", "Plan a policy on a dump of a cluster; read-only");
   simulate
       ->add_option("--snapshot", options.snapshot,
                    "Dump: a file or a directory of files (kubectl get … -o json|yaml); - is standard input")
@@ -54,25 +54,26 @@ void add_simulate(CLI::App& app, SimulateOptions& options, int& exit_code) {
   simulate->add_option("--policy", options.policy, "DeschedulerPolicy (YAML or JSON); - is standard input")
       ->required()
       ->type_name("FILE");
-  simulate->add_option("--policy-name", options.policy_name, "Which policy of the file, when it holds several")
+  simulate->add_option("--policy-name", options.policy_name, "Name of the policy, if the file contains several")
       ->type_name("NAME");
-  simulate->add_option("--now", options.now, "Pretend it is this time (RFC 3339; default: the newest time in the dump)")
+  simulate->add_option("--now", options.now, "Time to use as now (RFC 3339; default: the newest time in the dump)")
       ->type_name("TIME");
   simulate
       ->add_option("--usage", options.usage,
-                   "Measured usage (CSV or JSON), or 'live': ask the policy's usage sources now")
+                   "Measured usage (CSV or JSON), or 'live': query the policy's usage sources")
       ->type_name("FILE");
   simulate
       ->add_option(
           "--scheduler-version", options.scheduler_version,
-          "Which kube-scheduler the cluster has, for a policy that does not say (1.20 to 1.36; Auto: the newest)")
+          "Version of kube-scheduler in the cluster, for policies that do not set it (1.20 to 1.36; Auto: the newest)")
       ->check(CLI::IsMember(scheduler_versions()))
       ->capture_default_str()
       ->type_name("VERSION");
-  simulate->add_flag("--placement-hints", options.has_hints, "New pods get placement hints: the webhook is installed");
+  simulate->add_flag("--placement-hints", options.has_hints,
+                     "Assume that the placement webhook is installed, which gives placement hints to new pods");
   simulate
       ->add_option("--report", options.reports,
-                   "Draw it: a page (.html), a picture (.svg), or the page's data (.json); can be given more than once")
+                   "Write a report: a page (.html), a picture (.svg), or the page's data (.json); may be repeated")
       ->type_name("FILE")
       ->allow_extra_args(false);
   simulate->add_option("-o,--output", options.output, "table, wide (with a picture), json or yaml")
@@ -84,19 +85,20 @@ void add_simulate(CLI::App& app, SimulateOptions& options, int& exit_code) {
 }
 
 void add_explain(CLI::App& app, ExplainOptions& options, int& exit_code) {
-  CLI::App* explain = app.add_subcommand("explain", "Why a pod is (not) moved: by a dump, or by the live cluster");
+  CLI::App* explain =
+      app.add_subcommand("explain", "Explain why a pod is (not) moved, from a dump or the live cluster");
   explain->add_option("POD", options.pod, "pod/NAME")->required();
   const auto text = [&](const char* flag, std::string& target, const char* help, const char* type) {
     explain->add_option(flag, target, help)->type_name(type);
   };
-  text("-n,--namespace", options.ns, "Of the pod (default: the context's; on a dump \"default\")", "NAME");
+  text("-n,--namespace", options.ns, "Namespace of the pod (default: the context's; for a dump \"default\")", "NAME");
   text("--snapshot", options.snapshot, "Dump: a file or a directory of files (default: the live cluster)", "FILE|DIR");
-  explain->add_option("--policy", options.policies, "DeschedulerPolicies to judge it by, beside those that are there")
+  explain->add_option("--policy", options.policies, "DeschedulerPolicies to evaluate in addition to the existing ones")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  text("--now", options.now, "Pretend it is this time, with --snapshot (default: the newest time in the dump)", "TIME");
-  explain->add_option("--audit", options.audit, "Audit logs: what was decided about it earlier")->type_name("FILE");
-  explain->add_option("--newest", options.newest, "Only the last N decisions of the logs")
+  text("--now", options.now, "Time to use as now, with --snapshot (default: the newest time in the dump)", "TIME");
+  explain->add_option("--audit", options.audit, "Audit logs with earlier decisions about the pod")->type_name("FILE");
+  explain->add_option("--newest", options.newest, "Only the last N decisions in the logs")
       ->check(CLI::PositiveNumber)
       ->capture_default_str()
       ->type_name("N");
@@ -104,7 +106,7 @@ void add_explain(CLI::App& app, ExplainOptions& options, int& exit_code) {
        "Kubeconfig file (default: $KUBECONFIG, ~/.kube/config, the pod's service account)", "FILE");
   text("--context", options.context, "Kubeconfig context", "NAME");
   text("--operator-namespace", options.operator_namespace,
-       "Where the operator's ConfigMap is (default evacuator-system)", "NAME");
+       "Namespace of the operator's ConfigMap (default evacuator-system)", "NAME");
   explain->add_option("-o,--output", options.output, "text, json or yaml")
       ->check(CLI::IsMember({"text", "json", "yaml"}))
       ->capture_default_str()
@@ -114,7 +116,7 @@ void add_explain(CLI::App& app, ExplainOptions& options, int& exit_code) {
 }
 
 void add_validate(CLI::App& app, ValidateOptions& options, int& exit_code) {
-  CLI::App* validate = app.add_subcommand("validate", "Check DeschedulerPolicy and Evacuation files, strictly");
+  CLI::App* validate = app.add_subcommand("validate", "Validate DeschedulerPolicy and Evacuation files strictly");
   validate->add_option("-f,--filename,FILE", options.files, "YAML or JSON files; - is standard input")->required();
   validate->add_option("-o,--output", options.output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
@@ -126,58 +128,60 @@ void add_validate(CLI::App& app, ValidateOptions& options, int& exit_code) {
 
 void add_convert(CLI::App& app, ConvertOptions& options, int& exit_code) {
   CLI::App* convert =
-      app.add_subcommand("convert", "Rewrite policies of kubernetes-sigs/descheduler as DeschedulerPolicy objects");
+      app.add_subcommand("convert", "Convert policies of kubernetes-sigs/descheduler to DeschedulerPolicy objects");
   convert
-      ->add_option(
-          "-f,--filename,FILE", options.file,
-          "Policy (v1alpha2 or v1alpha1), ConfigMap with one, values of the Helm chart, or a HelmRelease, Application, "
-          "HelmChart or KubeDescheduler with them; - is standard input")
+      ->add_option("-f,--filename,FILE", options.file,
+                   "Policy (v1alpha2 or v1alpha1), ConfigMap with a policy, values of the Helm chart, or a "
+                   "HelmRelease, Application, HelmChart or KubeDescheduler with a policy; - is standard input")
       ->required();
   convert->add_option("-o,--output", options.output, "yaml or json")
       ->check(CLI::IsMember({"yaml", "json"}))
       ->capture_default_str()
       ->type_name("FORMAT");
-  convert->add_option("--mode", options.mode, "Of the policies: DryRun, Manual or Automatic")
+  convert->add_option("--mode", options.mode, "Mode of the policies: DryRun, Manual or Automatic")
       ->check(CLI::IsMember({"DryRun", "Manual", "Automatic"}))
       ->capture_default_str()
       ->type_name("MODE");
   convert
       ->add_option("--compatibility", options.compatibility,
-                   "Upstream: the same decisions; None: with upstream's known faults fixed")
+                   "Upstream: the same decisions; None: without upstream's known defects")
       ->check(CLI::IsMember({"Upstream", "None"}))
       ->capture_default_str()
       ->type_name("WHOSE");
-  convert->add_option("--interval", options.interval, "Between cycles (default: what the file says, else 5m)")
+  convert->add_option("--interval", options.interval, "Interval between cycles (default: the file's, else 5m)")
       ->type_name("DURATION");
   convert
-      ->add_option("--chart-version", options.chart_version,
-                   "Of the Helm chart that values are for: its defaults count, too (default: what the file says, else "
-                   "the newest)")
+      ->add_option(
+          "--chart-version", options.chart_version,
+          "Version of the Helm chart of the values, whose defaults apply (default: the file's, else the newest)")
       ->type_name("VERSION");
-  convert->add_flag("--strict", options.strict, "Write nothing and exit with 1 when something has no equal");
-  convert->footer(std::string("What has no equal stands in the output's comments and on standard error.\n") +
+  convert->add_flag("--strict", options.strict, "Write no output and exit with 1 if something has no equivalent");
+  convert->footer(std::string("Comments in the output and on standard error list what has no equivalent.\n") +
                   kConvertExamples);
   convert->callback([&] { exit_code = run_convert(options); });
 }
 
 void add_webhook_check(CLI::App& app, WebhookCheckOptions& options, int& exit_code) {
-  CLI::App* check = app.add_subcommand("webhook-check", "Does a service keep the contract of the evictor webhook?");
-  check->add_option("--url", options.url, "Of the service: https://host[:port][/base], or http to loopback")
+  CLI::App* check =
+      app.add_subcommand("webhook-check", "Test whether a service conforms to the contract of the evictor webhook");
+  check->add_option("--url", options.url, "URL of the service: https://host[:port][/base], or http to loopback")
       ->required()
       ->type_name("URL");
-  check->add_option("--ca-file", options.ca_file, "Roots to trust (default: the system's)")->type_name("FILE");
-  check->add_option("--token-file", options.token_file, "Bearer token to show")->type_name("FILE");
-  check->add_option("--cert-file", options.cert_file, "Client certificate to show, with --key-file")->type_name("FILE");
-  check->add_option("--key-file", options.key_file, "Its key")->type_name("FILE");
-  check->add_option("--timeout", options.timeout, "Of one call")->capture_default_str()->type_name("DURATION");
-  check->add_option("--patience", options.patience, "For an end state, and for an abort")
+  check->add_option("--ca-file", options.ca_file, "File with the CA certificates to trust (default: the system's)")
+      ->type_name("FILE");
+  check->add_option("--token-file", options.token_file, "File with the bearer token to send")->type_name("FILE");
+  check->add_option("--cert-file", options.cert_file, "File with the client certificate to send, with --key-file")
+      ->type_name("FILE");
+  check->add_option("--key-file", options.key_file, "File with the key of the client certificate")->type_name("FILE");
+  check->add_option("--timeout", options.timeout, "Timeout of one call")->capture_default_str()->type_name("DURATION");
+  check->add_option("--patience", options.patience, "Timeout for an end state, and for an abort")
       ->capture_default_str()
       ->type_name("DURATION");
-  check->add_option("--pod", options.pod, "A pod made for this test: the service may really move it")
+  check->add_option("--pod", options.pod, "Pod created for this test: the service may move it")
       ->capture_default_str()
       ->type_name("NAMESPACE/NAME");
-  check->add_option("--pod-uid", options.pod_uid, "Its UID")->capture_default_str()->type_name("UID");
-  check->add_option("--node", options.node, "Its node")->capture_default_str()->type_name("NAME");
+  check->add_option("--pod-uid", options.pod_uid, "UID of the pod")->capture_default_str()->type_name("UID");
+  check->add_option("--node", options.node, "Node of the pod")->capture_default_str()->type_name("NAME");
   check->add_option("-o,--output", options.output, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str()

@@ -65,11 +65,10 @@ class ChartReader {
     values_.read("suspend", suspend);
     if (kind == "Deployment" && minor_ >= kOldestChartWithKind) return read_interval(interval, suspend);
     if (kind != "CronJob" && kind != "Deployment")
-      return context_.error(at_.field("kind"),
-                            "must be CronJob or Deployment: the chart renders nothing of another kind");
+      return context_.error(at_.field("kind"), "must be CronJob or Deployment: the chart renders no other kind");
     if (interval) {
       context_.note(NoteKind::kIgnored, at_.field("deschedulingInterval"),
-                    "a CronJob, the default, runs by schedule; only kind: Deployment looks at it");
+                    "the default, a CronJob, runs on a schedule; only kind: Deployment uses it");
     }
     if (suspend) common_.spec["suspend"] = true;
     read_cron();
@@ -85,7 +84,7 @@ class ChartReader {
     set_interval(std::chrono::duration_cast<base::seconds>(*interval), at, common_);
     for (const char* of_jobs : {"schedule", "suspend"}) {
       if (values_.find(of_jobs) != nullptr && (suspend || of_jobs != std::string_view("suspend")))
-        context_.note(NoteKind::kIgnored, at_.field(of_jobs), "only kind: CronJob looks at it");
+        context_.note(NoteKind::kIgnored, at_.field(of_jobs), "only kind: CronJob uses it");
     }
   }
 
@@ -119,9 +118,11 @@ class ChartReader {
     if (read_policy_flag(flag, value, at, minor_, defaults_of_flags_, context_)) return;
     if (flag == "dry-run") return;  // converted policies start as dry runs
     if (flag == "feature-gates")
-      return context_.note(NoteKind::kChanged, at,
-                           "evictions in the background need no gate: pods that carry the annotation leave that way");
-    context_.note(NoteKind::kIgnored, at, "is a flag of the process", "docs/operations.md has the operator's");
+      return context_.note(
+          NoteKind::kChanged, at,
+          "background evictions need no feature gate: pods with the annotation are evicted in the background");
+    context_.note(NoteKind::kIgnored, at, "is a flag of the process",
+                  "docs/operations.md describes the operator's flags");
   }
 
   /// Reports all values about upstream's installation in one note.
@@ -135,7 +136,7 @@ class ChartReader {
       if (each.message.starts_with("unknown field")) names += (names.empty() ? "" : ", ") + each.path;
     }
     if (!names.empty())
-      context_.note(NoteKind::kIgnored, FieldPath(names), "about how upstream is installed",
+      context_.note(NoteKind::kIgnored, FieldPath(names), "configures the installation of upstream",
                     "install Evacuator with config/default");
   }
 
@@ -145,13 +146,13 @@ class ChartReader {
     if (!version_.empty() && version_ != kV1alpha1 && version_ != kV1alpha2)
       context_.error(at, "must be descheduler/v1alpha2 or descheduler/v1alpha1");
     if (version_ == kV1alpha2 && minor_ < kOldestChartWithApiVersion) {
-      context_.note(NoteKind::kIgnored, at, fmt::format("{} does not look at it, and writes {}", chart(), kV1alpha1));
+      context_.note(NoteKind::kIgnored, at, fmt::format("{} ignores it, and writes {}", chart(), kV1alpha1));
       return true;
     }
     if (version_ == kV1alpha1 && minor_ > kNewestChartOfV1alpha1)
       context_.note(
           NoteKind::kChanged, at,
-          fmt::format("the descheduler of {} refuses this version at its start; it is converted as 0.{} read it",
+          fmt::format("the descheduler of {} rejects this version when it starts; it is converted as 0.{} read it",
                       chart(), kNewestChartOfV1alpha1));
     return version_.empty() ? minor_ <= kNewestChartOfV1alpha1 : version_ == kV1alpha1;
   }
@@ -184,7 +185,7 @@ class ChartReader {
     if (const auto found = json_.find("deschedulerPolicy"); found != json_.end()) policy = *found;
     if (policy.is_null())
       return context_.error(
-          at, "is empty: the chart writes no policy then; if a ConfigMap of yours holds it, convert that");
+          at, "is empty: the chart writes no policy; if your own ConfigMap contains the policy, convert that");
     if (!policy.is_object()) return context_.error(at, fmt::format("must be an object, not {}", kind_of(policy)));
     const bool v1alpha1 = is_v1alpha1();
     const bool dead = !v1alpha1 && policy.contains("strategies") && !policy["strategies"].is_null();
@@ -202,8 +203,8 @@ class ChartReader {
     policy.erase("strategies");
     used_defaults_ = used_defaults_ || version_.empty();
     context_.note(NoteKind::kDropped, at_.field("deschedulerPolicy").field("strategies"),
-                  fmt::format("{} writes {}, which has profiles: upstream passes strategies over", chart(), kV1alpha2),
-                  version_.empty() ? "say --chart-version 0.29 if the chart is that old" : "remove them");
+                  fmt::format("{} writes {}, which has profiles: upstream ignores strategies", chart(), kV1alpha2),
+                  version_.empty() ? "set --chart-version 0.29 if the chart is that old" : "remove them");
   }
 
   void note_version() {
@@ -211,17 +212,17 @@ class ChartReader {
     if (requested_minor_ && *requested_minor_ != minor_)
       return context_.note(
           NoteKind::kChanged, at_,
-          fmt::format("the defaults of chart 0.{} are not known here, only those of 0.{} to 0.{}: read "
-                      "with those of {}",
-                      *requested_minor_, kOldestChart, kNewestChart, chart()),
-          "`helm get values --all RELEASE` and the ConfigMap tell what runs");
+          fmt::format(
+              "the defaults of chart 0.{} are unknown, only those of 0.{} to 0.{} are known: read with those of {}",
+              *requested_minor_, kOldestChart, kNewestChart, chart()),
+          "`helm get values --all RELEASE` and the ConfigMap show the running configuration");
     if (requested_minor_) return;
     const char* why = image_minor_             ? "the version of image.tag"
-                      : minor_ == kNewestChart ? "the newest that is known here"
+                      : minor_ == kNewestChart ? "the newest known version"
                                                : "the newest with v1alpha1";
-    context_.note(
-        NoteKind::kChanged, at_, fmt::format("read with the defaults of {}, {}", chart(), why),
-        "say --chart-version if it is another; `helm get values --all RELEASE` and the ConfigMap tell what runs");
+    context_.note(NoteKind::kChanged, at_, fmt::format("read with the defaults of {}, {}", chart(), why),
+                  "set --chart-version if it is another version; `helm get values --all RELEASE` and the ConfigMap "
+                  "show the running configuration");
   }
 
   const Json& json_;

@@ -71,11 +71,11 @@ base::Result<api::UpstreamOptions> read_options(const ConvertOptions& options) {
     read.chart_minor = api::chart_minor_of(options.chart_version);
     if (!read.chart_minor)
       return base::invalid(
-          fmt::format("--chart-version: \"{}\" is no version of the chart such as 0.29.0", options.chart_version));
+          fmt::format("--chart-version: \"{}\" is not a version of the chart such as 0.29.0", options.chart_version));
   }
   if (options.interval.empty()) return read;
   const auto interval = base::parse_duration(options.interval);
-  if (!interval) return base::invalid(fmt::format("--interval: \"{}\" is no duration such as 5m", options.interval));
+  if (!interval) return base::invalid(fmt::format("--interval: \"{}\" is not a duration such as 5m", options.interval));
   api::FieldErrors errors;
   api::check_duration(errors, api::FieldPath("--interval"), *interval, api::bounds::kMinInterval,
                       api::bounds::kMaxInterval);
@@ -107,10 +107,10 @@ int refuse(const Conversion& conversion, const std::string& file) {
 
 /// Returns why no policy is written, or an empty string if policies are written.
 std::string_view why_not_written(const Conversion& conversion, bool too_strict) {
-  if (!conversion.policies.empty()) return too_strict ? "something has no equal (--strict)" : "";
+  if (!conversion.policies.empty()) return too_strict ? "something has no equivalent (--strict)" : "";
   const bool dropped =
       std::ranges::any_of(conversion.notes, [](const auto& n) { return n.kind == NoteKind::kDropped; });
-  return dropped ? "nothing that it enables could be converted" : "it enables no strategy";
+  return dropped ? "none of its enabled strategies could be converted" : "it enables no strategy";
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ class DeckhouseReader {
     strategies_at_ = at.field("strategies");
     for (const auto& [name, entry] : member_of(body, "strategies").items())
       policy["strategies"][canonical_plugin(name)] = strategy_of(name, entry, strategies_at_.key(name));
-    context_.note(NoteKind::kChanged, at_, "Deckhouse's module adds settings that this file does not contain",
-                  "compare with the ConfigMap in d8-descheduler, or convert that");
+    context_.note(NoteKind::kChanged, at_, "Deckhouse's module adds settings that are not in this file",
+                  "compare with the ConfigMap in d8-descheduler, or convert the ConfigMap");
     read_v1alpha1(policy, at, common(at), context_);
     context_.move_paths(moved_);
   }
@@ -108,7 +108,7 @@ class DeckhouseReader {
         for (const auto& [each, unused] : value.items())
           moved_.push_back({legacy.key(each).text(), at.field(member).key(each).text()});
       } else if (member == "nodeFilter") {
-        context_.note(NoteKind::kDropped, at.field(member), "chooses nodes for one strategy only",
+        context_.note(NoteKind::kDropped, at.field(member), "selects nodes for one strategy only",
                       "set spec.nodeSelector of the policy");
       } else if (value.is_object() && args.contains(member)) {
         for (const auto& [resource, percent] : value.items()) {
@@ -195,8 +195,8 @@ void read_dry_run(StrictObject& object, Draft& draft, ConversionContext& bench) 
   draft.spec["mode"] = to_string(PolicyMode::kDryRun);
   if (bench.options().mode == PolicyMode::kDryRun) return;
   bench.note(NoteKind::kChanged, object.path().field("dryRun"),
-             fmt::format("keeps the mode DryRun; {} was asked for", to_string(bench.options().mode)),
-             "set spec.mode when its plan looks right");
+             fmt::format("keeps the mode DryRun; {} was requested", to_string(bench.options().mode)),
+             "set spec.mode after you have reviewed the plan");
 }
 
 /// Converts LowNodeLoad's arguments to a LowNodeUtilization strategy with measured usage.
@@ -245,7 +245,7 @@ class LowNodeLoadReader {
   void drop(StrictObject& object, const char* name) {
     const Json* value = object.find(name);
     if (value != nullptr && !value->empty() && *value != false)
-      context_.note(NoteKind::kDropped, object.path().field(name), "has no equal in LowNodeUtilization");
+      context_.note(NoteKind::kDropped, object.path().field(name), "has no equivalent in LowNodeUtilization");
   }
 
   /// Reads both thresholds. Our lists must name the same resources, so missing resources are filled in: a resource
@@ -300,7 +300,7 @@ class LowNodeLoadReader {
       condition.read("consecutiveAbnormalities", rounds);
       if (rounds > kMaxSamples)
         context_.note(NoteKind::kChanged, condition.path().field("consecutiveAbnormalities"),
-                      fmt::format("{} samples are not kept: {} must agree", rounds, kMaxSamples));
+                      fmt::format("keeping {} samples is not supported: {} must agree", rounds, kMaxSamples));
       for (const char* other : {"timeout", "consecutiveNormalities"}) condition.find(other);
     });
     const std::uint32_t samples = std::min(rounds == 0 ? kDefaultRounds : rounds, kMaxSamples);
@@ -326,7 +326,7 @@ class LowNodeLoadReader {
       finish_with_notes(object, context_);
       if (selector != nullptr) return selectors.push_back(*selector);
       pods.pop_back();
-      context_.note(NoteKind::kIgnored, path, "has no selector, which selects nothing there");
+      context_.note(NoteKind::kIgnored, path, "has no selector, which selects nothing in Koordinator");
     });
     for (EitherSelector& either : either_selectors(std::move(selectors))) {
       if (either.is_joined)
@@ -341,20 +341,21 @@ class LowNodeLoadReader {
     constexpr std::size_t kMaxPolicies = 16;
     const FieldPath at = args_.path().field("podSelectors");
     if (pods_.size() > kMaxPolicies)
-      return context_.error(at, fmt::format("would be {} policies, more than {}; give the pods one label that "
-                                            "podSelectors selects",
-                                            std::exchange(pods_, {}).size(), kMaxPolicies));
+      return context_.error(
+          at, fmt::format("would become {} policies, more than {}; give the pods one label that podSelectors selects",
+                          std::exchange(pods_, {}).size(), kMaxPolicies));
     if (pods_.size() > 1)
-      context_.note(NoteKind::kChanged, at,
-                    fmt::format("becomes {} policies, one for each selector: each evens out the same nodes by itself",
-                                pods_.size()),
-                    "give the pods one label, and select it in spec.evictability.labelSelector of one policy");
+      context_.note(
+          NoteKind::kChanged, at,
+          fmt::format("becomes {} policies, one for each selector: each balances the same nodes independently",
+                      pods_.size()),
+          "give the pods one label, and select it in spec.evictability.labelSelector of one policy");
   }
 
   Json source_of_usage() {
     context_.note(NoteKind::kChanged, args_.path(),
-                  "goes by NodeMetrics of Koordinator, as LowNodeUtilization with usage does",
-                  "give the operator the right to read them: config/optional/usage-koordinator.yaml");
+                  "uses NodeMetrics of Koordinator, as LowNodeUtilization with usage does",
+                  "grant the operator permission to read them: config/optional/usage-koordinator.yaml");
     return {{"name", kKoordinatorSource}, {"type", "Koordinator"}, {"interval", "60s"}, {"maxAge", "3m"}};
   }
 
@@ -378,7 +379,7 @@ struct MigrationArg {
 };
 /// Koordinator's protections of pods that have no equivalent.
 constexpr std::array kLostMigrationArgs = {
-    MigrationArg{"maxUnavailablePerWorkload", "PodDisruptionBudgets and spec.limits.inFlight.perWorkload bound it"},
+    MigrationArg{"maxUnavailablePerWorkload", "PodDisruptionBudgets and spec.limits.inFlight.perWorkload limit it"},
     MigrationArg{"objectLimiters", "set spec.limits.cooldown.workload"},
     MigrationArg{"skipCheckExpectedReplicas", ""},
     MigrationArg{"evictAllBarePods", ""},
@@ -433,7 +434,7 @@ class MigrationReader {
     const Json* most = args_.find(limit.upstream_path);
     if (most == nullptr) return;
     const FieldPath at = args_.path().field(limit.upstream_path);
-    if (*most == 0) return context_.note(NoteKind::kIgnored, at, "0 is no limit there");
+    if (*most == 0) return context_.note(NoteKind::kIgnored, at, "0 means no limit in Koordinator");
     draft_.spec["limits"]["inFlight"][limit.evacuator_path] = *most;
     draft_.origins.push_back({fmt::format("spec.limits.inFlight.{}", limit.evacuator_path), at.text()});
   }
@@ -448,7 +449,7 @@ class MigrationReader {
                                            : 0;
     const Json* burst = args_.find("evictBurst");
     if (rate < 1 || rate > static_cast<double>(bounds::kMaxRate) || rate != std::floor(rate))
-      return context_.note(NoteKind::kDropped, at, "only whole numbers have an equal", "set spec.limits.rate");
+      return context_.note(NoteKind::kDropped, at, "only whole numbers have an equivalent", "set spec.limits.rate");
     draft_.spec["limits"]["rate"]["perSecond"] = static_cast<std::int64_t>(rate);
     draft_.origins.push_back({"spec.limits.rate.perSecond", at.text()});
     if (burst == nullptr) return;
@@ -460,14 +461,12 @@ class MigrationReader {
     for (const MigrationArg& lost : kLostMigrationArgs) {
       const Json* value = args_.find(lost.name);
       if (value != nullptr && *value != false)
-        context_.note(NoteKind::kDropped, args_.path().field(lost.name), "has no equal", lost.advice);
+        context_.note(NoteKind::kDropped, args_.path().field(lost.name), "has no equivalent", lost.advice);
     }
     for (const char* name : kJobArgs) {
       if (args_.find(name) != nullptr)
         context_.note(NoteKind::kChanged, args_.path().field(name),
-                      "is about PodMigrationJobs; here pods leave by "
-                      "Evacuations",
-                      "spec.evacuation says how");
+                      "configures PodMigrationJobs; Evacuator moves pods with Evacuations", "use spec.evacuation");
     }
   }
 
@@ -527,7 +526,7 @@ class KoordinatorProfileReader {
       if (!config.args.is_object())
         return object.complain("args", fmt::format("must be an object, not {}", kind_of(config.args)));
       if (config_of(config.name) != nullptr)
-        return context_.note(NoteKind::kIgnored, path, fmt::format("{} is configured above already", config.name));
+        return context_.note(NoteKind::kIgnored, path, fmt::format("{} is already configured above", config.name));
       configs_.push_back(std::move(config));
     });
   }
@@ -554,7 +553,7 @@ class KoordinatorProfileReader {
     } else if (plugin == kDefaultEvictor) {
       default_on_ = true;
     } else {
-      context_.note(NoteKind::kDropped, at, fmt::format("the plugin {} has no equal", plugin));
+      context_.note(NoteKind::kDropped, at, fmt::format("the plugin {} has no equivalent", plugin));
     }
   }
 
@@ -628,7 +627,7 @@ class KoordinatorProfileReader {
     }
     if (names.empty())
       context_.error(FieldPath(evictor_.source).field("namespaces"),
-                     "admits none of the namespaces that LowNodeLoad's evictableNamespaces.include has");
+                     "allows none of the namespaces of LowNodeLoad's evictableNamespaces.include");
     return names;
   }
 
@@ -638,8 +637,8 @@ class KoordinatorProfileReader {
     for (const Origin& origin : evictor_.origins) {
       if (origin.evacuator_path.starts_with("spec.limits."))
         context_.note(NoteKind::kChanged, FieldPath(origin.upstream_path),
-                      fmt::format("holds for each of the {} policies by itself", policies),
-                      "bound all of them with limits of the operator's configuration");
+                      fmt::format("applies to each of the {} policies separately", policies),
+                      "limit all of them together in the operator's configuration");
     }
   }
 

@@ -185,7 +185,7 @@ void read_protection_switches(StrictObject& args, Json& evictability) {
     args.read(each.name, on);
     if (!on) continue;
     if (has_lists) {
-      args.complain(each.name, "the deprecated booleans and the lists of podProtections exclude each other");
+      args.complain(each.name, "the deprecated booleans and the lists of podProtections are mutually exclusive");
     } else if (!evictability.contains("podProtections") || evictability["podProtections"].is_object()) {
       evictability["podProtections"][each.list].push_back(each.protection);
     }
@@ -212,7 +212,7 @@ void read_min_pod_age(StrictObject& args, Json& evictability, ConversionContext&
   } else {
     evictability["minPodAge"] = "1us";
     bench.note(NoteKind::kChanged, args.path().field("minPodAge"),
-               "keeps only pods that have not started: 1us, the shortest, does the same");
+               "keeps only pods that have not started: 1us, the minimum, has the same effect");
   }
 }
 

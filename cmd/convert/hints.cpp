@@ -6,11 +6,13 @@ namespace api::upstream {
 std::string template_hint(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '<')
-    return "it is HTML or XML: a page instead of the file? (take the raw URL, and log in where one must)";
+    return "the file is HTML or XML: did you download a web page instead of the file? (use the raw URL, and log in if "
+           "necessary)";
   const auto holds = [&](std::string_view mark) { return text.find(mark) != std::string_view::npos; };
   if (holds("{{") || holds("{%"))
-    return "it holds {{ … }}: render the template first (`helm template`, or what else fills it in)";
-  if (holds("${")) return "it holds ${ … }: fill it in first (`flux build kustomization`, `envsubst`)";
+    return "the file contains {{ … }}: render the template first (`helm template`, or the tool that renders it)";
+  if (holds("${"))
+    return "the file contains ${ … }: substitute the variables first (`flux build kustomization`, `envsubst`)";
   return {};
 }
 

@@ -59,11 +59,10 @@ class KubeDeschedulerReader {
     std::vector<std::string> profiles;
     spec_.read("profiles", profiles);
     if (profiles.empty() && spec_.find("strategies") != nullptr)
-      return context_.error(
-          spec_.path().field("strategies"),
-          "belongs to v1beta1 of OpenShift 4.6 and older, which is not read; convert what the operator has "
-          "made: " +
-              config_map_);
+      return context_.error(spec_.path().field("strategies"),
+                            "belongs to v1beta1 of OpenShift 4.6 and older, which is not supported; convert the policy "
+                            "that the operator has created: " +
+                                config_map_);
     finish_with_notes(spec_, context_);
     if (profiles.empty()) return context_.error(spec_.path().field("profiles"), "must name at least one profile");
     write(profiles);
@@ -81,7 +80,7 @@ class KubeDeschedulerReader {
     spec_.read("deschedulingIntervalSeconds", interval);
     const FieldPath at = spec_.path().field("deschedulingIntervalSeconds");
     if (interval <= base::seconds(0))
-      return context_.note(NoteKind::kIgnored, at, "is not set: the operator runs no descheduler then");
+      return context_.note(NoteKind::kIgnored, at, "is not set: the operator runs no descheduler");
     common_.spec["schedule"]["interval"] = base::format_duration(interval);
     common_.origins.push_back({"spec.schedule.interval", at.text()});
   }
@@ -123,8 +122,8 @@ class KubeDeschedulerReader {
     if (excludes_protected_)
       context_.note(
           NoteKind::kDropped, spec_.path(),
-          "the operator excludes the namespaces openshift-* of the cluster, too, which this object does not name",
-          "for all of them convert what the operator has made: " + config_map_);
+          "the operator also excludes the namespaces openshift-* of the cluster, which this object does not name",
+          "to include all of them, convert the policy that the operator has created: " + config_map_);
     read_v1alpha2(policy, spec_.path(), common_, context_);
   }
 
@@ -144,14 +143,15 @@ class KubeDeschedulerReader {
     if (name == "LongLifecycle" || name == "DevPreviewLongLifecycle") return lifecycle("LongLifecycle", false, at);
     if (name == "CompactAndScale") return compact_and_scale(name);
     if (name.ends_with("KubeVirtRelieveAndMigrate")) return report_prometheus_profile(at);
-    context_.error(at, fmt::format("\"{}\" is no profile of KubeDescheduler", name.substr(0, 80)));
+    context_.error(at, fmt::format("\"{}\" is not a profile of KubeDescheduler", name.substr(0, 80)));
     return nullptr;
   }
 
   /// Reports a profile that queries Prometheus, whose address only OpenShift's operator knows.
   Json report_prometheus_profile(const FieldPath& at) {
-    context_.error(at, "goes by Prometheus, whose URL this object does not tell; convert what the operator has made: " +
-                           config_map_);
+    context_.error(
+        at, "uses Prometheus, whose URL is not in this object; convert the policy that the operator has created: " +
+                config_map_);
     return nullptr;
   }
 
@@ -192,7 +192,7 @@ class KubeDeschedulerReader {
     if (!custom_.included.empty())
       context_.note(NoteKind::kIgnored,
                     spec_.path().field("profileCustomizations").field("namespaces").field("included"),
-                    fmt::format("{} does not look at it", name));
+                    fmt::format("{} ignores it", name));
     if (custom_.included.empty() || name == std::string_view("LowNodeUtilization"))
       args["evictableNamespaces"]["exclude"] = excluded();
     return {{"name", name}, {"args", std::move(args)}};

@@ -14,8 +14,8 @@ namespace api::upstream {
 namespace {
 
 constexpr std::string_view kArgsOfOne = "spec.strategies[0].args";
-constexpr const char* kIgnoredByUpstream = "upstream passes it over in silence";
-constexpr const char* kFixAdvice = "mend or remove it";
+constexpr const char* kIgnoredByUpstream = "upstream ignores it silently";
+constexpr const char* kFixAdvice = "correct or remove it";
 constexpr std::size_t kMaxRounds = 64;  // maximum number of rounds to fix the args of one strategy
 
 struct UpstreamPlugin {
@@ -114,17 +114,17 @@ namespace {
 struct ArgOfOurs {
   std::string_view strategy;
   const char* name;
-  const char* advice = "add it to the policy that is written";
+  const char* advice = "add it to the generated policy";
 };
 /// Args that the catalogue accepts and upstream's strict decoder rejects.
 constexpr std::array kArgsOfOurs = {
     ArgOfOurs{"HighNodeUtilization", "targetThresholds",
-              "remove it: nodes are filled up to their capacity; it has a meaning only with `usage`"},
+              "remove it: nodes are filled up to their capacity; it has an effect only with `usage`"},
     ArgOfOurs{"HighNodeUtilization", "ignoreDaemonSets"},
     ArgOfOurs{"HighNodeUtilization", "nodePools"},
-    ArgOfOurs{"HighNodeUtilization", "usage", "add it, and its source in usageSources, to the policy that is written"},
+    ArgOfOurs{"HighNodeUtilization", "usage", "add it, and its source in usageSources, to the generated policy"},
     ArgOfOurs{"LowNodeUtilization", "nodePools"},
-    ArgOfOurs{"LowNodeUtilization", "usage", "add it, and its source in usageSources, to the policy that is written"},
+    ArgOfOurs{"LowNodeUtilization", "usage", "add it, and its source in usageSources, to the generated policy"},
     ArgOfOurs{"PodLifeTime", "terminalPods"},
     ArgOfOurs{"RemoveDuplicates", "labelSelector"},
     ArgOfOurs{"RemoveFailedPods", "terminalPods"},
@@ -144,7 +144,7 @@ bool ConversionContext::reject_own_args(StrategySource& source) {
       continue;
     }
     error(path_of_member(source, each.name),
-          fmt::format("upstream has no such field, and refuses it at its start; {}", each.advice));
+          fmt::format("upstream has no such field, and rejects it when it starts; {}", each.advice));
   }
   return errors_.size() > before;
 }
@@ -166,11 +166,11 @@ bool ConversionContext::resolve_complaint(StrategySource& source, const FieldErr
   if (complaint.message.find("set terminalPods:") != std::string::npos && !source.args.contains("terminalPods")) {
     source.args["terminalPods"] = {{"evict", true}};
     note(NoteKind::kChanged, path_of_item(source, std::string_view(complaint.path).substr(kArgsOfOne.size() + 1)),
-         "selects pods that have ended; terminalPods.evict is required for them and is set");
+         "selects pods that have terminated; terminalPods.evict is required for them and is set");
     return true;
   }
   if (member == "numberOfNodes" && complaint.message.ends_with("is below 0")) {
-    note(NoteKind::kChanged, path_of_member(source, member), complaint.message + ", which upstream takes as 0");
+    note(NoteKind::kChanged, path_of_member(source, member), complaint.message + ", which upstream treats as 0");
     source.args[member] = 0;
     return true;
   }
@@ -223,7 +223,7 @@ std::optional<EndedCriterion> ended_state(const Json& states) {
       states, [&](const Json& state) { return std::find(kEnded.begin(), kEnded.end(), state) != kEnded.end(); });
   if (!i) return std::nullopt;
   return EndedCriterion{fmt::format("states[{}]", *i),
-                        states[*i].get<std::string>() + " is mostly a state of pods that have ended"};
+                        states[*i].get<std::string>() + " usually selects pods that have terminated"};
 }
 
 /// Returns the criterion that selects terminated pods. All criteria must match, so if `states` is set, only it decides.
@@ -231,7 +231,7 @@ std::optional<EndedCriterion> ended_criterion(const Json& args) {
   const Json& states = items_at(args, {"states"});
   if (!states.empty()) return ended_state(states);
   if (!items_at(args, {"exitCodes"}).empty())
-    return EndedCriterion{"exitCodes", "selects containers that have stopped, mostly in pods that have ended"};
+    return EndedCriterion{"exitCodes", "selects terminated containers, usually in pods that have terminated"};
   const Json& conditions = items_at(args, {"conditions"});
   const auto i = index_in(conditions, [](const Json& condition) {
     const std::string reason = text_at(condition, {"reason"});
@@ -239,7 +239,7 @@ std::optional<EndedCriterion> ended_criterion(const Json& args) {
   });
   if (!i) return std::nullopt;
   return EndedCriterion{fmt::format("conditions[{}]", *i),
-                        text_at(conditions[*i], {"reason"}) + " is a reason of pods that have ended"};
+                        text_at(conditions[*i], {"reason"}) + " is a reason of pods that have terminated"};
 }
 
 }  // namespace
@@ -252,14 +252,13 @@ void ConversionContext::allow_terminated_pods(StrategySource& source) {
   if (!ended) return;
   source.args["terminalPods"] = {{"evict", true}};
   note(NoteKind::kChanged, path_of_item(source, ended->member),
-       ended->why + "; terminalPods.evict is required for them and is set",
-       "take it out if pods that have ended are to stay");
+       ended->why + "; terminalPods.evict is required for them and is set", "remove it if terminated pods are to stay");
 }
 
 void ConversionContext::add_strategy(Draft& draft, StrategySource source) {
   if (std::ranges::find(catalogue_.names, source.name) == catalogue_.names.end()) {
     return note(NoteKind::kDropped, source.at, fmt::format("the strategy {} is not supported yet", source.name),
-                "keep upstream's descheduler for it, with a policy of this one only");
+                "keep upstream's descheduler for it, with a policy that contains only this strategy");
   }
   // A config file may set the type of the args; upstream ignores it.
   for (const char* of_type : {"apiVersion", "kind"}) source.args.erase(of_type);
@@ -284,9 +283,9 @@ void ConversionContext::add_drafts(std::vector<Draft> drafts, const Draft& commo
     for (const Origin& origin : common.origins) {
       if (!origin.evacuator_path.starts_with("spec.limits.perCycle.")) continue;
       note(NoteKind::kChanged, FieldPath(origin.upstream_path),
-           fmt::format("holds for each of the {} policies by itself; upstream shares it among all profiles",
+           fmt::format("applies to each of the {} policies separately; upstream shares it among all profiles",
                        drafts.size()),
-           "lower it, or bound all of them with limits.inFlight of the operator's configuration");
+           "lower it, or limit all of them together with limits.inFlight of the operator's configuration");
     }
   }
   for (Draft& draft : drafts) {
@@ -367,7 +366,7 @@ void read_limit(StrictObject& policy, const char* theirs, const char* ours, Draf
   if (!limit) return;
   if (*limit > bounds::kMaxLimit) {
     return bench.note(NoteKind::kChanged, policy.path().field(theirs),
-                      fmt::format("{} is as good as no limit", *limit));
+                      fmt::format("{} is practically unlimited", *limit));
   }
   common.spec["limits"]["perCycle"][ours] = *limit;
   common.origins.push_back({fmt::format("spec.limits.perCycle.{}", ours), policy.path().field(theirs).text()});
@@ -381,7 +380,7 @@ void read_grace_period(StrictObject& policy, Draft& common, ConversionContext& b
   policy.read("gracePeriodSeconds", grace);
   if (!grace) return;
   if (*grace == 0) {
-    bench.note(NoteKind::kChanged, at, "0 would delete pods by force, before they have stopped: 1 is written");
+    bench.note(NoteKind::kChanged, at, "0 would force-delete pods before they have stopped: 1 is written");
     grace = 1;
   }
   common.spec["evacuation"]["gracePeriodSeconds"] = *grace;
@@ -407,7 +406,7 @@ void read_cycle_settings(StrictObject& policy, Draft& common, ConversionContext&
     policy.read("evictionFailureEventNotification", events);
     if (!events)
       bench.note(NoteKind::kChanged, at.field("evictionFailureEventNotification"),
-                 "events about evictions that fail are always published");
+                 "events about failed evictions are always published");
   }
   read_usage_sources(policy, common, bench);
 }

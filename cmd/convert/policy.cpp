@@ -72,7 +72,7 @@ class UpstreamFinder {
     if (version.starts_with("evacuator.dev/")) {
       found_ = true;
       return context_.error(at.field("apiVersion"),
-                            fmt::format("{} is Evacuator's already: there is nothing to convert", version));
+                            fmt::format("{} is already a resource of Evacuator: there is nothing to convert", version));
     }
     if (kind == "KubeDescheduler") {
       found_ = true;
@@ -110,8 +110,8 @@ class UpstreamFinder {
       if (!each.unread.empty()) {
         found_ = true;
         context_.error(FieldPath(each.unread),
-                       "the policy stands elsewhere, in what this names; convert that, or what runs: `helm get values "
-                       "--all RELEASE | evacuator convert -`");
+                       "the policy is in another object that this object names; convert that object, or the running "
+                       "configuration: `helm get values --all RELEASE | evacuator convert -`");
         continue;
       }
       if (look_at_values(each.values, each.at, each.minor)) continue;
@@ -233,18 +233,20 @@ void report_no_policy(const UpstreamFinder& finder, std::string_view text, Conve
   } else if (finder.is_empty() && bench.errors().empty()) {
     bench.error(FieldPath(), std::string(kEmptyInput));
   } else if (is_silent && !finder.render_command().empty()) {
-    bench.error(FieldPath(), fmt::format("holds no policy itself, but says how manifests are made: render them first "
-                                         "(`{} | evacuator convert -`)",
-                                         finder.render_command()));
+    bench.error(
+        FieldPath(),
+        fmt::format(
+            "contains no policy, but instructions to render manifests: render them first (`{} | evacuator convert -`)",
+            finder.render_command()));
   } else if (!finder.found() && finder.nested_policy()) {
     bench.error(*finder.nested_policy(),
-                "a policy seems to stand here, in an object that convert does not know: give it this "
-                "part alone");
+                "the object may contain a policy at this field, but convert does not know the object's kind: pass only "
+                "this field");
   } else if (is_silent) {
     bench.error(FieldPath("apiVersion"),
-                "there is no policy of the descheduler here: neither apiVersion descheduler/v1alpha2 or v1alpha1, nor "
-                "values of its chart (deschedulerPolicy), bare or in a HelmRelease, Application or HelmChart, nor a "
-                "KubeDescheduler");
+                "the input contains no policy of the descheduler: neither apiVersion descheduler/v1alpha2 or v1alpha1, "
+                "nor values of its chart (deschedulerPolicy), on their own or in a HelmRelease, Application or "
+                "HelmChart, nor a KubeDescheduler");
   }
   if (bench.errors().empty()) return;
   if (const std::string hint = upstream::template_hint(text); !hint.empty()) bench.error(FieldPath(), hint);

@@ -85,16 +85,16 @@ std::string problem_of(const CronSchedule& schedule, const ConversionContext& be
 void put_cron(const CronSchedule& schedule, Draft& common, ConversionContext& bench) {
   if (const std::string problem = problem_of(schedule, bench); !problem.empty())
     return bench.note(NoteKind::kDropped, schedule.at,
-                      fmt::format("\"{}\" is no schedule: {}", schedule.cron.substr(0, 80), problem),
+                      fmt::format("\"{}\" is not a schedule: {}", schedule.cron.substr(0, 80), problem),
                       "set spec.schedule.cron or spec.schedule.interval");
   common.spec["schedule"]["cron"] = schedule.cron;
   common.origins.push_back({"spec.schedule.cron", schedule.at.text()});
   if (schedule.time_zone.empty())
     return bench.note(
         NoteKind::kChanged, schedule.at,
-        fmt::format("\"{}\" goes by UTC; a CronJob without timeZone goes by kube-controller-manager's clock",
+        fmt::format("\"{}\" uses UTC; a CronJob without timeZone uses the local time of kube-controller-manager",
                     schedule.cron),
-        "set spec.schedule.timeZone if that is another");
+        "set spec.schedule.timeZone if the time zones differ");
   common.spec["schedule"]["timeZone"] = schedule.time_zone;
   common.origins.push_back({"spec.schedule.timeZone", schedule.at.text()});
 }
@@ -143,7 +143,7 @@ void read_cron_schedule(const CronSchedule& schedule, Draft& common, ConversionC
   set_interval(*period, schedule.at, common);
   bench.note(
       NoteKind::kChanged, schedule.at,
-      fmt::format("the policies run every {}, counted from when the operator starts", base::format_duration(*period)));
+      fmt::format("the policies run every {}, starting when the operator starts", base::format_duration(*period)));
 }
 
 bool read_policy_flag(const std::string& flag, const Json& value, const FieldPath& at, std::optional<int> minor,
@@ -153,7 +153,7 @@ bool read_policy_flag(const std::string& flag, const Json& value, const FieldPat
   if (minor && *minor > kLastWithPolicyFlags) {
     bench.note(
         NoteKind::kDropped, at,
-        fmt::format("upstream has no such flag since 0.{}, and refuses it at its start", kLastWithPolicyFlags + 1),
+        fmt::format("upstream has removed this flag in 0.{}, and rejects it when it starts", kLastWithPolicyFlags + 1),
         fmt::format("set {} in the policy", known->field));
     return true;
   }

@@ -78,7 +78,7 @@ class ProfileReader {
       if (config.args != nullptr && !config.args->is_object())
         return object.complain("args", fmt::format("must be an object, not {}", kind_of(*config.args)));
       if (config_of(config.name) != nullptr)
-        return context_.note(NoteKind::kIgnored, path, fmt::format("{} is configured above already", config.name));
+        return context_.note(NoteKind::kIgnored, path, fmt::format("{} is already configured above", config.name));
       configs_.push_back(std::move(config));
     });
     if (PluginConfig* evictor = config_of(kDefaultEvictor)) {
@@ -105,8 +105,7 @@ class ProfileReader {
     object.read("disabled", disabled);
     finish_with_notes(object, context_);
     if (!disabled.empty())
-      context_.note(NoteKind::kIgnored, at.field("disabled"),
-                    "upstream runs what is enabled and takes no notice of this");
+      context_.note(NoteKind::kIgnored, at.field("disabled"), "upstream runs what is enabled and ignores this field");
     if (!point.point) {
       if (!enabled.empty())
         context_.note(NoteKind::kIgnored, at, "upstream has no such extension point, only the field");
@@ -119,14 +118,14 @@ class ProfileReader {
   void read_enabled(Point point, const std::string& name, const FieldPath& at) {
     if (point == Point::kFilter && name == kMigrationAware) return read_migration_cooldown(at);
     if (const std::string known = canonical_plugin(name); known != name) {
-      context_.note(NoteKind::kChanged, at, fmt::format("is read as {}; upstream refuses the other spelling", known));
+      context_.note(NoteKind::kChanged, at, fmt::format("is read as {}; upstream rejects the other spelling", known));
       return read_enabled(point, known, at);
     }
     const auto runs_at = point_of_plugin(name);
     if (!runs_at) return note_unknown(name, at);
     if (*runs_at != point) {
-      return context_.error(at, fmt::format("{} is no plugin of this extension point; it belongs under {}", name,
-                                            name_of_point(*runs_at)));
+      return context_.error(
+          at, fmt::format("{} is not a plugin of this extension point; move it to {}", name, name_of_point(*runs_at)));
     }
     if (point == Point::kFilter) return;
     PluginConfig* config = config_of(name);
@@ -134,7 +133,7 @@ class ProfileReader {
       return context_.error(at, fmt::format("{} has no entry in pluginConfig; add {{name: {}}}", name, name));
     }
     if (std::exchange(config->used, true))
-      return context_.note(NoteKind::kIgnored, at, fmt::format("{} is enabled above already", name));
+      return context_.note(NoteKind::kIgnored, at, fmt::format("{} is already enabled above", name));
     Json args = config->args == nullptr ? Json::object() : *config->args;
     read_soft_constraints(name, config->at, args);
     context_.add_strategy(draft_, {name, std::move(args), config->at, {}});
@@ -157,10 +156,9 @@ class ProfileReader {
       }
       finish_with_notes(args, context_);
     }
-    context_.note(
-        NoteKind::kChanged, at,
-        "is limits.cooldown here. It counts evacuations of VMs, not migrations that others begin; what the args "
-        "leave out is 15m for a VM by the operator's configuration, 6h at most, within 48h");
+    context_.note(NoteKind::kChanged, at,
+                  "becomes limits.cooldown. It counts evacuations of VMs, not migrations that others start; without "
+                  "the args it is 15m for a VM by the operator's configuration, at most 6h, within 48h");
   }
 
   /// Converts includeSoftConstraints, which 0.26 and 0.27 used instead of constraints.
@@ -172,16 +170,16 @@ class ProfileReader {
     if (soft->get<bool>()) args["constraints"] = Json::array({"DoNotSchedule", "ScheduleAnyway"});
     args.erase(kOld);
     context_.note(NoteKind::kChanged, at.field(kOld),
-                  "is what 0.26 and 0.27 called constraints; upstream refuses it since 0.28");
+                  "is the name of constraints in 0.26 and 0.27; upstream rejects it since 0.28");
   }
 
   void note_unknown(const std::string& name, const FieldPath& at) {
     if (std::exchange(noted_[name], true)) return;
     const auto known = plugin_names();
     context_.note(NoteKind::kDropped, at,
-                  fmt::format("upstream's tree has no plugin \"{}\"{}; it refuses such a policy at its start",
+                  fmt::format("upstream's tree has no plugin \"{}\"{}; upstream rejects such a policy when it starts",
                               name.substr(0, 80), did_you_mean(name, known)),
-                  "a plugin of your own build becomes a strategy of your own (CONTRIBUTING.md)");
+                  "to replace a plugin of your own build, write your own strategy (CONTRIBUTING.md)");
   }
 
   void note_unused() {
@@ -221,7 +219,7 @@ void read_v1alpha2(const Json& json, const FieldPath& at, const Draft& outside, 
   });
   if (policy.find("strategies") != nullptr)
     bench.note(NoteKind::kIgnored, at.field("strategies"),
-               "belongs to descheduler/v1alpha1; upstream passes it over in v1alpha2, which has profiles");
+               "belongs to descheduler/v1alpha1; upstream ignores it in v1alpha2, which has profiles");
   finish_with_notes(policy, bench);
   bench.add_drafts(std::move(drafts), common);
 }

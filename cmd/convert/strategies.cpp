@@ -65,11 +65,10 @@ class LegacyStrategyReader {
     }
     finish_with_notes(entry_, context_);
     if (name_ == "RemoveFailedPods" && !source_.args.contains("minPodLifetimeSeconds"))
-      context_.note(
-          NoteKind::kChanged, source_.at,
-          "leaves failed pods for an hour (minPodLifetimeSeconds), as upstream does since 0.27; 0.26 and older "
-          "had no such default",
-          "set minPodLifetimeSeconds: 0 if yours was that old");
+      context_.note(NoteKind::kChanged, source_.at,
+                    "keeps failed pods for an hour (minPodLifetimeSeconds), as upstream does since 0.27; 0.26 and "
+                    "older had no such default",
+                    "set minPodLifetimeSeconds: 0 if your version was 0.26 or older");
     return std::move(source_);
   }
 
@@ -163,7 +162,7 @@ class LegacyStrategyReader {
   }
 
   void pass_over(StrictObject& params, std::string_view name) {
-    context_.note(NoteKind::kIgnored, params.path().field(name), fmt::format("{} does not look at it", name_));
+    context_.note(NoteKind::kIgnored, params.path().field(name), fmt::format("{} ignores it", name_));
   }
 
   std::string name_;
@@ -199,7 +198,7 @@ void read_legacy_strategy(const std::string& name, const Json& json, const Field
                           std::vector<LegacyGroup>& groups, ConversionContext& bench) {
   if (json.is_null()) return bench.note(NoteKind::kIgnored, at, "is null: not enabled");
   if (const std::string known = canonical_plugin(name); known != name) {
-    bench.note(NoteKind::kChanged, at, fmt::format("is read as {}; upstream passes over the other spelling", known));
+    bench.note(NoteKind::kChanged, at, fmt::format("is read as {}; upstream ignores the other spelling", known));
     return read_legacy_strategy(known, json, at, evictor, groups, bench);
   }
   LegacyStrategyReader reader(name, json, at, bench);
@@ -207,7 +206,7 @@ void read_legacy_strategy(const std::string& name, const Json& json, const Field
   if (!point_of_plugin(name) || name == kDefaultEvictor) {
     const auto known = plugin_names();
     return bench.note(NoteKind::kDropped, at, fmt::format("upstream has no such strategy{}", did_you_mean(name, known)),
-                      "mend or remove it");
+                      "correct or remove it");
   }
   Json its_evictor = evictor;
   std::vector<Origin> origins;
@@ -242,7 +241,7 @@ void read_v1alpha1(const Json& json, const FieldPath& at, const Draft& outside, 
   }
   if (policy.find("profiles") != nullptr)
     bench.note(NoteKind::kIgnored, at.field("profiles"),
-               "belongs to descheduler/v1alpha2; upstream passes it over in v1alpha1, which has strategies");
+               "belongs to descheduler/v1alpha2; upstream ignores it in v1alpha1, which has strategies");
   finish_with_notes(policy, bench);
   std::vector<Draft> drafts;
   for (LegacyGroup& group : groups) {

@@ -133,7 +133,7 @@ ProcessSettings InputIndex::started_with(const std::string& config_map, Conversi
     if (!mounts && !config_map.empty()) continue;
     if (only != nullptr) {
       bench.note(NoteKind::kDropped, each.at,
-                 "is the second that starts upstream with this policy: no schedule is read", "say --interval");
+                 "is the second object that starts upstream with this policy: no schedule is read", "set --interval");
       return started;
     }
     only = &each;

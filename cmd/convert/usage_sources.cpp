@@ -26,7 +26,7 @@ void add_source(Draft& common, Json source, const FieldPath& at) {
 
 void add_metrics_server(Draft& common, const FieldPath& at, ConversionContext& bench) {
   if (has_source(common, "MetricsServer"))
-    return bench.error(at, "metrics-server is named above already; upstream refuses that at its start");
+    return bench.error(at, "metrics-server is already listed above; upstream rejects that when it starts");
   add_source(common, {{"name", "metrics-server"}, {"type", "MetricsServer"}}, at);
 }
 
@@ -47,11 +47,11 @@ Json token_of(StrictObject& reference, ConversionContext& bench) {
   reference.read("name", name);
   finish_with_notes(reference, bench);
   bench.note(NoteKind::kChanged, reference.path(),
-             fmt::format("the Secret {}/{} is read in the operator's namespace only, with the label "
+             fmt::format("the Secret {}/{} must be in the operator's namespace, with the label "
                          "evacuator.dev/usage-credentials=true and the key \"for\" that lists the server",
                          ns, name),
-             "copy it there if it is in another namespace, label it, add the key, and apply config/optional for the "
-             "right to read it");
+             "if it is in another namespace, copy it; add the label and the key, and apply config/optional to grant "
+             "permission to read it");
   return {{"name", name}, {"key", "prometheusAuthToken"}};
 }
 
@@ -68,9 +68,10 @@ void read_endpoint(StrictObject& prometheus, Json& block, ConversionContext& ben
     finish_with_notes(auth, bench);
   });
   if (!has_token) {
-    bench.note(NoteKind::kChanged, prometheus.path(),
-               "upstream shows Prometheus the token of its own ServiceAccount; no token is sent here",
-               "name a Secret with a token in usageSources[].prometheus.bearerToken if the server asks for one");
+    bench.note(
+        NoteKind::kChanged, prometheus.path(),
+        "upstream authenticates to Prometheus with the token of its own ServiceAccount; Evacuator sends no token",
+        "if the server requires a token, name a Secret in usageSources[].prometheus.bearerToken");
   }
   finish_with_notes(prometheus, bench);
 }
@@ -86,7 +87,7 @@ void read_provider(const Json& item, const FieldPath& path, Draft& common, Conve
   if (source != kPrometheus)
     return bench.note(NoteKind::kDropped, path, fmt::format("upstream has no source \"{}\"", source.substr(0, 80)));
   if (has_source(common, kPrometheus))
-    return bench.error(path, "Prometheus is named above already; upstream refuses that at its start");
+    return bench.error(path, "Prometheus is already listed above; upstream rejects that when it starts");
   add_source(common, {{"name", "prometheus"}, {"type", kPrometheus}, {"prometheus", block}}, path);
 }
 
@@ -113,10 +114,11 @@ void prune_usage_sources(Draft& draft, ConversionContext& bench) {
     if (type.empty()) continue;
     is_used = true;
     if (!has_source(draft, type.c_str())) {
-      bench.note(NoteKind::kChanged, FieldPath(draft.source),
-                 fmt::format("{} asks a source that no metricsProviders entry configures: it fails, as upstream's does",
-                             strategy.at("name").get<std::string>()),
-                 fmt::format("add a source of type {} to spec.usageSources", type));
+      bench.note(
+          NoteKind::kChanged, FieldPath(draft.source),
+          fmt::format("{} uses a source that no metricsProviders entry configures: it fails, as it does upstream",
+                      strategy.at("name").get<std::string>()),
+          fmt::format("add a source of type {} to spec.usageSources", type));
     }
   }
   if (!is_used) draft.spec.erase("usageSources");

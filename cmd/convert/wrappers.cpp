@@ -12,7 +12,7 @@ namespace api::upstream {
 namespace {
 
 constexpr std::string_view kChart = "descheduler";
-constexpr const char* kAdvice = "`helm get values --all RELEASE | evacuator convert -` has them all";
+constexpr const char* kAdvice = "`helm get values --all RELEASE | evacuator convert -` contains all of them";
 
 std::string last_part(const std::string& name) { return name.substr(name.rfind('/') + 1); }
 
@@ -64,7 +64,7 @@ void note_others(const Json& holder, std::initializer_list<const char*> names, c
   if (!may_be_descheduler_chart(wrapped)) return;
   for (const char* name : names) {
     if (has_some(holder, name))
-      bench.note(NoteKind::kDropped, at.field(name), "gives more values, which are not read", kAdvice);
+      bench.note(NoteKind::kDropped, at.field(name), "contains further values, which are not read", kAdvice);
   }
 }
 
@@ -72,7 +72,8 @@ void note_others(const Json& holder, std::initializer_list<const char*> names, c
 /// marks the values as unread.
 void note_unread(const FieldPath& at, WrappedValues& wrapped, ConversionContext& bench) {
   if (!may_be_descheduler_chart(wrapped)) return;
-  if (has_policy(wrapped)) return bench.note(NoteKind::kDropped, at, "gives more values, which are not read", kAdvice);
+  if (has_policy(wrapped))
+    return bench.note(NoteKind::kDropped, at, "contains further values, which are not read", kAdvice);
   wrapped.unread = at.text();
 }
 

@@ -51,7 +51,7 @@ void read_koordinator(const Json& object, const FieldPath& at, ConversionContext
 
 /// Appended to an error about text that is not an object.
 inline constexpr std::string_view kHowToGet =
-    "; give it YAML or JSON, such as `kubectl get configmap NAME -o yaml` or `helm get values --all RELEASE` prints";
+    "; use YAML or JSON, such as the output of `kubectl get configmap NAME -o yaml` or `helm get values --all RELEASE`";
 
 /// Returns why the text is not a rendered manifest. Empty if it looks like one.
 std::string template_hint(std::string_view text);

@@ -210,7 +210,7 @@ base::Result<std::optional<base::Duration>> total_duration(const std::string& te
   if (text == "forever") return std::optional<base::Duration>(std::chrono::hours(24 * 365));
   const auto duration = base::parse_duration(text);
   if (!duration || *duration <= base::Duration::zero()) {
-    return base::invalid(fmt::format("--duration: \"{}\" is no duration such as 90s or 2m, nor 'forever'", text));
+    return base::invalid(fmt::format("--duration: \"{}\" is not a duration such as 90s or 2m, or 'forever'", text));
   }
   return std::optional<base::Duration>(*duration);
 }

@@ -28,7 +28,7 @@ void add_options(CLI::App& app, cmd::DemoOptions& options) {
   app.add_option("--speed", options.speed, "Play the script faster or slower")
       ->check(CLI::Range(0.1, 20.0))
       ->type_name("X");
-  app.add_flag("--plain", options.plain, "No colours, no redrawing (default when not on a terminal)");
+  app.add_flag("--plain", options.plain, "No colors, no redrawing (default when not on a terminal)");
   app.footer(kExamples);
 }
 

@@ -19,7 +19,7 @@ using base::Status;
 
 Status create(kube::Client& admin, const Json& object) {
   const auto type = simulator::resource_type_of(object);
-  if (!type) return base::invalid("the simulated cluster does not know " + object.value("kind", "this"));
+  if (!type) return base::invalid("the simulated cluster does not support " + object.value("kind", "this"));
   const std::string ns = object.at("metadata").value("namespace", "");
   auto made = admin.create(*type, ns, object);
   if (!made) return made.error().during("creating " + object.at("metadata").value("name", ""));
@@ -121,14 +121,14 @@ std::vector<ScriptStep> demo_script() {
   const auto nothing = [](kube::Client&) -> Status { return Done{}; };
   return {
       {milliseconds(0),
-       "Six nodes; node-5 and node-6 have just been added and are still cordoned, so the other four carry everything.",
+       "Six nodes; node-5 and node-6 have just been added and are still cordoned, so the other four run all pods.",
        nothing},
-      {milliseconds(5000), "The new nodes are opened: kubectl uncordon node-5 node-6",
+      {milliseconds(5000), "The new nodes are uncordoned: kubectl uncordon node-5 node-6",
        [](kube::Client& admin) -> Status {
          if (auto done = cordon(admin, "node-5", false); !done) return done;
          return cordon(admin, "node-6", false);
        }},
-      {milliseconds(7000), "A DeschedulerPolicy in mode DryRun says what it would do, and touches nothing.",
+      {milliseconds(7000), "A DeschedulerPolicy in mode DryRun reports what it would do, and changes nothing.",
        [](kube::Client& admin) -> Status {
          auto made = admin.create(kube::kPolicies, "", policy("DryRun"));
          if (!made) return made.error().during("creating the policy");
@@ -136,24 +136,23 @@ std::vector<ScriptStep> demo_script() {
        },
        "balance"},
       {milliseconds(14000),
-       "That looks right. mode: Automatic makes one Evacuation per pod; at most five run at a time, two per node, one "
-       "per workload.",
+       "The plan looks right. mode: Automatic creates one Evacuation per pod; at most five run at a time, two per "
+       "node, one per workload.",
        [](kube::Client& admin) {
          return merge(admin, kube::kPolicies, {"", "balance"}, {{"spec", {{"mode", "Automatic"}}}});
        }},
       {milliseconds(24000),
-       "The api pod waits: its PodDisruptionBudget allows no disruption. Its owner lifts it to 1 …",
+       "The api pod waits: its PodDisruptionBudget allows no disruption. Its owner raises it to 1 …",
        [](kube::Client& admin) {
          return merge(admin, kube::kPdbs, {"shop", "api"}, {{"spec", {{"maxUnavailable", 1}}}});
        }},
       {milliseconds(34000),
-       "Now a database: db-1 must hand its primary over first. The Evacuation asks, its operator answers, and only "
-       "then the pod goes.",
+       "Now a database: db-1 must hand over its primary first. The Evacuation requests that, the database's operator "
+       "confirms it, and only then the pod is evicted.",
        [](kube::Client& admin) {
          return evacuate(admin, {"data", "db-1"}, "demo: move the database");
        }},
-      {milliseconds(54000),
-       "The same for db-0, but half way somebody changes their mind: cancelled, and nothing happened to the pod.",
+      {milliseconds(54000), "Now db-0, but the Evacuation is cancelled half way: the pod stays as it was.",
        [](kube::Client& admin) {
          return evacuate(admin, {"data", "db-0"}, "demo: to be cancelled");
        }},
@@ -161,7 +160,7 @@ std::vector<ScriptStep> demo_script() {
        [](kube::Client& admin) {
          return cancel(admin, {"data", "db-0"});
        }},
-      {milliseconds(66000), "That is the whole story; `kubectl get evacuations -A` tells it again.", nothing},
+      {milliseconds(66000), "The demo is complete; `kubectl get evacuations -A` shows the result.", nothing},
   };
 }
 

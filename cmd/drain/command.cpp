@@ -33,9 +33,8 @@ std::string blocked_text(const std::vector<BlockedPod>& stays) {
 std::string flags_to_go_on(const std::string& node, const std::vector<BlockedPod>& refused) {
   std::set<std::string> flags;
   for (const BlockedPod& stay : refused) flags.insert(stay.verdict.flag);
-  if (flags.erase("") > 0)
-    return "Such a group is waited for, or its pods are taken out of it (docs/concepts/pod-groups.md)";
-  return fmt::format("To go on all the same: kubectl evacuator node {} {}", node, fmt::join(flags, " "));
+  if (flags.erase("") > 0) return "Wait for such a group, or remove its pods from it (docs/concepts/pod-groups.md)";
+  return fmt::format("To continue anyway: kubectl evacuator node {} {}", node, fmt::join(flags, " "));
 }
 
 std::string plan_table(const DrainPlan& plan) {
@@ -89,7 +88,7 @@ class NodeCommand {
     if (!world) return world.error();
     add_pod_groups(plan_, *world, rules_, options_.whole_group);
     if (plan_.refused.empty()) return base::Done{};
-    return base::invalid(fmt::format("node/{} is not evacuated, because of {} pods:\n{}{}", options_.node,
+    return base::invalid(fmt::format("node/{} is not evacuated because of {} pods:\n{}{}", options_.node,
                                      plan_.refused.size(), blocked_text(plan_.refused),
                                      flags_to_go_on(options_.node, plan_.refused)));
   }
@@ -108,7 +107,7 @@ class NodeCommand {
 
   void say_skipped() {
     if (plan_.skipped.empty()) return;
-    say(fmt::format("{} pods stay or go by themselves:", plan_.skipped.size()));
+    say(fmt::format("{} pods stay or leave without an Evacuation:", plan_.skipped.size()));
     if (session_.is_human_readable()) io_.out(blocked_text(plan_.skipped));
   }
 
@@ -116,7 +115,7 @@ class NodeCommand {
   bool make(EvacuationCreator& asking) {
     for (const DrainMove& move : plan_.moves) {
       if (io_.nap(base::milliseconds(0))) {
-        io_.err(fmt::format("Interrupted: {} of {} Evacuations were made. {}\n", asked_.size(), plan_.moves.size(),
+        io_.err(fmt::format("Interrupted: {} of {} Evacuations were created. {}\n", asked_.size(), plan_.moves.size(),
                             how_to_go_on()));
         code_ = kInterrupted;
         return false;
@@ -148,7 +147,7 @@ class NodeCommand {
     if (const std::string warning = session_.operator_warning(); !warning.empty())
       io_.err("Warning: " + warning + "\n");
     if (options_.wait) return wait();
-    say(fmt::format("{} pods are on their way. {}", asked_.size(), how_to_go_on()));
+    say(fmt::format("{} pods are being evacuated. {}", asked_.size(), how_to_go_on()));
     return print_asked();
   }
 
@@ -196,13 +195,14 @@ class NodeCommand {
     switch (followed->end) {
       case FollowEnd::kSettled: return settled(followed->progress);
       case FollowEnd::kTimeout:
-        return failed({base::ErrorCode::kTimeout,
-                       fmt::format("node/{}: timed out after {} with {}. {}", options_.node,
-                                   base::format_duration(options_.request.timeout), summary(followed->progress),
-                                   options_.uncordon_on_failure ? "" : "The rest goes on. " + how_to_go_on())});
+        return failed(
+            {base::ErrorCode::kTimeout,
+             fmt::format("node/{}: timed out after {} with {}. {}", options_.node,
+                         base::format_duration(options_.request.timeout), summary(followed->progress),
+                         options_.uncordon_on_failure ? "" : "The remaining Evacuations continue. " + how_to_go_on())});
       case FollowEnd::kInterrupted:
-        io_.err(fmt::format("Interrupted: {}; the rest goes on without this command. {}\n", summary(followed->progress),
-                            how_to_go_on()));
+        io_.err(fmt::format("Interrupted: {}; the remaining Evacuations continue without this command. {}\n",
+                            summary(followed->progress), how_to_go_on()));
         print_asked();
         return kInterrupted;
     }
@@ -218,17 +218,17 @@ class NodeCommand {
         text += fmt::format("\n  pod/{}/{}  {} {}: {}", evacuation.meta.ns, evacuation.spec.pod_ref.name,
                             to_string(evacuation.status.phase), evacuation.status.reason, evacuation.status.message);
       }
-      return failed(
-          base::invalid(text + "\nTry those again with the same command; more: kubectl evacuator explain pod/NAME"));
+      return failed(base::invalid(
+          text + "\nRun the same command to retry these pods; for details: kubectl evacuator explain pod/NAME"));
     }
     const auto left = pods_on_node(session_, options_.node, options_.pod_selector);
     if (!left) return failed(left.error());
     const DrainPlan rest = plan_drain(*left, rules_, [this](const api::Pod& pod) { return replicas_(pod); });
     if (!rest.moves.empty() || !rest.refused.empty()) {
-      return failed(base::invalid(
-          fmt::format("node/{}: {} pods came to the cordoned node meanwhile (something tolerates the cordon); the same "
-                      "command evacuates them, too",
-                      options_.node, rest.moves.size() + rest.refused.size())));
+      return failed(
+          base::invalid(fmt::format("node/{}: {} pods were scheduled to the cordoned node in the meantime (they "
+                                    "tolerate the cordon); run the same command to evacuate them as well",
+                                    options_.node, rest.moves.size() + rest.refused.size())));
     }
     const auto terminating = std::ranges::count_if(*left, [](const api::Pod& pod) {
       return pod.meta.is_terminating() && !pod.is_daemon_set() && !pod.is_terminal();
@@ -262,7 +262,7 @@ class NodeCommand {
       return;
     }
     if (!is_cordoned_by_us(*node)) {
-      say(fmt::format("node/{} stays cordoned: it was before the drain began", options_.node));
+      say(fmt::format("node/{} stays cordoned: it was cordoned before the drain began", options_.node));
       return;
     }
     const auto done = uncordon(session_, options_.node);
@@ -301,12 +301,12 @@ int run_cancel_node(Session& session, const CancelNodeOptions& options) {
   const auto cancelled = cancel_drain(session, options.node, options.reason);
   if (!cancelled) return fail(io, cancelled.error());
   if (!session.is_human_readable()) print_objects(io, session.flags().output, raw_objects(*cancelled));
-  if (cancelled->empty()) io.err(fmt::format("node/{}: no evacuation of it is running\n", options.node));
+  if (cancelled->empty()) io.err(fmt::format("node/{}: no running Evacuations\n", options.node));
   if (!node->unschedulable) return kDone;
   const bool wanted =
       options.uncordon || agrees(io.ask(fmt::format("node/{} is cordoned. Uncordon it now? [y/N] ", options.node)));
   if (!wanted) {
-    io.err(fmt::format("node/{} stays cordoned; to open it: kubectl uncordon {}\n", options.node, options.node));
+    io.err(fmt::format("node/{} stays cordoned; to uncordon it: kubectl uncordon {}\n", options.node, options.node));
     return kDone;
   }
   const auto opened = uncordon(session, options.node);

@@ -29,17 +29,17 @@ using DrainRule = std::optional<DrainVerdict> (*)(const api::Pod&, const DrainRu
 
 std::optional<DrainVerdict> mirror_pod(const api::Pod& pod, const DrainRules&) {
   if (!pod.is_mirror()) return std::nullopt;
-  return skip("static pod: its kubelet would start it again");
+  return skip("static pod: its kubelet would restart it");
 }
 
 std::optional<DrainVerdict> finished_pod(const api::Pod& pod, const DrainRules&) {
   if (!pod.is_terminal()) return std::nullopt;
-  return skip("has finished: nothing of it runs any more");
+  return skip("has terminated: none of its containers run");
 }
 
 std::optional<DrainVerdict> terminating_pod(const api::Pod& pod, const DrainRules&) {
   if (!pod.meta.is_terminating()) return std::nullopt;
-  return skip("is terminating already");
+  return skip("is already terminating");
 }
 
 std::optional<DrainVerdict> daemon_pod(const api::Pod& pod, const DrainRules& rules) {
@@ -50,7 +50,7 @@ std::optional<DrainVerdict> daemon_pod(const api::Pod& pod, const DrainRules& ru
 
 std::optional<DrainVerdict> hotplug_pod(const api::Pod& pod, const DrainRules&) {
   if (!api::is_hotplug_pod(pod)) return std::nullopt;
-  return skip("attaches disks to a virtual machine: it goes with the machine");
+  return skip("attaches disks to a virtual machine: it moves with the machine");
 }
 
 bool ends_machine(const api::Pod& pod, const DrainRules& rules) {
@@ -71,15 +71,16 @@ std::optional<DrainVerdict> whole_group_pod(const api::Pod& pod, const DrainRule
 std::optional<DrainVerdict> local_data(const api::Pod& pod, const DrainRules& rules) {
   if (rules.delete_emptydir_data) return std::nullopt;
   if (ends_machine(pod, rules))
-    return DrainVerdict{
-        DrainAction::kRefuse,
-        "runs a virtual machine that does not migrate: the guest is shut down, and what is in the pod's "
-        "emptyDir volumes is lost",
-        "--delete-emptydir-data",
-        {}};
+    return DrainVerdict{DrainAction::kRefuse,
+                        "runs a virtual machine that cannot be migrated: the guest is shut down, and the data in the "
+                        "pod's emptyDir volumes is lost",
+                        "--delete-emptydir-data",
+                        {}};
   if (!api::loses_empty_dirs(pod)) return std::nullopt;
-  return DrainVerdict{
-      DrainAction::kRefuse, "has data in an emptyDir volume, which is lost when it goes", "--delete-emptydir-data", {}};
+  return DrainVerdict{DrainAction::kRefuse,
+                      "has data in an emptyDir volume, which is lost when the pod leaves",
+                      "--delete-emptydir-data",
+                      {}};
 }
 
 std::optional<DrainVerdict> unmanaged_pod(const api::Pod& pod, const DrainRules& rules) {
@@ -92,7 +93,7 @@ constexpr DrainRule kDrainRules[] = {mirror_pod,  finished_pod,    terminating_p
 
 std::string warning_about(const api::Pod& pod, const DrainRules& rules) {
   if (!pod.meta.controller()) return "nothing will recreate it";
-  if (ends_machine(pod, rules)) return "its virtual machine does not migrate: the guest is shut down";
+  if (ends_machine(pod, rules)) return "its virtual machine cannot be migrated: the guest is shut down";
   if (api::loses_empty_dirs(pod)) return "the data in its emptyDir is lost";
   return {};
 }

@@ -51,7 +51,8 @@ std::vector<api::Pod> missing_of(const IncompletePodGroup& rest, const PodGroupN
 DrainVerdict judge_member(const api::Pod& pod, const IncompletePodGroup& rest, const DrainRules& rules) {
   if (const std::string why = why_not_evacuable(pod); !why.empty()) {
     return {DrainAction::kRefuse,
-            fmt::format("{} is needed, too, for PodGroup {} leaves as a whole; but {}", pod.meta.name, rest.name, why),
+            fmt::format("{} is also required, because PodGroup {} leaves as a whole; but {}", pod.meta.name, rest.name,
+                        why),
             {},
             {}};
   }
@@ -84,7 +85,7 @@ void refuse(DrainPlan& plan, const IncompletePodGroup& rest) {
   const DrainVerdict verdict{
       DrainAction::kRefuse,
       fmt::format("leaves with PodGroup {} as a whole, and {}", rest.name,
-                  why.empty() ? "these of it are not asked to: " + members_text(rest.missing) : why),
+                  why.empty() ? "these members have no Evacuation: " + members_text(rest.missing) : why),
       why.empty() ? std::string(kWholeGroup) : std::string(),
       {}};
   for (const api::Pod& pod : rest.chosen) plan.refused.push_back({pod.meta.key(), verdict});
@@ -143,7 +144,7 @@ std::string members_text(const std::vector<api::Pod>& pods) {
 std::string why_not_evacuable(const IncompletePodGroup& rest) {
   for (const api::Pod& pod : rest.missing) {
     const std::string why = why_not_evacuable(pod);
-    if (!why.empty()) return fmt::format("{} of it cannot leave: {}", pod.meta.name, why);
+    if (!why.empty()) return fmt::format("{} of its members cannot leave: {}", pod.meta.name, why);
   }
   return {};
 }

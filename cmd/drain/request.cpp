@@ -71,12 +71,12 @@ Claim existing_evacuation(const api::Pod& pod, const std::vector<api::Evacuation
 }
 
 std::string why_not_evacuable(const api::Pod& pod) {
-  if (pod.is_mirror()) return "it is a static pod: its kubelet would start it again on the same node";
+  if (pod.is_mirror()) return "it is a static pod: its kubelet would restart it on the same node";
   if (pod.is_daemon_set()) return "it is managed by a DaemonSet and would come back to the same node";
-  if (api::is_hotplug_pod(pod)) return "it attaches disks to a virtual machine and goes with the machine's own pod";
-  if (pod.is_terminal()) return "it has finished: nothing of it runs any more";
-  if (pod.meta.is_terminating()) return "it is terminating already";
-  if (pod.node_name.empty()) return "it is on no node yet";
+  if (api::is_hotplug_pod(pod)) return "it attaches disks to a virtual machine and moves with the machine's own pod";
+  if (pod.is_terminal()) return "it has terminated: none of its containers run";
+  if (pod.meta.is_terminating()) return "it is already terminating";
+  if (pod.node_name.empty()) return "it is not scheduled yet";
   return {};
 }
 

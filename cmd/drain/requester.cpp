@@ -12,8 +12,8 @@ namespace {
 std::string asked_by(const api::Evacuation& evacuation) {
   const api::EvacuationSource& source = evacuation.spec.source;
   const std::string& policy = api::policy_of(evacuation);
-  if (!policy.empty()) return ", asked for by policy " + policy;
-  return source.requester.empty() ? "" : ", asked for by " + source.requester;
+  if (!policy.empty()) return ", requested by policy " + policy;
+  return source.requester.empty() ? "" : ", requested by " + source.requester;
 }
 
 }  // namespace
@@ -66,7 +66,7 @@ base::Result<RequestOutcome> EvacuationCreator::ask_for(const api::Pod& pod, std
 std::string describe(const RequestOutcome& asked) {
   const api::Evacuation& evacuation = asked.stored.evacuation;
   if (asked.existed) {
-    return fmt::format("pod/{} is on its way already: {} ({}{}{})", evacuation.spec.pod_ref.name,
+    return fmt::format("pod/{} is already being evacuated: {} ({}{}{})", evacuation.spec.pod_ref.name,
                        resource_name(evacuation.meta.key()), to_string(evacuation.status.phase),
                        evacuation.spec.suspend ? ", waits for approval" : "", asked_by(evacuation));
   }

@@ -28,28 +28,27 @@ api::Evacuation imagined(const api::Pod& pod, const api::DeschedulerPolicy* poli
 }
 
 std::string rate_text(const api::RateLimit& rate, const std::string& whose) {
-  return fmt::format("{} admits at most {} a {}, {} at once; how much of that is used up only the operator knows",
-                     whose, rate.per_second.value_or(rate.per_minute.value_or(0)),
-                     rate.per_second ? "second" : "minute", rate.burst);
+  return fmt::format("{} admits at most {} per {}, {} at once; only the operator knows the current usage", whose,
+                     rate.per_second.value_or(rate.per_minute.value_or(0)), rate.per_second ? "second" : "minute",
+                     rate.burst);
 }
 
 std::vector<std::string> notes_on(const api::Pod& pod, const api::DeschedulerPolicy* policy,
                                   const AdmissionInput& world) {
   std::vector<std::string> notes;
   if (const auto pod_group = api::pod_group_of(pod)) {
-    notes.push_back(
-        fmt::format("it leaves with PodGroup {}: every pod of it needs an Evacuation (manually: --whole-group), and "
-                    "all slots at once",
-                    pod_group->name));
+    notes.push_back(fmt::format(
+        "it leaves with PodGroup {}: every member needs an Evacuation (manually: --whole-group), and all slots at once",
+        pod_group->name));
   }
   if (world.cluster.rate) notes.push_back(rate_text(*world.cluster.rate, "the operator"));
   if (policy && policy->spec.limits.rate) notes.push_back(rate_text(*policy->spec.limits.rate, "the policy"));
   const auto waiting = std::ranges::count_if(world.evacuations, [](const api::Evacuation& each) {
     return each.status.phase == api::EvacuationPhase::kPending && !each.spec.suspend;
   });
-  if (waiting > 0) notes.push_back(fmt::format("{} Evacuations wait before it", waiting));
+  if (waiting > 0) notes.push_back(fmt::format("{} Evacuations are ahead of it", waiting));
   if (!world.cluster_known)
-    notes.emplace_back("the operator's configuration could not be read: its default limits are assumed");
+    notes.emplace_back("the operator's configuration could not be read: the default limits are assumed");
   return notes;
 }
 

@@ -48,8 +48,9 @@ std::string decision_words(const api::PastDecision& decision) {
 }
 
 std::string verdict_text(const CycleVerdict& verdict) {
-  if (!verdict.decision && verdict.left_out == 0) return "no strategy named it";
-  if (!verdict.decision) return fmt::format("not among the decisions that were kept ({} were not)", verdict.left_out);
+  if (!verdict.decision && verdict.left_out == 0) return "no strategy nominated or refused it";
+  if (!verdict.decision)
+    return fmt::format("not among the recorded decisions ({} were not recorded)", verdict.left_out);
   return decision_words(*verdict.decision) + (verdict.of_earlier_pod ? " [an earlier pod of this name]" : "");
 }
 

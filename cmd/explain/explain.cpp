@@ -30,7 +30,7 @@ base::Result<std::string> pod_name_of(const std::string& text) {
   const auto target = plugin::parse_target(text, plugin::TargetKind::kPod);
   if (!target) return target.error();
   if (target->kind == plugin::TargetKind::kPod) return target->name;
-  return base::invalid(fmt::format("explain is about pods, not a {}", to_string(target->kind)));
+  return base::invalid(fmt::format("explain supports pods, not a {}", to_string(target->kind)));
 }
 
 base::Result<std::vector<api::DeschedulerPolicy>> policies_of(const std::vector<std::string>& files) {
@@ -154,7 +154,7 @@ int run_explain(const ExplainOptions& options) {
   plugin::Io io = plain_io(clock);
   if (options.snapshot.empty()) {
     if (options.now.empty()) return explain_live(options, io);
-    print_err("evacuator explain: --now goes with --snapshot only\n");
+    print_err("evacuator explain: --now requires --snapshot\n");
     return 1;
   }
   if (const auto done = explain_dump(options, io); !done) {

@@ -71,7 +71,7 @@ int run_explain(Session& session, const LiveExplainOptions& options) {
   const auto target = parse_target(options.target, TargetKind::kPod);
   if (!target) return fail(io, target.error());
   if (target->kind != TargetKind::kPod) {
-    return fail(io, base::invalid(fmt::format("explain is about pods; for a {}: kubectl evacuator status {}",
+    return fail(io, base::invalid(fmt::format("explain supports pods; for a {}: kubectl evacuator status {}",
                                               to_string(target->kind), options.target)));
   }
   Explanation explanation;

@@ -24,7 +24,7 @@ namespace {
 std::string why_out_of_scope(const planner::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
                              scheduling::PodIndex pod) {
   const scheduling::NodeIndex at = cluster.node_of(pod);
-  if (at == scheduling::kNoNode) return "the pod is on no known node";
+  if (at == scheduling::kNoNode) return "the pod's node is unknown";
   const std::string why = planner::why_out_of_scope(spec, cluster.node(at));
   return why.empty() ? why : fmt::format("node {}: {}", cluster.node(at).meta.name, why);
 }
@@ -92,7 +92,7 @@ void apply_rules(const api::DeschedulerPolicySpec& spec, const scheduling::Clust
     return;
   }
   opinion.verdict = PolicyVerdict::kNotNominated;
-  opinion.message = "it may be moved, but no strategy wants it to";
+  opinion.message = "it may be moved, but no strategy nominates it";
 }
 
 /// Describes how utilization strategies classified the pod's node and why they move no pods. Empty if there are no such
@@ -116,14 +116,14 @@ std::string keeper_of(const planner::Plan& plan, const planner::StrategyResult& 
   const auto& held = result.emptying->held;
   const auto row = std::ranges::find(held, node, &strategies::EmptyingReport::Held::node);
   if (row != held.end()) {
-    const std::string pod = row->pod.empty() ? "" : fmt::format("pod {}/{} keeps it: ", row->ns, row->pod);
+    const std::string pod = row->pod.empty() ? "" : fmt::format("pod {}/{} prevents that: ", row->ns, row->pod);
     return fmt::format("{}{}: {}", pod, row->reason, row->message);
   }
   const auto refusal = std::ranges::find_if(plan.refusals, [&](const api::RefusedPod& each) {
     return each.node == node && each.strategy == result.strategy;
   });
   if (refusal == plan.refusals.end()) return result.emptying->note;
-  return fmt::format("pod {}/{} keeps it: {}: {}", refusal->ns, refusal->pod, refusal->reason, refusal->message);
+  return fmt::format("pod {}/{} prevents that: {}: {}", refusal->ns, refusal->pod, refusal->reason, refusal->message);
 }
 
 /// Why strategies that empty nodes leave this one as it is; "": there are none, or they do not report it.
@@ -140,7 +140,7 @@ std::string words_about_emptying(const planner::Plan& plan, const std::string& n
 std::string nominated_words(const PolicyOpinion& opinion) {
   const bool only_says_so = opinion.suspended || opinion.mode == api::PolicyMode::kDryRun;
   if (!only_says_so) return fmt::format("policy {} moves it in its next cycle", opinion.policy);
-  return fmt::format("policy {} would move it, but only says so ({})", opinion.policy,
+  return fmt::format("policy {} would move it, but takes no action ({})", opinion.policy,
                      opinion.suspended ? "it is suspended" : "mode DryRun");
 }
 
@@ -252,8 +252,9 @@ void assign_evacuations(Explanation& explanation, const std::vector<api::Evacuat
 std::string conclusion(const Explanation& explanation) {
   const auto& of_pod = explanation.of_pod;
   if (!explanation.pod) {
-    if (of_pod.empty() && !explanation.cycles.empty()) return "there is no such pod; past cycles named one";
-    if (of_pod.empty()) return "there is no such pod, and no Evacuation remembers one";
+    if (of_pod.empty() && !explanation.cycles.empty())
+      return "the pod does not exist; past cycles contain a pod of this name";
+    if (of_pod.empty()) return "the pod does not exist, and no Evacuation refers to it";
     return of_pod.front().status.phase == api::EvacuationPhase::kSucceeded
                ? "it was evacuated"
                : "it is gone; its Evacuation did not move it";
@@ -261,15 +262,15 @@ std::string conclusion(const Explanation& explanation) {
   const auto moving = std::ranges::find_if(of_pod, [&](const api::Evacuation& each) {
     return !api::is_terminal(each.status.phase) && is_about(each, *explanation.pod);
   });
-  if (moving != of_pod.end()) return "it is on its way out";
+  if (moving != of_pod.end()) return "it is being evacuated";
   const auto& policies = explanation.policies;
   const auto nominates = std::ranges::find(policies, PolicyVerdict::kNominates, &PolicyOpinion::verdict);
   if (nominates != policies.end()) return nominated_words(*nominates);
   const auto refuses = std::ranges::find(policies, PolicyVerdict::kRefused, &PolicyOpinion::verdict);
   if (refuses != policies.end())
     return fmt::format("policy {} would move it, but refuses: {}", refuses->policy, refuses->rule);
-  if (policies.empty()) return "it stays: no policy looks after it";
-  return "it stays: no policy wants to move it";
+  if (policies.empty()) return "it stays: no policy applies to it";
+  return "it stays: no policy nominates it";
 }
 
 }  // namespace cmd::plugin

@@ -18,10 +18,10 @@ std::string asker_of(const api::Evacuation& evacuation) {
   const std::string& policy = api::policy_of(evacuation);
   if (!policy.empty()) return fmt::format("policy {} ({})", policy, one_line(source.strategy));
   const std::string& claimed = api::claimed_policy_of(evacuation);
-  const std::string who = source.requester.empty() ? "somebody" : one_line(source.requester);
+  const std::string who = source.requester.empty() ? "an unknown requester" : one_line(source.requester);
   return claimed.empty()
              ? who
-             : fmt::format("{}, by hand (it names policy {}, which did not make it)", who, one_line(claimed));
+             : fmt::format("{}, manual (it names policy {}, which did not create it)", who, one_line(claimed));
 }
 
 std::string reason_of(const api::Evacuation& evacuation) {
@@ -30,7 +30,7 @@ std::string reason_of(const api::Evacuation& evacuation) {
 
 std::string place_of(const Explanation& explanation, base::TimePoint now) {
   const api::Pod& pod = *explanation.pod;
-  std::string text = pod.node_name.empty() ? "on no node yet" : "on node " + pod.node_name.value;
+  std::string text = pod.node_name.empty() ? "not scheduled yet" : "on node " + pod.node_name.value;
   text += fmt::format(", {}", pod.phase == api::PodPhase::kNone ? "no phase yet" : to_string(pod.phase));
   if (pod.meta.is_terminating()) text += ", terminating";
   if (pod.meta.creation_timestamp == base::TimePoint{}) return text + ", of unknown age";
@@ -87,26 +87,26 @@ std::string evacuation_text(const api::Evacuation& evacuation, base::TimePoint n
 std::string budget_text(const BudgetFact& budget) {
   std::string text = fmt::format("  {}: {} disruptions allowed now (needs {} healthy pods, has {} of {})", budget.name,
                                  budget.allowed, budget.desired, budget.healthy, budget.expected);
-  if (budget.never) text += "; it can never allow one: it wants all of them healthy";
+  if (budget.never) text += "; it can never allow a disruption: it requires all of its pods to be healthy";
   return text + "\n";
 }
 
 std::string verdict_words(const PolicyOpinion& opinion) {
   switch (opinion.verdict) {
     case PolicyVerdict::kNominates:
-      return opinion.target.empty() ? "would move it (no node is foreseen for a replacement)"
+      return opinion.target.empty() ? "would move it (no node is predicted for a replacement)"
                                     : "would move it to " + opinion.target;
-    case PolicyVerdict::kRefused: return "wants to move it, but refuses: " + opinion.rule;
-    case PolicyVerdict::kProtected: return "leaves it, and would refuse: " + opinion.rule;
-    case PolicyVerdict::kNotNominated: return "leaves it";
-    case PolicyVerdict::kOutOfScope: return "does not look at it";
+    case PolicyVerdict::kRefused: return "would move it, but refuses: " + opinion.rule;
+    case PolicyVerdict::kProtected: return "does not nominate it, and would refuse: " + opinion.rule;
+    case PolicyVerdict::kNotNominated: return "does not nominate it";
+    case PolicyVerdict::kOutOfScope: return "does not apply to it";
     case PolicyVerdict::kNotEvaluated: return "could not be evaluated";
   }
   std::abort();
 }
 
 std::string admission_text(const AdmissionFact& fact) {
-  std::string text = fact.immediately ? "a slot is free for it"
+  std::string text = fact.immediately ? "a slot is available"
                                       : fmt::format("it would wait for {}: {}",
                                                     fact.limit.empty() ? "a slot" : fact.limit, one_line(fact.message));
   if (fact.until && !fact.immediately) text += fmt::format(", until {}", base::format_time(*fact.until));
@@ -129,7 +129,7 @@ std::string opinion_text(const PolicyOpinion& opinion, base::TimePoint now, bool
   if (opinion.admission) text += admission_text(*opinion.admission);
   if (opinion.last_cycle)
     text += fmt::format("    last cycle {} ago{}\n", base::format_age(now - *opinion.last_cycle),
-                        opinion.in_published ? "; it stands in the published plan" : "");
+                        opinion.in_published ? "; it is in the published plan" : "");
   return text;
 }
 
@@ -191,14 +191,15 @@ std::string render(const Explanation& explanation, base::TimePoint now, bool col
   for (const api::Evacuation& each : explanation.of_pod) text += evacuation_text(each, now, colour);
   if (!explanation.budgets.empty()) text += heading("PodDisruptionBudgets", colour);
   for (const BudgetFact& budget : explanation.budgets) text += budget_text(budget);
-  if (explanation.budgets.size() > 1) text += "  (two budgets over one pod: the API server refuses every eviction)\n";
+  if (explanation.budgets.size() > 1) text += "  (two budgets cover the pod: the API server refuses every eviction)\n";
   if (!explanation.policies.empty()) text += heading("Policies, evaluated on the cluster as it is now", colour);
   for (const PolicyOpinion& opinion : explanation.policies) text += opinion_text(opinion, now, colour);
   if (!explanation.cycles.empty()) text += heading("The policies' last cycles", colour);
   for (const CycleVerdict& verdict : explanation.cycles) text += cycle_text(verdict, now);
-  if (!explanation.past.empty()) text += heading("Decided earlier, by the audit log", colour);
+  if (!explanation.past.empty()) text += heading("Earlier decisions in the audit log", colour);
   for (const PastDecision& past : explanation.past) text += past_text(past, now);
-  if (explanation.manual) text += heading("If a person evacuates it now", colour) + admission_text(*explanation.manual);
+  if (explanation.manual)
+    text += heading("If it is evacuated manually now", colour) + admission_text(*explanation.manual);
   if (!explanation.problems.empty()) text += heading("Not known", colour);
   for (const std::string& problem : explanation.problems) text += "  " + one_line(problem) + "\n";
   return text;

@@ -37,7 +37,7 @@ void read_server(StrictObject& server, ExtenderConfig& config) {
   if (config.max_body_bytes < kMinBody || config.max_body_bytes > kMaxBody)
     server.complain("maxBodyBytes", fmt::format("must be from {} to {}", kMinBody, kMaxBody));
   if (config.cert_file.empty() != config.key_file.empty())
-    server.complain("certFile", "must be given together with keyFile");
+    server.complain("certFile", "must be set together with keyFile");
   if (!config.client_ca_file.empty() && config.cert_file.empty())
     server.complain("clientCAFile", "needs certFile and keyFile");
 }

@@ -291,9 +291,10 @@ class ExtenderProcess {
   }
 
   void publish(const extender::LoadModel& board) {
-    metrics_.gauge("evacuator_extender_known_nodes", "Nodes with usable usage.")
+    metrics_.gauge("evacuator_extender_known_nodes", "Number of nodes with usable usage data.")
         .set(static_cast<double>(board.nodes.size()));
-    metrics_.gauge("evacuator_extender_placed_pods", "New pods that not all samples of their nodes show.")
+    metrics_
+        .gauge("evacuator_extender_placed_pods", "Number of new pods that are not in all samples of their nodes yet.")
         .set(static_cast<double>(poller_.placed()));
   }
 

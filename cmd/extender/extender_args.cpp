@@ -28,16 +28,16 @@ const Json* member(const Json& object, const char* name, const char* older) {
 base::Status add_name(std::string name, std::vector<std::string>& names, std::unordered_set<std::string>& seen) {
   if (name.empty() || name.size() > kMaxName) return base::invalid("a node's name is missing or too long");
   if (names.size() >= kMaxNodes) return base::invalid(fmt::format("more than {} nodes", kMaxNodes));
-  if (!seen.insert(name).second) return base::invalid("a node is named twice");
+  if (!seen.insert(name).second) return base::invalid("a node is listed twice");
   names.push_back(std::move(name));
   return base::Done{};
 }
 
 base::Status read_names(const Json& list, std::vector<std::string>& names) {
-  if (!list.is_array()) return base::invalid("NodeNames is no list");
+  if (!list.is_array()) return base::invalid("NodeNames must be a list");
   std::unordered_set<std::string> seen;
   for (const Json& each : list) {
-    if (!each.is_string()) return base::invalid("NodeNames holds something that is no text");
+    if (!each.is_string()) return base::invalid("NodeNames must contain only strings");
     if (auto added = add_name(each.get<std::string>(), names, seen); !added) return added;
   }
   return base::Done{};
@@ -91,9 +91,9 @@ std::string nodes_that_pass(const ExtenderArgs& args, const std::vector<std::str
 base::Result<ExtenderArgs> parse_args(std::string_view body) {
   auto root = api::parse_json(body);
   if (!root) return root.error();
-  if (!root->is_object()) return base::invalid("ExtenderArgs is no object");
+  if (!root->is_object()) return base::invalid("ExtenderArgs must be an object");
   const Json* const pod = member(*root, "Pod", "pod");
-  if (pod == nullptr || !pod->is_object()) return base::invalid("no Pod");
+  if (pod == nullptr || !pod->is_object()) return base::invalid("Pod is missing");
   ExtenderArgs args;
   auto decoded = api::decode_pod(api::to_json_text(*pod));
   if (!decoded) return decoded.error().during("Pod");

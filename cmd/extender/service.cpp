@@ -31,8 +31,8 @@ ExtenderService::ExtenderService(const extender::ExtenderConfig& config, extende
 
 http_server::Response ExtenderService::answer(const http_server::Request& request) {
   if (request.path != "/filter" && request.path != "/prioritize")
-    return {.status = 404, .body = "there are /filter and /prioritize\n"};
-  if (request.method != "POST") return {.status = 405, .body = "only POST\n"};
+    return {.status = 404, .body = "the only paths are /filter and /prioritize\n"};
+  if (request.method != "POST") return {.status = 405, .body = "the only method is POST\n"};
   return decide(request.path.substr(1), request);
 }
 
@@ -42,13 +42,13 @@ http_server::Response ExtenderService::decide(const std::string& verb, const htt
   if (!args) {
     log_.debug("a request could not be read", {kv("verb", verb), kv("error", args.error())});
     count(verb, "invalid");
-    return {.status = 400, .body = "no ExtenderArgs: " + args.error().message + "\n"};
+    return {.status = 400, .body = "not valid ExtenderArgs: " + args.error().message + "\n"};
   }
   auto response = verb == "filter" ? filter(*args) : prioritize(*args);
   count(verb, "answered");
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   metrics_
-      .histogram("evacuator_extender_answer_seconds", "Time from a whole request of the scheduler to the answer.",
+      .histogram("evacuator_extender_answer_seconds", "Time from a complete request of the scheduler to the response.",
                  kSeconds, {{"verb", verb}})
       .observe(took.count());
   return response;
@@ -62,10 +62,12 @@ http_server::Response ExtenderService::filter(const ExtenderArgs& args) {
   if (decision.all_critical) {
     metrics_
         .counter("evacuator_extender_all_critical_total",
-                 "Pods of which every candidate node had a critical load, so that none was kept from them.")
+                 "Number of pods for which every candidate node had a critical load, so that no node was filtered out.")
         .increment();
   } else if (decision.critical > 0) {
-    metrics_.counter("evacuator_extender_filtered_nodes_total", "Candidate nodes that were refused for critical load.")
+    metrics_
+        .counter("evacuator_extender_filtered_nodes_total",
+                 "Number of candidate nodes that were filtered out because of critical load.")
         .increment(static_cast<double>(decision.critical));
   }
   return json(extender::filter_answer(args, decision.reasons, decision.is_final));
@@ -79,7 +81,7 @@ http_server::Response ExtenderService::prioritize(const ExtenderArgs& args) {
   if (decision.unknown > 0) {
     metrics_
         .counter("evacuator_extender_neutral_nodes_total",
-                 "Candidate nodes without usable usage, which got a neutral score.")
+                 "Number of candidate nodes without usable usage data, which got a neutral score.")
         .increment(static_cast<double>(decision.unknown));
   }
   if (const auto likely = predicted_node(decision, poller_.siblings(args.nodes, args.pod)))
@@ -96,7 +98,7 @@ std::optional<extender::PodHint> ExtenderService::hint(const api::Pod& pod) cons
 
 void ExtenderService::count(const std::string& verb, const char* result) {
   metrics_
-      .counter("evacuator_extender_requests_total", "Requests of the scheduler, by verb and result.",
+      .counter("evacuator_extender_requests_total", "Number of requests of the scheduler, by verb and result.",
                {{"verb", verb}, {"result", result}})
       .increment();
 }

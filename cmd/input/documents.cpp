@@ -83,7 +83,7 @@ std::size_t end_of_yaml(std::string_view text) {
 }
 
 base::Error at_line(const base::Error& error, std::size_t line) {
-  return line > 1 ? error.during(fmt::format("in what begins at line {}", line)) : error;
+  return line > 1 ? error.during(fmt::format("in the document that begins at line {}", line)) : error;
 }
 
 /// Converts the line of an error in a part to that of the whole text: "line 2, column 1: …" of a part that begins at
@@ -112,13 +112,13 @@ std::string_view words_of_kubectl(std::string_view text) {
 base::Status read_yaml(Rest& rest, std::vector<api::Json>& documents) {
   if (const std::string_view words = words_of_kubectl(rest.text()); !words.empty())
     return base::invalid(
-        fmt::format("line {}: no object, but what kubectl says on standard error: \"{}\"; keep that "
-                    "out of the file (no `2>&1`), and see to it",
+        fmt::format("line {}: not an object, but an error message of kubectl: \"{}\"; keep standard error out of the "
+                    "file (no `2>&1`), and fix the error",
                     rest.line(), words.substr(0, 120)));
   if (rest.text().starts_with("===="))
     return base::invalid(
-        fmt::format("line {}: logs of containers, as `kubectl cluster-info dump` prints them; add "
-                    "--output-directory=DIR to it, and give the directory",
+        fmt::format("line {}: container logs, as `kubectl cluster-info dump` prints them; run it with "
+                    "--output-directory=DIR, and pass the directory",
                     rest.line()));
   const std::size_t end = end_of_yaml(rest.text());
   const auto parsed = api::parse_yaml(rest.text().substr(0, end));
@@ -146,7 +146,8 @@ base::Status read_json(Rest& rest, RepeatedKeys keys, std::vector<api::Json>& do
     }
   }
   if (end != std::string_view::npos) return at_line(parsed.error(), rest.line());
-  return base::invalid(fmt::format("the JSON that begins at line {} has no end; is the file whole?", rest.line()));
+  return base::invalid(
+      fmt::format("the JSON that begins at line {} is incomplete; was the file truncated?", rest.line()));
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ base::Result<std::string> read_stream(std::istream& stream, std::size_t limit) {
     bytes.append(piece.data(), static_cast<std::size_t>(stream.gcount()));
     if (bytes.size() > limit) return too_large(limit);
   }
-  if (stream.bad()) return base::invalid("cannot be read to its end");
+  if (stream.bad()) return base::invalid("cannot be read completely");
   return bytes;
 }
 
@@ -68,7 +68,7 @@ class Inflater {
       packed.remove_prefix(given - state_.avail_in);
       text.append(piece.data(), piece.size() - state_.avail_out);
       if (text.size() > limit) return too_large(limit).during("unpacked");
-      if (code == Z_BUF_ERROR) return base::invalid("gzip: ends too early; is the file whole?");
+      if (code == Z_BUF_ERROR) return base::invalid("gzip: unexpected end; was the file truncated?");
       if (code != Z_OK && code != Z_STREAM_END) return base::invalid("gzip: damaged");
     }
     return base::Done{};
@@ -84,9 +84,9 @@ struct Signature {
   const char* advice;
 };
 constexpr std::array kSignatures = {
-    Signature{0, "PK\x03\x04", "is a zip archive: unpack it, and give the directory"},
+    Signature{0, "PK\x03\x04", "is a zip archive: unpack it, and pass the directory"},
     Signature{0, "PK\x05\x06", "is an empty zip archive"},
-    Signature{257, "ustar", "is a tar archive: unpack it (tar xf), and give the directory"},
+    Signature{257, "ustar", "is a tar archive: unpack it (tar xf), and pass the directory"},
     Signature{0, "\x28\xb5\x2f\xfd", "is compressed with zstd: unpack it first (zstd -d)"},
     Signature{0,
               "\xfd"
@@ -123,7 +123,7 @@ base::Result<std::string> from_utf16(std::string_view bytes, bool little_endian)
     const auto second = static_cast<unsigned char>(bytes[at + 1]);
     return static_cast<char32_t>(little_endian ? second << 8 | first : first << 8 | second);
   };
-  const base::Error damaged = base::invalid("UTF-16: damaged; write the file as UTF-8");
+  const base::Error damaged = base::invalid("UTF-16: invalid; write the file as UTF-8");
   if (bytes.size() % 2 != 0) return damaged;
   std::string text;
   for (std::size_t i = 0; i < bytes.size(); i += 2) {
@@ -177,7 +177,7 @@ base::Result<std::string> text_of(std::string bytes, std::size_t limit) {
   if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))
     return from_utf16(std::string_view(bytes).substr(2), bytes[0] == '\xff');
   if (bytes.starts_with("\xef\xbb\xbf")) bytes.erase(0, 3);
-  if (bytes.find('\0') != std::string::npos) return base::invalid("is no text: it holds bytes of value 0");
+  if (bytes.find('\0') != std::string::npos) return base::invalid("is not a text file: it contains bytes of value 0");
   return bytes;
 }
 

@@ -27,8 +27,9 @@ ListType type_of_items(const api::Json& list) {
 /// Returns an error for a Status object, which the API server returned instead of the requested object.
 base::Status refusal_of(const api::Json& status) {
   constexpr std::size_t kMaxShown = 120;
-  return base::invalid(fmt::format("is no object, but what the API server answered: \"{}\"; see to it",
-                                   api::text_at(status, {"message"}).substr(0, kMaxShown)));
+  return base::invalid(
+      fmt::format("is not an object, but an error of the API server: \"{}\"; fix the error and dump again",
+                  api::text_at(status, {"message"}).substr(0, kMaxShown)));
 }
 
 base::Status call(const api::Json& object, const ListType& type, const api::FieldPath& at, const Each& each) {

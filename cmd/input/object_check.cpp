@@ -36,7 +36,7 @@ constexpr std::array<std::string_view, 16> kMembersOfMetadata = {"annotations",
 class AroundSpec {
  public:
   std::vector<std::string> check(const api::Json& object) {
-    check_members(object, api::FieldPath(), kMembers, ", or is it one of spec's, and not indented?");
+    check_members(object, api::FieldPath(), kMembers, ", or does it belong under spec, with indentation?");
     const api::Json* metadata = api::find_at(object, {"metadata"});
     if (metadata == nullptr || !metadata->is_object()) return std::move(problems_);
     const api::FieldPath at("metadata");
@@ -62,7 +62,7 @@ class AroundSpec {
 
   void check_name(const std::string& name, const api::FieldPath& at) {
     if (name.empty() || api::is_dns_subdomain(name)) return;
-    complain(at, fmt::format("\"{}\" is no DNS subdomain: lower-case letters, digits, '-' and '.', at most 253",
+    complain(at, fmt::format("\"{}\" is not a DNS subdomain: lower-case letters, digits, '-' and '.', at most 253",
                              name.substr(0, 253)));
   }
 

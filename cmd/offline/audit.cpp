@@ -104,24 +104,26 @@ void print_proof(const audit::VerifyReport& report, const AuditVerifyOptions& op
     print_out("  {} {}\n", proven ? "proven:    " : "not proven:", text);
   };
   const bool whole = report.first_seq == 1;
-  line(true, "no record between the first and the last was changed, moved, inserted or removed by itself");
-  line(whole, whole
-                  ? "nothing is missing before the first record: it is record 1"
-                  : fmt::format("what came before record {} is not here (--from-first demands it)", report.first_seq));
+  line(true, "no record between the first and the last was changed, moved, inserted or removed individually");
+  line(whole,
+       whole ? "nothing is missing before the first record: it is record 1"
+             : fmt::format("the records before record {} are missing (--from-first requires them)", report.first_seq));
   const audit::Head& proven = report.signatures.proven;
   if (report.signatures.good > 0) {
     line(true, fmt::format("the operator wrote the records up to {}: it signed that head", proven.seq));
   } else {
     line(false,
-         "that the operator wrote them: whoever can write the file can compute a whole chain (--keys checks it)");
+         "that the operator wrote the records: anyone with write access to the file can compute a complete chain "
+         "(--keys verifies it)");
   }
   if (report.signatures.good > 0 && proven.seq < report.head.seq) {
-    line(false, fmt::format("records {} to {}: no head after them is signed with these keys", proven.seq + 1,
+    line(false, fmt::format("records {} to {}: no subsequent head is signed with these keys", proven.seq + 1,
                             report.head.seq));
   }
-  if (!options.contains.empty()) line(true, "the chain goes at least to " + options.contains);
-  line(false, fmt::format("that nothing followed record {}: compare it with a head kept elsewhere (--contains)",
-                          report.head.seq));
+  if (!options.contains.empty()) line(true, "the chain extends at least to " + options.contains);
+  line(false,
+       fmt::format("that no records followed record {}: compare it with a head that is stored elsewhere (--contains)",
+                   report.head.seq));
 }
 
 void print_report(const audit::VerifyReport& report, const AuditVerifyOptions& options) {
@@ -135,23 +137,23 @@ void print_report(const audit::VerifyReport& report, const AuditVerifyOptions& o
   if (report.broken) print_place("BROKEN", *report.broken);
   if (report.torn) print_place("UNFINISHED END", *report.torn);
   if (report.anchor_missing)
-    print_out("MISSING: {} is not in this chain: its end was cut off or rewritten\n", options.contains);
+    print_out("MISSING: {} is not in this chain: its end was truncated or rewritten\n", options.contains);
   if (report.first_missing)
-    print_out("MISSING: record 1: the chain begins with record {}, its beginning was cut off\n", report.first_seq);
+    print_out("MISSING: record 1: the chain begins with record {}, its beginning was removed\n", report.first_seq);
   if (report.unsigned_chain) {
     print_out(
-        "NOT SIGNED: no head in this chain is signed with these keys ({} are signed with others): it was rewritten, "
-        "or the keys are of another time\n",
+        "NOT SIGNED: no head in this chain is signed with these keys ({} are signed with other keys): it was "
+        "rewritten, or the keys are from another period\n",
         report.signatures.unknown_key);
   }
   if (report.unsigned_end) {
     print_out(
-        "END NOT SIGNED: records {} to {}: that is more than the operator leaves unsigned, or heads in it are signed "
-        "with keys that are not given ({}): it was rewritten, or the keys are of another time\n",
+        "END NOT SIGNED: records {} to {}: more than the operator leaves unsigned, or their heads are signed with keys "
+        "that are not given ({}): it was rewritten, or the keys are from another period\n",
         report.signatures.proven.seq + 1, report.head.seq, report.signatures.unknown_after_good);
   }
   if (!report.broken && report.first_seq > 1) {
-    print_out("note: the chain begins with record {}; what came before is not in these files\n", report.first_seq);
+    print_out("note: the chain begins with record {}; the earlier records are not in these files\n", report.first_seq);
   }
   if (report.intact())
     print_out("intact: {} records, up to {}:{}\n", report.records, report.head.seq, report.head.hash);
@@ -174,8 +176,8 @@ base::Result<std::optional<base::TimePoint>> parse_when(const char* flag, const 
   if (text.empty()) return std::optional<base::TimePoint>();
   if (const auto time = base::parse_time(text)) return time;
   if (const auto ago = base::parse_duration(text)) return std::optional(base::SystemClock().now() - *ago);
-  return base::invalid(fmt::format(
-      "{}: \"{}\" is neither a time such as 2026-11-21T12:00:00Z nor how long ago, such as 2h", flag, text));
+  return base::invalid(
+      fmt::format("{}: \"{}\" is neither a time such as 2026-11-21T12:00:00Z nor an age such as 2h", flag, text));
 }
 
 base::Result<audit::Filter> filter_of(const AuditQueryOptions& options) {
@@ -241,7 +243,8 @@ int run_audit_query(const AuditQueryOptions& options) {
   const auto result = audit::query(options.files, *filter, static_cast<std::size_t>(std::max(options.newest, 0)));
   if (!result) return complain("query", result.error());
   if (result->unreadable > 0) {
-    print_err("evacuator audit query: {} lines are no audit records; see evacuator audit verify\n", result->unreadable);
+    print_err("evacuator audit query: {} lines are not audit records; run evacuator audit verify\n",
+              result->unreadable);
   }
   if (options.output == "table") {
     print_table(result->lines);

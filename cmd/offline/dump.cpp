@@ -195,10 +195,10 @@ base::Result<Now> choose_now(const std::string& flag, const Dump& dump) {
   if (flag.empty()) {
     if (newest.time()) return Now{*newest.time(), fmt::format("the newest time in the dump ({})", newest.where())};
     return base::invalid(
-        "no object of the dump has a readable time, so \"now\" is unknown: pass --now TIME (RFC 3339)");
+        "no object of the dump has a readable time, so the current time is unknown: pass --now TIME (RFC 3339)");
   }
   if (const auto time = base::parse_time(flag)) return Now{*time, "--now"};
-  return base::invalid(fmt::format("--now: \"{}\" is no RFC 3339 time such as 2026-11-21T12:00:00Z", flag));
+  return base::invalid(fmt::format("--now: \"{}\" is not an RFC 3339 time such as 2026-11-21T12:00:00Z", flag));
 }
 
 std::string input_warnings(const Dump& dump) {
@@ -208,8 +208,8 @@ std::string input_warnings(const Dump& dump) {
     caveats += fmt::format("{}{} of {} pods have no readable {}", caveats.empty() ? "" : "; ", pods,
                            dump.objects.pods.size(), what);
   };
-  add(dump.pods_of_unknown_age, "creationTimestamp: their age is unknown, and nothing is decided by it");
-  add(dump.pods_without_spec, "spec: where they run is unknown, and they are left out");
+  add(dump.pods_of_unknown_age, "creationTimestamp: their age is unknown, and is not used for decisions");
+  add(dump.pods_without_spec, "spec: their node is unknown, and they are left out");
   return caveats;
 }
 

@@ -168,7 +168,7 @@ std::vector<std::string> strangers(const MeasuredUsage& measured, const scheduli
 std::string text_of_strangers(const std::vector<std::string>& names) {
   constexpr std::size_t kMax = 5;
   if (names.empty()) return {};
-  return "Warning: measured, but not in the dump: " + report::plain_text(first_names(names, kMax)) + "\n";
+  return "Warning: in the usage data, but not in the dump: " + report::plain_text(first_names(names, kMax)) + "\n";
 }
 
 FailureShares shares_of(const MeasuredUsage& measured, std::size_t resource, const Measurement& row,

@@ -63,7 +63,7 @@ base::Result<api::DeschedulerPolicy> valid_policy(const PolicyObject& found, con
   const auto of_args = strategies::validate(policy->spec.strategies);
   errors.insert(errors.end(), of_args.begin(), of_args.end());
   if (policy->spec.strategies.empty())
-    errors.push_back({"spec.strategies", "must name at least one strategy, else nothing is ever moved"});
+    errors.push_back({"spec.strategies", "must name at least one strategy, otherwise no pod is ever moved"});
   if (!errors.empty()) return api::to_error(errors).during("policy " + policy->meta.name);
   return policy;
 }
@@ -92,7 +92,7 @@ base::Result<std::vector<api::DeschedulerPolicy>> load_policies(const std::strin
     collect_policies((*documents)[i], only ? api::FieldPath() : api::FieldPath("documents").index(i), found);
   }
   if (found.empty())
-    return base::invalid(fmt::format("{}: holds no {} of {}; {}", path, kKind, api::well_known::kApiVersion,
+    return base::invalid(fmt::format("{}: contains no {} of {}; {}", path, kKind, api::well_known::kApiVersion,
                                      advice_to_convert(path, "a descheduler policy or values of its chart")));
   std::vector<api::DeschedulerPolicy> policies;
   for (const PolicyObject& each : found) {
@@ -109,9 +109,9 @@ base::Result<api::DeschedulerPolicy> choose_policy(const std::vector<api::Desche
   const auto named = std::ranges::find(policies, name, [](const auto& policy) { return policy.meta.name; });
   if (!name.empty() && named != policies.end()) return *named;
   const std::string names = names_of(policies);
-  if (!name.empty()) return base::invalid(fmt::format("{}: holds no policy \"{}\", but {}", path, name, names));
+  if (!name.empty()) return base::invalid(fmt::format("{}: contains no policy \"{}\", but {}", path, name, names));
   return base::invalid(
-      fmt::format("{}: holds {} policies ({}); choose one with --policy-name", path, policies.size(), names));
+      fmt::format("{}: contains {} policies ({}); select one with --policy-name", path, policies.size(), names));
 }
 
 }  // namespace cmd

@@ -60,7 +60,7 @@ base::Status write_file(const std::string& path, const std::string& text) {
 
 base::Status check_report_paths(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
-    if (!kind_of(path)) return base::invalid(path + ": a report ends in .html, .svg or .json");
+    if (!kind_of(path)) return base::invalid(path + ": the name of a report must end in .html, .svg or .json");
   }
   return base::Done{};
 }

@@ -98,7 +98,7 @@ std::vector<Finding> examine_file(const std::string& file) {
   for (const api::Json& document : *documents) {
     if (!document.is_null()) examine_all(file, document, findings);
   }
-  if (findings.empty()) findings.push_back({file, "", {"holds no object"}, false});
+  if (findings.empty()) findings.push_back({file, "", {"contains no object"}, false});
   return findings;
 }
 
@@ -110,7 +110,7 @@ class DuplicateNames {
     const std::string ns = api::text_at(finding.content, {"metadata", "namespace"});
     const auto [first, is_new] = first_.try_emplace({ns, finding.object}, finding);
     if (is_new || first->second.content == finding.content) return;
-    finding.problems.push_back(fmt::format("metadata.name: another {} stands in {}: `kubectl apply` leaves one of them",
+    finding.problems.push_back(fmt::format("metadata.name: another {} is in {}: `kubectl apply` keeps one of them",
                                            finding.object, shown_file(first->second.file)));
   }
 
@@ -122,7 +122,7 @@ void print_finding(const Finding& finding) {
   std::string where = shown_file(finding.file);
   if (!finding.object.empty()) where += ": " + report::plain_text(finding.object);
   if (finding.problems.empty()) {
-    print_out("{}: {}\n", where, finding.foreign ? "not checked (no kind of Evacuator's)" : "valid");
+    print_out("{}: {}\n", where, finding.foreign ? "not checked (not a kind of Evacuator)" : "valid");
     return;
   }
   for (const std::string& problem : finding.problems) print_out("{}: {}\n", where, report::plain_text(problem));
@@ -137,7 +137,7 @@ void print_findings(const std::vector<Finding>& findings) {
     if (!finding.foreign || foreign <= kMaxForeign) print_finding(finding);
   }
   if (foreign > kMaxForeign)
-    print_out("{}: {} more: not checked (no kinds of Evacuator's)\n", shown_file(findings.front().file),
+    print_out("{}: {} more: not checked (not kinds of Evacuator)\n", shown_file(findings.front().file),
               report::plural(foreign - kMaxForeign, "object"));
 }
 

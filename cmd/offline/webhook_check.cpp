@@ -30,7 +30,7 @@ void print_rules(const std::vector<WebhookRule>& rules) {
     print_out("{:<8}{:<24}{}\n", to_word(rule.outcome), rule.name, rule.says);
     if (!rule.detail.empty()) print_out("{:<8}{:<24}  {}\n", "", "", rule.detail);
   }
-  print_out("{}\n", all_hold(rules) ? "The service keeps the contract." : "The service breaks the contract.");
+  print_out("{}\n", all_hold(rules) ? "The service conforms to the contract." : "The service violates the contract.");
 }
 
 void print_rules_as_json(const std::vector<WebhookRule>& rules) {
@@ -50,7 +50,7 @@ base::Result<controllers::ServiceConfig> service_of(const WebhookCheckOptions& o
   service.namespaces = {"*"};
   service.uses = {std::string(api::kServiceAsWebhook)};
   const auto timeout = base::parse_duration(options.timeout);
-  if (!timeout) return base::invalid(fmt::format("--timeout: \"{}\" is no duration such as 10s", options.timeout));
+  if (!timeout) return base::invalid(fmt::format("--timeout: \"{}\" is not a duration such as 10s", options.timeout));
   service.timeout = *timeout;
   if (const auto errors = controllers::validate({service}); !errors.empty()) return api::to_error(errors);
   return service;
@@ -78,7 +78,7 @@ base::Result<std::vector<WebhookRule>> run_check(const WebhookCheckOptions& opti
   const auto pod = pod_of(options.pod);
   if (!pod) return pod.error();
   const auto patience = base::parse_duration(options.patience);
-  if (!patience) return base::invalid(fmt::format("--patience: \"{}\" is no duration such as 1m", options.patience));
+  if (!patience) return base::invalid(fmt::format("--patience: \"{}\" is not a duration such as 1m", options.patience));
   const auto ours = controllers::HttpServices::create({*service}, clock, controllers::HttpServices::Trust::kCaller);
   if (!ours) return ours.error();
   const auto nobodys = anonymous(*service, clock);

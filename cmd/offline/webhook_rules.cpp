@@ -25,7 +25,7 @@ std::string beginning(std::string_view body) {
 }
 
 std::string told(const CallResult& answer) {
-  if (!answer) return "no answer: " + answer.error().message;
+  if (!answer) return "no response: " + answer.error().message;
   return fmt::format("{} {}", answer->status, beginning(answer->body));
 }
 
@@ -38,41 +38,41 @@ class Walk {
   explicit Walk(const WebhookUnderTest& target) : target_(target) {}
 
   std::vector<WebhookRule> run() {
-    rule("unknown-token-is-404", "GET of a token that was never started answers 404", [&] { return unknown_token(); });
-    rule("rejects-no-json", "a start whose body is no JSON answers 4xx", [&] { return rejects("{not json"); });
-    rule("rejects-other-version", "a start of another apiVersion answers 4xx", [&] {
+    rule("unknown-token-is-404", "GET of a token that was never started returns 404", [&] { return unknown_token(); });
+    rule("rejects-no-json", "a start whose body is not JSON returns 4xx", [&] { return rejects("{not json"); });
+    rule("rejects-other-version", "a start of another apiVersion returns 4xx", [&] {
       Json body = start_body(token("v9"));
       body["apiVersion"] = "evacuator.dev/webhook/v999";
       return rejects(body.dump(), "v9");
     });
-    rule("rejects-other-token", "a start whose token differs from the path's answers 4xx",
+    rule("rejects-other-token", "a start whose token differs from the path's returns 4xx",
          [&] { return rejects(start_body("somebody-elses.1").dump(), "path"); });
-    rule("knows-its-methods", "a method beside POST, GET, DELETE answers 4xx", [&] { return other_method(); });
+    rule("knows-its-methods", "methods other than POST, GET and DELETE return 4xx", [&] { return other_method(); });
     rule(
-        "demands-credentials", "without credentials every call answers 401 or 403", [&] { return anonymous(); },
-        target_.call_anonymously ? "" : "no credentials were given to the kit");
-    rule("start-answers-status", "POST answers 2xx with a valid status of that token", [&] { return start(); });
+        "demands-credentials", "without credentials every call returns 401 or 403", [&] { return anonymous(); },
+        target_.call_anonymously ? "" : "the kit has no credentials");
+    rule("start-answers-status", "POST returns 2xx with a valid status of that token", [&] { return start(); });
     const std::string unstarted = started_ ? "" : "the start failed";
     rule(
-        "answers-are-json", "answers carry Content-Type application/json", [&] { return content_type(); }, unstarted);
+        "answers-are-json", "responses have Content-Type application/json", [&] { return content_type(); }, unstarted);
     rule(
-        "start-is-idempotent", "the same POST again answers 2xx and begins nothing again",
-        [&] { return start_again(); }, unstarted);
+        "start-is-idempotent", "a repeated POST returns 2xx and starts nothing", [&] { return start_again(); },
+        unstarted);
     rule(
         "tokens-do-not-mix", "a second evacuation has its own token and state", [&] { return second_token(); },
         unstarted);
     rule(
-        "reaches-an-end", "the state goes forward only, every status is valid, and it ends in time",
+        "reaches-an-end", "the state only advances, every status is valid, and an end state is reached in time",
         [&] { return reach_end(); }, unstarted);
     rule(
-        "abort-is-taken", "DELETE answers 2xx", [&] { return abort(); }, unstarted);
+        "abort-is-taken", "DELETE returns 2xx", [&] { return abort(); }, unstarted);
     rule(
-        "abort-forgets", "after an abort GET answers 404 before long", [&] { return forgets(); }, unstarted);
+        "abort-forgets", "after an abort GET returns 404 in time", [&] { return forgets(); }, unstarted);
     rule(
-        "abort-is-idempotent", "DELETE of a token that is gone answers 2xx or 404", [&] { return abort_again(); },
+        "abort-is-idempotent", "DELETE of an unknown token returns 2xx or 404", [&] { return abort_again(); },
         unstarted);
     rule(
-        "aborted-stays-aborted", "a start that comes after its abort answers 410", [&] { return start_aborted(); },
+        "aborted-stays-aborted", "a start that arrives after its abort returns 410", [&] { return start_aborted(); },
         unstarted);
     return std::move(rules_);
   }
@@ -162,7 +162,7 @@ class Walk {
 
   RuleFailure follow(const contract::ServiceStatus& next) {
     const contract::ServiceStatus before = std::exchange(newest_, next);
-    if (next.evict_by != before.evict_by) return "evictBy changed on the way";
+    if (next.evict_by != before.evict_by) return "evictBy changed during the evacuation";
     if (contract::may_follow(before.state, next.state)) return {};
     return fmt::format("the state went from {} back to {}", to_string(before.state), to_string(next.state));
   }
@@ -178,7 +178,7 @@ class Walk {
     if (RuleFailure bad = judge(post("main"), "main", again); !bad.empty()) return bad;
     if (RuleFailure bad = follow(again); !bad.empty()) return bad;
     const bool less = looked.progress && again.progress && *again.progress < *looked.progress;
-    return less ? fmt::format("progress fell from {} to {}", *looked.progress, *again.progress) : "";
+    return less ? fmt::format("progress decreased from {} to {}", *looked.progress, *again.progress) : "";
   }
 
   RuleFailure second_token() {
@@ -238,7 +238,7 @@ class Walk {
 
   const WebhookUnderTest& target_;
   std::vector<WebhookRule> rules_;
-  CallResult first_ = base::unavailable("not asked");
+  CallResult first_ = base::unavailable("not called");
   contract::ServiceStatus newest_;
   bool started_ = false;
 };

@@ -29,8 +29,8 @@ base::Status once_status(const controllers::OnceReport& report, OnceWatch::Step 
     if (report.is_success()) return base::Done{};
     return base::unavailable(counts);
   }
-  const std::string why = ended == OnceWatch::Step::kTimedOut ? "not done within " + base::format_age(timeout)
-                                                              : std::string("ended before it was done");
+  const std::string why = ended == OnceWatch::Step::kTimedOut ? "not complete within " + base::format_age(timeout)
+                                                              : std::string("ended before completion");
   return base::unavailable(why + ": " + counts);
 }
 

@@ -18,11 +18,11 @@ constexpr const char* kPluginExamples = R"(
 Examples:
   kubectl evacuator pod web-1 -n shop --wait     move one pod and wait until it is gone
   kubectl evacuator node node-2 --ignore-daemonsets   cordon and empty a node, under the operator's limits
-  kubectl evacuator node node-2 --cancel         stop that, and open the node again
-  kubectl evacuator status -A                    what is on its way, and what blocks it
+  kubectl evacuator node node-2 --cancel         cancel the drain, and uncordon the node
+  kubectl evacuator status -A                    active Evacuations, and what blocks them
   kubectl evacuator watch                        the same, live
-  kubectl evacuator approve --policy balance     release what a policy in mode Manual has planned
-  kubectl evacuator explain pod/web-1 -n shop    why it is (not) moved, and who moved it
+  kubectl evacuator approve --policy balance     approve the Evacuations of a policy in mode Manual
+  kubectl evacuator explain pod/web-1 -n shop    why it is (not) moved, and what moved it
 
 Documentation: docs/kubectl-plugin.md
 )";
@@ -36,7 +36,7 @@ Examples:
 constexpr const char* kNodeExamples = R"(
 Examples:
   kubectl evacuator node node-2 --ignore-daemonsets   # cordon and empty it
-  kubectl evacuator node node-2 --cancel              # stop that, and open the node again
+  kubectl evacuator node node-2 --cancel              # cancel the drain, and uncordon it
 )";
 constexpr const char* kCancelExamples = R"(
 Examples:
@@ -45,7 +45,7 @@ Examples:
 )";
 constexpr const char* kApproveExamples = R"(
 Examples:
-  kubectl evacuator approve --policy balance           # what a policy in mode Manual has planned
+  kubectl evacuator approve --policy balance           # the Evacuations of a policy in mode Manual
 )";
 constexpr const char* kStatusExamples = R"(
 Examples:
@@ -64,7 +64,7 @@ Examples:
 )";
 constexpr const char* kUsageExamples = R"(
 Examples:
-  kubectl evacuator usage                        # what the usage sources of all policies say
+  kubectl evacuator usage                        # current values of the usage sources of all policies
   kubectl evacuator usage balance -o json
 )";
 constexpr const char* kExplainExamples = R"(
@@ -94,94 +94,95 @@ struct Arguments {
 using Command = std::function<int(Session&)>;
 
 void add_request_flags(CLI::App& app, RequestOptions& options, std::string& timeout) {
-  app.add_option("--evictor", options.evictors,
-                 "How it leaves; several are tried in this order (default: by what it is)")
+  app.add_option("--evictor", options.evictors, "Evictors, in the order of preference (default: determined by the pod)")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  app.add_option("--reason", options.reason, "Why, for whoever asks later")->type_name("TEXT");
-  app.add_option("--grace-period", options.grace_period_seconds,
-                 "Seconds for the containers to stop (default: the pod's own)")
+  app.add_option("--reason", options.reason, "Reason, stored in the Evacuation")->type_name("TEXT");
+  app.add_option("--grace-period", options.grace_period_seconds, "Grace period in seconds (default: the pod's own)")
       ->check(CLI::Range(1, 604'800))
       ->type_name("SECONDS");
-  app.add_option("--timeout", timeout, "Stop waiting after so long, such as 10m; 0 never (default 0)")
+  app.add_option("--timeout", timeout, "Time after which to stop waiting, such as 10m; 0 never (default 0)")
       ->type_name("DURATION");
-  app.add_flag("--dry-run{client}", options.dry_run, "Only say what would be done; =server asks the server, too")
+  app.add_flag("--dry-run{client}", options.dry_run,
+               "Only print what would be done; =server also sends a dry-run request to the server")
       ->check(CLI::IsMember({"none", "client", "server"}));
 }
 
 void add_pod(CLI::App& app, Arguments& args) {
-  CLI::App* pod = app.add_subcommand("pod", "Ask for pods to be moved off their nodes");
+  CLI::App* pod = app.add_subcommand("pod", "Request that pods are moved off their nodes");
   pod->footer(kPodExamples);
   pod->add_option("NAME", args.pod.names, "Pods: NAME or pod/NAME");
-  pod->add_option("-l,--selector", args.pod.selector, "Pods with these labels")->type_name("LABELS");
+  pod->add_option("-l,--selector", args.pod.selector, "Label selector of pods")->type_name("LABELS");
   pod->add_flag("--whole-group", args.pod.whole_group,
-                "For the other pods of its PodGroup, too: a PodGroup leaves as a whole or not at all");
-  pod->add_flag("--wait", args.pod.wait, "Wait until they are gone; the exit code tells whether they are");
+                "Also for the other pods of its PodGroup: a PodGroup leaves as a whole or not at all");
+  pod->add_flag("--wait", args.pod.wait, "Wait until the pods are gone; the exit code is 0 if they are");
   add_request_flags(*pod, args.pod_request, args.pod_timeout);
 }
 
 void add_node(CLI::App& app, Arguments& args) {
   CLI::App* node = app.add_subcommand(
-      "node", "Cordon a node and move everything off it, in order and under the operator's limits; again: go on");
+      "node", "Cordon a node and evacuate it, in order and within the operator's limits; run it again to continue");
   node->footer(kNodeExamples);
   node->add_option("NODE", args.node.node, "Name of the node")->required();
-  node->add_flag("--ignore-daemonsets", args.node.rules.ignore_daemonsets, "Leave pods of DaemonSets where they are");
+  node->add_flag("--ignore-daemonsets", args.node.rules.ignore_daemonsets, "Ignore pods of DaemonSets");
   node->add_flag("--delete-emptydir-data", args.node.rules.delete_emptydir_data,
-                 "Move pods whose emptyDir data is lost then, too");
+                 "Also move pods whose emptyDir data would be lost");
   node->add_flag("--force", args.node.rules.force,
-                 "Evict pods that nothing recreates, too (their budgets are honoured all the same)");
-  node->add_option("--pod-selector", args.node.pod_selector, "Only pods with these labels")->type_name("LABELS");
+                 "Also evict pods without a controller (their PodDisruptionBudgets still apply)");
+  node->add_option("--pod-selector", args.node.pod_selector, "Label selector of pods")->type_name("LABELS");
   node->add_flag("--whole-group", args.node.whole_group,
-                 "Pods of other nodes, too, whose groups these pods leave with");
-  node->add_flag("--wait,!--no-wait", args.node.wait, "Follow it to its end (default; --wait=false does not)");
+                 "Also move pods of other nodes that belong to the same PodGroups");
+  node->add_flag("--wait,!--no-wait", args.node.wait,
+                 "Follow the drain until it completes (default; --wait=false does not)");
   node->add_flag("--uncordon-on-failure", args.node.uncordon_on_failure,
-                 "When it does not work out in time: cancel the rest and open the node again");
-  node->add_flag("--cancel", args.cancel_of_node, "Cancel what this command asked for earlier, and offer to uncordon");
-  node->add_flag("--uncordon", args.cancel_node.uncordon, "With --cancel: open the node without asking");
+                 "On a timeout, cancel the remaining Evacuations and uncordon the node");
+  node->add_flag("--cancel", args.cancel_of_node,
+                 "Cancel the Evacuations of this command, and offer to uncordon the node");
+  node->add_flag("--uncordon", args.cancel_node.uncordon, "With --cancel: uncordon the node without a prompt");
   add_request_flags(*node, args.node_request, args.node_timeout);
 }
 
 void add_selection(CLI::App& app, Selection& which) {
   app.add_option("NAME", which.names, "Evacuations: NAME, or pod/NAME for the unfinished one of a pod");
-  app.add_flag("--all", which.all, "All in the namespace (-A: in all namespaces)");
-  app.add_option("-l,--selector", which.selector, "Evacuations with these labels")->type_name("LABELS");
-  app.add_option("--policy", which.policy, "Those of this policy, in all namespaces unless -n is given")
+  app.add_flag("--all", which.all, "All Evacuations in the namespace (-A: in all namespaces)");
+  app.add_option("-l,--selector", which.selector, "Label selector of Evacuations")->type_name("LABELS");
+  app.add_option("--policy", which.policy, "Evacuations of this policy, in all namespaces unless -n is set")
       ->type_name("NAME");
 }
 
 void add_decisions(CLI::App& app, Arguments& args) {
-  CLI::App* cancel = app.add_subcommand("cancel", "Stop Evacuations that have not evicted their pod yet");
+  CLI::App* cancel = app.add_subcommand("cancel", "Cancel Evacuations that have not evicted their pod yet");
   cancel->footer(kCancelExamples);
   add_selection(*cancel, args.cancel.which);
-  cancel->add_option("--reason", args.cancel.reason, "Why, for whoever asks later")->type_name("TEXT");
-  CLI::App* approve = app.add_subcommand("approve", "Release Evacuations that wait for a person (mode Manual)");
+  cancel->add_option("--reason", args.cancel.reason, "Reason, stored in the Evacuation")->type_name("TEXT");
+  CLI::App* approve = app.add_subcommand("approve", "Approve Evacuations that wait for approval (mode Manual)");
   approve->footer(kApproveExamples);
   add_selection(*approve, args.approve);
 }
 
 void add_uninstall(CLI::App& app, Arguments& args) {
   CLI::App* uninstall = app.add_subcommand(
-      "uninstall", "Delete all policies and Evacuations, so that nothing holds up the CRDs' deletion");
+      "uninstall", "Delete all policies and Evacuations, so that no finalizer blocks the deletion of the CRDs");
   uninstall->footer(kUninstallExamples);
-  uninstall->add_flag("--dry-run", args.uninstall.dry_run, "Only say what would be done");
-  uninstall->add_flag("-y,--yes", args.uninstall.yes, "Do not ask");
-  uninstall->add_option("--timeout", args.uninstall_timeout, "Wait so long for what is unfinished")
+  uninstall->add_flag("--dry-run", args.uninstall.dry_run, "Only print what would be done");
+  uninstall->add_flag("-y,--yes", args.uninstall.yes, "Do not prompt for confirmation");
+  uninstall->add_option("--timeout", args.uninstall_timeout, "Maximum time to wait for unfinished Evacuations")
       ->capture_default_str()
       ->type_name("DURATION");
 }
 
 void add_views(CLI::App& app, Arguments& args) {
-  CLI::App* status = app.add_subcommand("status", "What is on its way, and what blocks it");
+  CLI::App* status = app.add_subcommand("status", "Show active Evacuations, and what blocks them");
   status->footer(kStatusExamples);
   status->add_option("TARGET", args.status.target, "pod/NAME, node/NAME, policy/NAME or an Evacuation's name");
   CLI::App* watch = app.add_subcommand("watch", "Follow Evacuations until Ctrl-C");
   watch->footer(kWatchExamples);
   watch->add_option("TARGET", args.watch.target, "pod/NAME, node/NAME, policy/NAME or an Evacuation's name");
-  watch->add_option("-l,--selector", args.watch.selector, "Evacuations with these labels")->type_name("LABELS");
-  CLI::App* usage = app.add_subcommand("usage", "What usage sources say of each node now");
+  watch->add_option("-l,--selector", args.watch.selector, "Label selector of Evacuations")->type_name("LABELS");
+  CLI::App* usage = app.add_subcommand("usage", "Show the current values of the usage sources for each node");
   usage->footer(kUsageExamples);
   usage->add_option("POLICY", args.usage.policy, "Name of the policy (default: all)");
-  CLI::App* explain = app.add_subcommand("explain", "Why a pod is (not) moved, or who moved it");
+  CLI::App* explain = app.add_subcommand("explain", "Explain why a pod is (not) moved, or what moved it");
   explain->footer(kExplainExamples);
   explain->add_option("POD", args.explain.target, "pod/NAME")->required();
 }
@@ -193,13 +194,12 @@ void add_global_flags(CLI::App& app, GlobalFlags& flags) {
   app.add_option("--context", flags.context, "Kubeconfig context")->type_name("NAME");
   app.add_option("-n,--namespace", flags.ns, "Namespace (default: the context's)")->type_name("NAME");
   app.add_flag("-A,--all-namespaces", flags.all_namespaces, "All namespaces");
-  app.add_option("--request-timeout", flags.request_timeout, "Longest time for one call, such as 10s (default: 34s)")
+  app.add_option("--request-timeout", flags.request_timeout, "Timeout of one call, such as 10s (default: 34s)")
       ->type_name("DURATION");
-  app.add_option("-o,--output", flags.output, "json, yaml or name, for programs")
+  app.add_option("-o,--output", flags.output, "json, yaml or name, for scripts")
       ->check(CLI::IsMember({"json", "yaml", "name"}))
       ->type_name("FORMAT");
-  app.add_option("--operator-namespace", flags.operator_namespace,
-                 "Where the operator keeps its Lease and its ConfigMap")
+  app.add_option("--operator-namespace", flags.operator_namespace, "Namespace of the operator's Lease and ConfigMap")
       ->capture_default_str()
       ->type_name("NAME");
 }
@@ -219,7 +219,7 @@ base::Result<Command> command_of(const CLI::App& app, Arguments& args) {
   if (name == "pod") return Command([&](Session& session) { return run_pod(session, args.pod); });
   if (name == "node" && args.cancel_of_node)
     return Command([&](Session& session) { return run_cancel_node(session, args.cancel_node); });
-  if (name == "node" && args.cancel_node.uncordon) return base::invalid("--uncordon goes with --cancel only");
+  if (name == "node" && args.cancel_node.uncordon) return base::invalid("--uncordon requires --cancel");
   if (name == "node") return Command([&](Session& session) { return run_node(session, args.node); });
   if (name == "cancel") return Command([&](Session& session) { return run_cancel(session, args.cancel); });
   if (name == "approve") return Command([&](Session& session) { return run_approve(session, args.approve); });
@@ -238,11 +238,12 @@ base::Result<Command> command_of(const CLI::App& app, Arguments& args) {
 base::Status check_flags(const std::string& command, const GlobalFlags& flags) {
   const bool shows_no_objects = command == "watch" || command == "explain" || command == "usage";
   if (command == "watch" && !flags.output.empty())
-    return base::invalid("watch is for people; programs use: kubectl get evacuations -w -o json");
+    return base::invalid("watch has no machine-readable output; use: kubectl get evacuations -w -o json");
   if (command == "uninstall" && (!flags.ns.empty() || !flags.output.empty()))
-    return base::invalid("uninstall is about the whole cluster and for people: neither -n nor -o goes with it");
-  if (shows_no_objects && flags.output == "name") return base::invalid("-o name: there are no objects to name here");
-  if (flags.all_namespaces && !flags.ns.empty()) return base::invalid("-n and -A exclude each other");
+    return base::invalid(
+        "uninstall applies to the whole cluster and has no machine-readable output: -n and -o are not supported");
+  if (shows_no_objects && flags.output == "name") return base::invalid("-o name: there are no objects to name");
+  if (flags.all_namespaces && !flags.ns.empty()) return base::invalid("-n and -A are mutually exclusive");
   return base::Done{};
 }
 
@@ -278,7 +279,8 @@ int usage_exit(const CLI::App& app, const std::vector<std::string>& args, const 
 }  // namespace
 
 int run(const std::vector<std::string>& args, Io& io) {
-  CLI::App app{"Asks for pods and nodes to be evacuated, shows how it goes, and explains why.", "kubectl evacuator"};
+  CLI::App app{"Requests evacuations of pods and nodes, shows their progress, and explains decisions.",
+               "kubectl evacuator"};
   app.require_subcommand(1);
   app.fallthrough();
   app.get_formatter()->column_width(38);

@@ -39,7 +39,7 @@ class PodCommand {
       const auto target = parse_target(name, TargetKind::kPod);
       if (!target) return target.error();
       if (target->kind != TargetKind::kPod)
-        return base::invalid(fmt::format("\"{}\" is no pod; for a whole node: kubectl evacuator node NODE", name));
+        return base::invalid(fmt::format("\"{}\" is not a pod; for a whole node: kubectl evacuator node NODE", name));
       auto pod = session_.pod({session_.ns(), target->name});
       if (pod) {
         pods.push_back(*std::move(pod));
@@ -71,8 +71,8 @@ class PodCommand {
         continue;
       }
       if (session_.is_human_readable()) {
-        session_.io().out(
-            fmt::format("PodGroup {} leaves as a whole: also asked for {}\n", rest.name, members_text(rest.missing)));
+        session_.io().out(fmt::format("PodGroup {} leaves as a whole: also requested for {}\n", rest.name,
+                                      members_text(rest.missing)));
       }
       chosen.insert(chosen.end(), std::make_move_iterator(rest.missing.begin()),
                     std::make_move_iterator(rest.missing.end()));
@@ -88,12 +88,13 @@ class PodCommand {
                     fmt::format("pod/{}", fmt::join(names, ", pod/")), names.size() == 1 ? "is" : "are", rest.name);
     const std::string pods = fmt::format("{} -n {}", fmt::join(names, " "), rest.ns);
     if (why.empty()) {
-      text += fmt::format("these of it are not asked to: {}\nTo ask for all of them: kubectl evacuator pod {} {}",
-                          members_text(rest.missing), pods, kWholeGroup);
+      text += fmt::format(
+          "these members have no Evacuation: {}\nTo request them for all members: kubectl evacuator pod {} {}",
+          members_text(rest.missing), pods, kWholeGroup);
     } else {
       text += why;
     }
-    return base::invalid(fmt::format("{}\nTo take {} out of it: kubectl annotate pod {} {}=", text,
+    return base::invalid(fmt::format("{}\nTo remove {} from it: kubectl annotate pod {} {}=", text,
                                      names.size() == 1 ? "this pod" : "these pods", pods,
                                      api::well_known::kPodGroupKey));
   }
@@ -124,7 +125,7 @@ class PodCommand {
     if (!all) return all;
     std::erase_if(*all, [&](const auto& each) { return !keys_.contains(each.evacuation.meta.key()); });
     if (all->size() < keys_.size())
-      return base::Error{base::ErrorCode::kNotFound, "an Evacuation was deleted while it was waited for"};
+      return base::Error{base::ErrorCode::kNotFound, "an Evacuation was deleted before it completed"};
     return all;
   }
 
@@ -142,11 +143,11 @@ class PodCommand {
       case FollowEnd::kTimeout:
         return fail(session_.io(),
                     {base::ErrorCode::kTimeout,
-                     fmt::format("timed out after {} with {}; they go on: kubectl evacuator watch",
+                     fmt::format("timed out after {} with {}; the Evacuations continue: kubectl evacuator watch",
                                  base::format_duration(options_.request.timeout), summary(followed->progress))});
       case FollowEnd::kInterrupted:
         session_.io().err(
-            "Interrupted: the Evacuations go on without this command. Cancel them with: kubectl evacuator cancel "
+            "Interrupted: the Evacuations continue without this command. Cancel them with: kubectl evacuator cancel "
             "NAME\n");
         return kInterrupted;
     }
@@ -169,10 +170,10 @@ class PodCommand {
 
 int run_pod(Session& session, const PodOptions& options) {
   if (options.names.empty() == options.selector.empty()) {
-    return fail(session.io(), base::invalid("say which pods: either names or a label selector (-l)"));
+    return fail(session.io(), base::invalid("no pods are selected: pass either names or a label selector (-l)"));
   }
   if (!options.names.empty() && session.flags().all_namespaces) {
-    return fail(session.io(), base::invalid("a pod cannot be named across all namespaces: use -n instead of -A"));
+    return fail(session.io(), base::invalid("pod names need a namespace: use -n instead of -A"));
   }
   return PodCommand(session, options).run();
 }

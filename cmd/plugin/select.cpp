@@ -17,10 +17,11 @@ namespace {
 base::Status check_selection(const Session& session, const Selection& which) {
   const int ways = static_cast<int>(!which.names.empty()) + static_cast<int>(which.all) +
                    static_cast<int>(!which.selector.empty()) + static_cast<int>(!which.policy.empty());
-  if (ways == 0) return base::invalid("say which: names, pod/NAME, -l SELECTOR, --policy NAME or --all");
-  if (!which.names.empty() && ways > 1) return base::invalid("names go with none of -l, --policy and --all");
+  if (ways == 0)
+    return base::invalid("no Evacuations are selected: pass names, pod/NAME, -l SELECTOR, --policy NAME or --all");
+  if (!which.names.empty() && ways > 1) return base::invalid("names cannot be combined with -l, --policy or --all");
   if (!which.names.empty() && session.flags().all_namespaces)
-    return base::invalid("an Evacuation cannot be named across all namespaces: use -n instead of -A");
+    return base::invalid("Evacuation names need a namespace: use -n instead of -A");
   return base::Done{};
 }
 
@@ -72,18 +73,18 @@ struct Change {
 
 Change cancel_change(const api::Evacuation& evacuation, const std::string& reason) {
   if (api::is_terminal(evacuation.status.phase))
-    return {fmt::format("has ended already ({})", to_string(evacuation.status.phase)), nullptr, true};
-  if (evacuation.spec.cancel.requested) return {"cancellation was requested already", nullptr};
+    return {fmt::format("has already ended ({})", to_string(evacuation.status.phase)), nullptr, true};
+  if (evacuation.spec.cancel.requested) return {"cancellation was already requested", nullptr};
   const bool too_late = evacuation.status.phase == api::EvacuationPhase::kEvicting ||
                         evacuation.status.phase == api::EvacuationPhase::kVerifying;
-  return {too_late ? "cancellation requested, but the eviction is granted: the pod goes all the same"
+  return {too_late ? "cancellation requested, but the eviction is already granted: the pod leaves"
                    : "cancellation requested",
           cancel_patch(reason)};
 }
 
 Change approve_change(const api::Evacuation& evacuation) {
   if (api::is_terminal(evacuation.status.phase))
-    return {fmt::format("has ended already ({})", to_string(evacuation.status.phase)), nullptr, true};
+    return {fmt::format("has already ended ({})", to_string(evacuation.status.phase)), nullptr, true};
   if (!evacuation.spec.suspend) return {"needs no approval: it is not suspended", nullptr, true};
   return {"approved", release_patch()};
 }
@@ -152,7 +153,7 @@ int run_cancel(Session& session, const CancelOptions& options) {
 }
 
 int run_approve(Session& session, const Selection& which) {
-  return BulkPatch(session, which).run("Nothing waits for approval.", approve_change);
+  return BulkPatch(session, which).run("No Evacuation waits for approval.", approve_change);
 }
 
 }  // namespace cmd::plugin

@@ -41,7 +41,7 @@ std::string plan_text(const api::DeschedulerPolicy& policy) {
 
 std::string cycle_text(const api::LastCycle& cycle, base::TimePoint now) {
   std::string text =
-      fmt::format("  last cycle {} ago: {} nodes and {} pods looked at, {} nominated, {} Evacuations made\n",
+      fmt::format("  last cycle {} ago: {} nodes and {} pods in scope, {} nominated, {} Evacuations created\n",
                   base::format_age(now - cycle.start), cycle.nodes, cycle.pods, cycle.nominated, cycle.created);
   for (const api::ReasonCount& refused : cycle.refused)
     text += fmt::format("    refused {:>5}  {}\n", refused.count, refused.reason);
@@ -103,7 +103,7 @@ std::vector<DrainMove> unasked(const NodeView& view) {
 
 std::string node_text(const NodeView& view, base::TimePoint now, bool colour) {
   std::string text =
-      fmt::format("node/{}: {}; {} pods could be moved, {} stay or go by themselves\n", view.node.meta.name,
+      fmt::format("node/{}: {}; {} pods can be moved, {} stay or leave without an Evacuation\n", view.node.meta.name,
                   cordon_words(view.node), view.plan.moves.size(), view.plan.skipped.size());
   if (!view.evacuations.empty()) {
     std::vector<api::Evacuation> sorted = view.evacuations;
@@ -117,7 +117,7 @@ std::string node_text(const NodeView& view, base::TimePoint now, bool colour) {
   for (const DrainMove& move : left)
     table.add_row({move.pod.meta.ns, move.pod.meta.name, std::string(to_string(move.rank)), move.warning});
   return text +
-         fmt::format("\n{} pods without a running Evacuation (kubectl evacuator node {} asks for them)\n", left.size(),
+         fmt::format("\n{} pods without a running Evacuation (kubectl evacuator node {} requests them)\n", left.size(),
                      view.node.meta.name) +
          table.render();
 }

@@ -110,14 +110,15 @@ class Uninstall {
                         evacuations.size(), unfinished));
     if (operator_problem_.empty()) return;
     io_.err("warning: " + operator_problem_ + "\n");
-    io_.out(dry() + "Evacuations that no operator takes back are released: what they asked of others stays.\n");
+    io_.out(dry() +
+            "Evacuations that no operator rolls back are released: their effects on other components remain.\n");
   }
   std::string dry() const { return options_.dry_run ? "(dry run) " : ""; }
 
   bool confirmed() {
     if (options_.yes) return true;
     const auto answer = io_.ask("Continue? [y/N] ");
-    if (!answer) io_.err("error: there is nobody to ask; use --yes\n");
+    if (!answer) io_.err("error: cannot prompt without a terminal; use --yes\n");
     const bool yes = answer && (*answer == "y" || *answer == "Y" || *answer == "yes");
     if (answer && !yes) io_.err("Nothing was changed.\n");
     return yes;
@@ -223,8 +224,8 @@ class Uninstall {
     for (std::size_t i = 0; i < left.size() && i < kMaxNamed; ++i)
       io_.err(fmt::format("  {}: {}\n", name_of(left[i]), to_string(left[i].evacuation.status.phase)));
     io_.err(
-        "Run it again to wait longer. Or stop the operator (kubectl -n evacuator-system scale deployment evacuator "
-        "--replicas=0) and run it again: then they are released as they are.\n");
+        "Run the command again to wait longer. Or stop the operator (kubectl -n evacuator-system scale deployment "
+        "evacuator --replicas=0) and run it again: the Evacuations are then released as they are.\n");
     return kFailed;
   }
 
@@ -238,11 +239,11 @@ class Uninstall {
       tainted = tainted_nodes();
     }
     if (tainted > 0) {
-      io_.err(fmt::format("{} nodes still bear a taint of Evacuator. Take it off with:\n", tainted));
+      io_.err(fmt::format("{} nodes still have a taint of Evacuator. Remove it with:\n", tainted));
       for (const std::string_view key : api::well_known::kSoftTaints)
         io_.err(fmt::format("  kubectl taint nodes --all {}:PreferNoSchedule-\n", key));
     }
-    io_.out("No policy and no Evacuation is left. Remove the rest with: kubectl delete -k config/default\n");
+    io_.out("No policy and no Evacuation remains. Remove the rest with: kubectl delete -k config/default\n");
     return kDone;
   }
 

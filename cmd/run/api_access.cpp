@@ -73,12 +73,13 @@ std::string ApiAccess::waiting_for() const {
 
 void ApiAccess::publish() {
   const kube::RateLimiter::Stats stats = limiter_.stats();
-  deps_.metrics.gauge("evacuator_client_waiting", "Requests that wait for their turn by client.qps.")
+  deps_.metrics.gauge("evacuator_client_waiting", "Number of requests that wait for the rate limit client.qps.")
       .set(static_cast<double>(stats.waiting));
-  deps_.metrics.gauge("evacuator_client_in_flight", "Requests that were sent and not answered yet.")
+  deps_.metrics.gauge("evacuator_client_in_flight", "Number of requests that are sent and not answered yet.")
       .set(static_cast<double>(stats.in_flight));
   const double waited = std::chrono::duration<double>(stats.waited).count();
-  deps_.metrics.counter("evacuator_client_wait_seconds_total", "How long requests waited for their turn by client.qps.")
+  deps_.metrics
+      .counter("evacuator_client_wait_seconds_total", "Time that requests waited for the rate limit client.qps.")
       .increment(std::max(0.0, waited - std::exchange(published_wait_, waited)));
 }
 

@@ -23,7 +23,7 @@ Status read_duration(const std::optional<std::string>& flag, const char* name, b
   if (!flag) return base::Done{};
   const auto duration = base::parse_duration(*flag);
   if (!duration || *duration <= base::Duration::zero()) {
-    return base::invalid(fmt::format("{}: \"{}\" is no duration such as 15s", name, *flag));
+    return base::invalid(fmt::format("{}: \"{}\" is not a duration such as 15s", name, *flag));
   }
   target = *duration;
   return base::Done{};
@@ -84,13 +84,14 @@ base::Result<std::optional<OnceWatch>> read_once(const RunOptions& options, cons
   base::Duration timeout = std::chrono::hours(1);
   if (auto read = read_duration(options.once_timeout, "--once-timeout", timeout); !read) return read.error();
   if (!options.once) {
-    if (options.once_timeout) return base::invalid("--once-timeout: only with --once");
+    if (options.once_timeout) return base::invalid("--once-timeout requires --once");
     return std::optional<OnceWatch>();
   }
   const auto& election = config.leader_election;
   if (!election.enabled)
     return base::invalid(
-        "--once needs the Lease: leaderElection.enabled must be true, or it might act beside a leader");
+        "--once requires the Lease: leaderElection.enabled must be true, otherwise it could act concurrently with a "
+        "leader");
   const OnceWatch::Limits limits{.timeout = timeout,
                                  .patience = election.lease_duration + 2 * election.retry_period + base::seconds(2),
                                  .quiet = base::seconds(1),

@@ -23,7 +23,7 @@ using controllers::webhooks::ServingState;
 constexpr base::milliseconds kTick{200};
 
 Status server_changed() {
-  return base::unavailable("the server serves other kinds than at the start; ending, so that a fresh start uses them");
+  return base::unavailable("the API server serves other kinds than at startup; exiting, so that a restart uses them");
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ Status Process::run(const Interrupted& interrupted) {
 void Process::warn_of_unusable_services() const {
   for (const controllers::ServiceConfig& each : config_.services) {
     if (!each.namespaces.empty() && !each.uses.empty()) continue;
-    log_.warning("nobody may call this service: it lists no namespaces or no uses", {kv("service", each.name)});
+    log_.warning("the service cannot be called: it lists no namespaces or no uses", {kv("service", each.name)});
   }
 }
 
@@ -231,7 +231,7 @@ void Process::watch_environment(std::stop_token stop) {
     if (admission_failover_) admission_failover_->refresh(serving_state());
     auto change = watch.step();
     if (!change) continue;
-    log_.error("the server serves other kinds than at the start", {kv("change", *change)});
+    log_.error("the API server serves other kinds than at startup", {kv("change", *change)});
     server_changed_ = true;
     return;
   }
@@ -273,7 +273,7 @@ Status Process::lead(const Interrupted& interrupted) {
   leadership_->end();  // releases the Lease
   if (was_lost)
     return base::unavailable(
-        "the Lease, or the claim on the cluster, is lost; ending, so that a fresh start begins with a clean memory");
+        "lost the Lease or the installation Lease; exiting, so that a restart begins with a clean state");
   if (server_changed_) return server_changed();
   return once_ ? end_of_once(was_leader) : Status(base::Done{});
 }
@@ -286,11 +286,12 @@ bool Process::is_over(bool leads) {
 
 Status Process::end_of_once(bool was_leader) const {
   const auto& lease = config_.leader_election;
-  if (!was_leader && !leadership_->owns_cluster()) return leadership_->installation_status().error().during("nothing was done");
+  if (!was_leader && !leadership_->owns_cluster())
+    return leadership_->installation_status().error().during("nothing was done");
   const std::string holder = leadership_->holder();
   if (!was_leader)
     return base::unavailable(fmt::format("nothing was done: the Lease {}/{} is held by {}", lease.ns, lease.name,
-                                         holder.empty() ? "nobody that answers" : holder));
+                                         holder.empty() ? "an unresponsive holder" : holder));
   print_err("{}", controllers::to_text(report_));  // standard output may be the audit log
   return once_status(report_, step_, once_->timeout());
 }

@@ -60,7 +60,7 @@ base::Status Servers::start() {
   if (auto serving = start_webhooks(); !serving) return serving.error().during("serving the webhook");
   deps_.log.info("serving", {kv("healthPort", static_cast<int>(health_.port())),
                              kv("metricsPort", static_cast<int>(metrics_server_.port())),
-                             kv("metrics", metrics_server_.is_plain() ? "plain, loopback only" : "HTTPS")});
+                             kv("metrics", metrics_server_.is_plain() ? "plain HTTP, loopback only" : "HTTPS")});
   return base::Done{};
 }
 

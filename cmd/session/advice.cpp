@@ -29,9 +29,9 @@ std::string role_for(const Attempt& attempt) {
   const bool reads = attempt.verb == "get" || attempt.verb == "list" || attempt.verb == "watch";
   if (is_ours(attempt.type) && attempt.type.namespaced) {
     const std::string role = reads ? "evacuator-view" : "evacuator-edit";
-    return fmt::format("the ClusterRole {} (part of {}) has it", role, reads ? "view" : "edit");
+    return fmt::format("the ClusterRole {} (part of {}) grants it", role, reads ? "view" : "edit");
   }
-  return fmt::format("the ClusterRole evacuator-operator-user-{} has it", reads ? "view" : "edit");
+  return fmt::format("the ClusterRole evacuator-operator-user-{} grants it", reads ? "view" : "edit");
 }
 
 std::string forbidden(const Attempt& attempt) {
@@ -46,7 +46,7 @@ std::string not_found(const base::Error& error, const Attempt& attempt) {
            "another cluster with --context)";
   }
   if (error.message.find("namespaces \"") != std::string::npos) {
-    return "Choose a namespace that exists with -n: kubectl get namespaces";
+    return "Select an existing namespace with -n: kubectl get namespaces";
   }
   if (attempt.type == kube::kPods) {
     return fmt::format("Look for it with: kubectl get pods -A --field-selector metadata.name={}", attempt.key.name);
@@ -62,13 +62,13 @@ std::string way_out(const base::Error& error, const Attempt& attempt, const std:
     case ErrorCode::kNotFound: return not_found(error, attempt);
     case ErrorCode::kUnavailable:
     case ErrorCode::kTimeout:
-      return fmt::format("Asked {} ({}): check that the server is up and the context right, or raise --request-timeout",
+      return fmt::format("Server {} ({}): check that it is up and the context is correct, or raise --request-timeout",
                          server, source);
     case ErrorCode::kOutcomeUnknown:
-      return "Perhaps it was carried out, perhaps not: look with kubectl evacuator status, then repeat it; nothing is "
-             "done twice";
-    case ErrorCode::kThrottled: return "The server is busy: try again in a moment";
-    case ErrorCode::kConflict: return "Somebody changed it at the same moment: try again";
+      return "The result of the request is unknown: check kubectl evacuator status, then repeat the command; repeating "
+             "it is safe";
+    case ErrorCode::kThrottled: return "The server is overloaded: try again later";
+    case ErrorCode::kConflict: return "The object was changed concurrently: try again";
     case ErrorCode::kInvalid:
     case ErrorCode::kAlreadyExists:
     case ErrorCode::kGone:
@@ -126,14 +126,14 @@ std::string operator_warning(OperatorState state, const base::Result<kube::Lease
     case OperatorState::kUnknown: return {};
     case OperatorState::kAbsent:
       return fmt::format(
-          "no operator holds the Lease {}: nothing moves until one runs (kubectl apply -k config/default). It may be "
-          "elsewhere (--operator-namespace) or run with --leader-elect=false",
+          "no operator holds the Lease {}: no pods are moved until an operator runs (kubectl apply -k config/default). "
+          "The operator may run in another namespace (--operator-namespace) or with --leader-elect=false",
           lease_key.to_string());
     case OperatorState::kStale: {
       const auto renewed = base::parse_time(lease->renew_time);
       return fmt::format(
-          "the operator ({}) has not renewed its Lease {} for {}: nothing moves until it is back; see kubectl get pods "
-          "-n {}",
+          "the operator ({}) has not renewed its Lease {} for {}: no pods are moved until it is back; check kubectl "
+          "get pods -n {}",
           lease->holder, lease_key.to_string(), base::format_age(now - renewed.value_or(now)), lease_key.ns);
     }
   }

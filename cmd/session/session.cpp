@@ -88,7 +88,7 @@ base::Result<base::Duration> parse_timeout(std::string_view flag, const std::str
   }
   const auto duration = base::parse_duration(text);
   if (!duration || *duration < base::Duration::zero()) {
-    return base::invalid(fmt::format("{}: \"{}\" is no duration such as 30s, 5m or 0 (none)", flag, text));
+    return base::invalid(fmt::format("{}: \"{}\" is not a duration such as 30s, 5m or 0 (none)", flag, text));
   }
   return *duration;
 }

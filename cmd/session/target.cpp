@@ -58,13 +58,13 @@ base::Result<Target> parse_target(std::string_view text, TargetKind otherwise) {
   const std::string_view name = slash == std::string_view::npos ? text : text.substr(slash + 1);
   if (name.empty() || name.find('/') != std::string_view::npos) {
     return base::invalid(
-        fmt::format("\"{}\" names nothing: write {}/NAME (and the namespace with -n)", text, to_string(otherwise)));
+        fmt::format("\"{}\" has no name: use {}/NAME (and the namespace with -n)", text, to_string(otherwise)));
   }
   if (slash == std::string_view::npos) return Target{otherwise, std::string(name)};
   const auto kind = kind_named(text.substr(0, slash));
   if (!kind) {
-    return base::invalid(fmt::format("\"{}\": there is nothing to know about a {}; use pod/, node/, policy/ or evac/",
-                                     text, text.substr(0, slash)));
+    return base::invalid(
+        fmt::format("\"{}\": {} is not supported; use pod/, node/, policy/ or evac/", text, text.substr(0, slash)));
   }
   return Target{*kind, std::string(name)};
 }

@@ -41,15 +41,15 @@ std::vector<UsageRow> rows_of(const Samples& samples, const std::vector<api::Nod
 }
 
 std::string problem_of(const UsageRow& row, const api::UsageSource& source, base::TimePoint now) {
-  if (row.node == nullptr) return "the cluster has no such node";
-  if (row.sample == nullptr) return "the source does not know it";
+  if (row.node == nullptr) return "the cluster does not contain the node";
+  if (row.sample == nullptr) return "the source has no data for it";
   const bool none =
       std::ranges::none_of(row.sample->values, [](double value) { return std::isfinite(value) && value >= 0; });
   if (none) return "no usable value";
-  if (row.sample->time == base::TimePoint{}) return "it does not say of when it is";
+  if (row.sample->time == base::TimePoint{}) return "its sample has no time";
   const base::Duration age = now - row.sample->time;
   if (age > source.max_age) return fmt::format("older than maxAge {}", base::format_age(source.max_age));
-  if (-age > source.max_age) return "from the future: the clocks disagree";
+  if (-age > source.max_age) return "from the future: check that the clocks are synchronized";
   return {};
 }
 

@@ -16,7 +16,7 @@ api::Blocker never_admitted(const AdmissionRequest& request, std::int64_t count,
   blocker.kind = to_string(api::BlockerKind::kPodGroup);
   blocker.name = request.pod_group;
   blocker.message =
-      fmt::format("{} pods of the group leave at the same time, which no free slot will ever allow: {}", count, limit);
+      fmt::format("{} pods of the PodGroup leave at the same time, which no limit ever allows: {}", count, limit);
   return blocker;
 }
 
@@ -30,7 +30,7 @@ std::optional<api::Blocker> AdmissionQueue::too_large(const AdmissionRequest& re
   if (total && count > *total) return refused(scopes_.blocker("").message);
   if (of_namespace && count > *of_namespace) return refused(scopes_.blocker("namespace/" + request.key.ns).message);
   if (request.together.size() < kMaxPodGroup) return std::nullopt;
-  return refused(fmt::format("a group has at most {}", kMaxPodGroup));
+  return refused(fmt::format("a PodGroup has at most {}", kMaxPodGroup));
 }
 
 std::optional<Slot> AdmissionQueue::refuse_too_large(Entry& entry, const AdmissionRequest& request) {
@@ -109,7 +109,7 @@ api::Blocker AdmissionQueue::pod_group_blocker(const Entry& entry) {
   blocker.kind = to_string(api::BlockerKind::kPodGroup);
   blocker.name = entry.request.pod_group;
   if (pod_group.empty()) {
-    blocker.message = "waits until all of its PodGroup ask for a slot";
+    blocker.message = "waits until all members of its PodGroup request a slot";
     return blocker;
   }
   const auto needs = needs_of(pod_group);
@@ -159,7 +159,7 @@ bool AdmissionQueue::find_capacity(const std::vector<Entry*>& pod_group, base::T
     recount(*entry);
   }
   Slot waits = no_capacity(*refusal);
-  if (waits.limit) waits.limit->message = fmt::format("all of its PodGroup or none: {}", waits.limit->message);
+  if (waits.limit) waits.limit->message = fmt::format("all members of its PodGroup or none: {}", waits.limit->message);
   for (Entry* each : pod_group) std::get<Entry::WaitingWithPodGroup>(each->turn).no_capacity = waits;
   if (waits.retry_at) wakeups.push_back({pod_group.front()->request.key, *waits.retry_at - now});
   return false;

@@ -27,7 +27,7 @@ api::Blocker blocker_of(const CooldownLedger::Cooling& cooling) {
   api::Blocker blocker;
   blocker.kind = to_string(api::BlockerKind::kLimit);
   blocker.name = limit_name(api::LimitScope::kCooldown);
-  blocker.message = fmt::format("{} was evacuated {} lately and is excluded (cooling down) until {}", cooling.subject,
+  blocker.message = fmt::format("{} was evacuated {} recently and is excluded (cooldown) until {}", cooling.subject,
                                 cooling.count == 1 ? "once" : fmt::format("{} times", cooling.count),
                                 base::format_time(cooling.until));
   return blocker;

@@ -31,7 +31,7 @@ constexpr int kTargetTries = 8;
 /// Larger than left_on() of any node.
 constexpr std::int64_t kPreferred = 1000;
 
-constexpr const char* kTargetsFull = "the target node's limit is full on every node that has free capacity";
+constexpr const char* kTargetsFull = "the limit inFlight.perTargetNode is reached on every node that has free capacity";
 
 std::string surge_pod_name(const api::ObjectKey& key) {
   return "capacity-for/" + key.to_string();
@@ -272,11 +272,11 @@ Reservations::Outcome Reservations::best_node(const PlacementRequest& wanted, co
   std::string reasons;
   for (const auto& [reason, count] : refusals)
     reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", count, reason);
-  return {
-      {},
-      fmt::format("needs {} for a surge pod, and none of {} other nodes has it{}{}", amounts(what_if_->cluster, copy),
-                  what_if_->cluster.node_count() - 1, reasons.empty() ? "" : ": ", reasons),
-      {}};
+  return {{},
+          fmt::format("needs {} for a surge pod, and none of {} other nodes has enough free capacity{}{}",
+                      amounts(what_if_->cluster, copy), what_if_->cluster.node_count() - 1, reasons.empty() ? "" : ": ",
+                      reasons),
+          {}};
 }
 
 std::string Reservations::hold_place(const AdmissionRequest& request, const api::Pod& pod,
@@ -298,7 +298,8 @@ std::string Reservations::hold_place(const AdmissionRequest& request, const api:
   }
   if (!best) {
     return fmt::format(
-        "no node has capacity for it any more, except the {} that the plan empties: the rest is planned anew",
+        "no node has enough free capacity any more, except the {} that the plan empties: the remaining moves are "
+        "planned again",
         emptied.size());
   }
   held_places_[request.key] = {std::make_shared<const api::Pod>(pod), cluster.node(best->second).meta.name,

@@ -21,7 +21,7 @@ std::optional<std::int64_t> resolved(const std::optional<api::IntOrPercent>& lim
 constexpr std::string_view kManualId = "manual";
 
 std::string text_of(const api::RateLimit& rate) {
-  return fmt::format("at most {} admissions each {}, {} at once", rate.per_second.value_or(rate.per_minute.value_or(0)),
+  return fmt::format("at most {} admissions per {}, {} at once", rate.per_second.value_or(rate.per_minute.value_or(0)),
                      rate.per_second ? "second" : "minute", rate.burst);
 }
 
@@ -53,7 +53,7 @@ void AdmissionScopes::set_policy_limits(const std::string& policy, const std::op
   Level& level = policies_[policy];
   const api::AdmissionLimits wanted = limits.value_or(level.limits);
   const std::string why =
-      limits ? hold_reason : fmt::format("policy {} was deleted: nothing more of it is admitted", policy);
+      limits ? hold_reason : fmt::format("policy {} was deleted: its Evacuations are no longer admitted", policy);
   if (is_known && level.limits == wanted && level.hold_reason == why) return;
   change(level, wanted, now);
   level.hold_reason = why;
@@ -456,7 +456,7 @@ api::Blocker AdmissionScopes::blocker(const std::string& id) const {
                                            " of workload ",
                                            " from zone ",
                                            "",
-                                           " of manual evacuations; the others of the total are for policies",
+                                           " of manual Evacuations; the rest of the total is reserved for policies",
                                            " in all concurrency groups of owner "};
   api::Blocker blocker;
   blocker.kind = to_string(api::BlockerKind::kLimit);
@@ -467,7 +467,7 @@ api::Blocker AdmissionScopes::blocker(const std::string& id) const {
   }
   if (id.empty()) {
     blocker.name = api::limit_name(kTotal);
-    blocker.message = fmt::format("at most {} evacuations in flight in the cluster", total_limit().value_or(0));
+    blocker.message = fmt::format("at most {} Evacuations in flight in the cluster", total_limit().value_or(0));
     return blocker;
   }
   const auto known = scopes_.find(id);

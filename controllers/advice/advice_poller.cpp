@@ -49,12 +49,12 @@ void AdvicePoller::sample(base::TimePoint now) {
   store_.follow(std::move(found), now);
   const auto told = deps_.sample([&](const usage::ContainerSample& sample) { store_.sample(sample, now); });
   deps_.metrics
-      .counter("evacuator_advice_questions_total", "Questions to metrics.k8s.io for advice, by result.",
+      .counter("evacuator_advice_questions_total", "Number of requests to metrics.k8s.io for advice, by result.",
                {{"result", told ? "answered" : "failed"}})
       .increment();
   std::string problem = told ? "" : told.error().message;
   if (told && !told->empty()) problem = told->front();
-  tell("containers could not be measured for advice", problem, last_sample_problem_);
+  tell("cannot measure containers for advice", problem, last_sample_problem_);
   publish(left_out);
 }
 
@@ -68,7 +68,8 @@ void AdvicePoller::tell(const char* what, const std::string& text, std::string& 
 void AdvicePoller::publish(std::size_t left_out) {
   const auto gauge = [&](const char* state, std::size_t count) {
     deps_.metrics
-        .gauge("evacuator_advice_workloads", "Workloads that get advice, or do not for resourceAdvice.maxWorkloads.",
+        .gauge("evacuator_advice_workloads",
+               "Number of workloads with advice, and without advice because of resourceAdvice.maxWorkloads.",
                {{"state", state}})
         .set(static_cast<double>(count));
   };
@@ -85,7 +86,7 @@ void AdvicePoller::write_due(base::TimePoint now) {
     const base::Status done = write(key, *store_.find(key), now);
     store_.written(key, now, done.ok());
     deps_.metrics
-        .counter("evacuator_advice_writes_total", "Writes of a ResourceAdvice, by result.",
+        .counter("evacuator_advice_writes_total", "Number of writes of ResourceAdvices, by result.",
                  {{"result", done ? "succeeded" : "failed"}})
         .increment();
     if (done) continue;
@@ -94,7 +95,7 @@ void AdvicePoller::write_due(base::TimePoint now) {
     refused_until_ = now + kRefusedFor;
     break;
   }
-  if (!due.empty()) tell("a ResourceAdvice could not be written", problem, last_write_problem_);
+  if (!due.empty()) tell("cannot write a ResourceAdvice", problem, last_write_problem_);
 }
 
 void AdvicePoller::flush(base::Duration time) {
@@ -115,7 +116,7 @@ base::Status AdvicePoller::load(const WorkloadKey& key, StoredAdvice& kept, base
   const auto object = api::decode_resource_advice(*json);
   if (!object) return object.error();
   for (const std::string& problem : load_histories(object->status, kept, now))
-    deps_.log.warning("the kept history of a workload cannot be read and begins anew",
+    deps_.log.warning("cannot read the stored history of a workload, which starts again",
                       {kv("namespace", key.ns), kv("name", advice_name(key)), kv("problem", problem)});
   return base::Done{};
 }
@@ -145,7 +146,8 @@ base::Status AdvicePoller::write(const WorkloadKey& key, StoredAdvice& kept, bas
     return deps_.client.patch(kResourceAdvices, object_of(key), kube::PatchType::kMerge,
                               {{"status", api::encode_status(status)}}, "status");
   };
-  auto done = is_there ? patch() : base::Result<std::string>(base::Error{base::ErrorCode::kNotFound, "not made yet"});
+  auto done =
+      is_there ? patch() : base::Result<std::string>(base::Error{base::ErrorCode::kNotFound, "not computed yet"});
   if (!done && base::is_not_found(done.error())) {
     if (!kept.is_there && is_there) return base::Done{};  // the object was deleted with its workload
     if (auto made = create(key, kept); !made) return made;

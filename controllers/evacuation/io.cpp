@@ -28,7 +28,7 @@ constexpr std::array kOwnLabels = {names::kPolicyLabel, names::kNodeLabel};
 base::Result<StoredEvacuation> parse_answer(std::string_view raw, api::StoredParts parts) {
   std::string unknown_phase;
   auto read = api::read_stored_evacuation(raw, parts, &unknown_phase);
-  if (!read) return base::invalid("the server's answer is no Evacuation");
+  if (!read) return base::invalid("the server's response is not an Evacuation");
   // The phase was written by another version. Decoding it as Pending would start the evacuation again.
   if (!unknown_phase.empty()) return base::invalid(fmt::format("status.phase: unknown phase {}", unknown_phase));
   return StoredEvacuation{*std::move(read)};

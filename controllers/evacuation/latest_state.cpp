@@ -292,12 +292,12 @@ std::string Reconciler::LatestState::placement_problem() const {
   const auto& placement = seen.evacuation.spec.placement;
   if (!placement) return {};
   if (!deps_.places_pods)
-    return "spec.placement: needs the placement webhook or the scheduler extender, and both are off: set "
-           "webhook.enabled or extender.servesHints in the operator's configuration, or leave the field out";
+    return "spec.placement: requires the placement webhook or the scheduler extender, and both are disabled: set "
+           "webhook.enabled or extender.servesHints in the operator's configuration, or remove the field";
   const bool is_required = placement->policy == api::PlacementPolicy::kRequired;
   if (is_required && !deps_.allows_required && !api::origin_is_verified(seen.evacuation))
-    return "spec.placement.policy: Required is for Evacuations of policies only: set webhook.allowRequired in the "
-           "operator's configuration, or use Preferred";
+    return "spec.placement.policy: Required is allowed only for Evacuations of policies: set webhook.allowRequired in "
+           "the operator's configuration, or use Preferred";
   return {};
 }
 
@@ -334,7 +334,7 @@ base::Status Reconciler::LatestState::refresh_pod() {
   seen.pod = nullptr;
   if (body) {
     auto pod = api::decode_pod(*body);
-    if (!pod || pod->meta.uid.empty()) return base::unavailable("the server's answer is no pod");
+    if (!pod || pod->meta.uid.empty()) return base::unavailable("the server's response is not a Pod");
     seen.pod = std::make_shared<const api::Pod>(*std::move(pod));
   }
   freshness.pod_arrived();
@@ -492,7 +492,8 @@ base::Status Reconciler::LatestState::refresh_scheduling_group() {
   const auto listed = kube::classify(*std::move(answer));
   if (!listed) return listed.error().during("reading PodGroup " + name);
   const auto list = api::parse_json(listed->body);
-  if (!list || !api::find_at(*list, {"items"})) return base::unavailable("the server's answer is no list of PodGroups");
+  if (!list || !api::find_at(*list, {"items"}))
+    return base::unavailable("the server's response is not a list of PodGroups");
   for (const api::Json& item : api::items_at(*list, {"items"})) {
     const auto group = api::decode_scheduling_pod_group(api::to_json_text(item));
     if (!group) return group.error().during("reading PodGroup " + name);
@@ -527,12 +528,13 @@ base::Result<Reconciler::LatestState::Continue> Reconciler::LatestState::refresh
     if (is_missing && volume.kind == api::VolumeKind::kEphemeral) continue;  // the replacement gets a new one
     if (!body && !is_missing) return body.error().during("reading PersistentVolumeClaim " + volume.source);
     if (is_missing) {
-      seen.pvc_risk = fmt::format("its PersistentVolumeClaim {} does not exist: nobody keeps its volume but the pod",
-                                  volume.source);
+      seen.pvc_risk =
+          fmt::format("its PersistentVolumeClaim {} does not exist: only the pod keeps the volume", volume.source);
       break;
     }
     const auto claim = api::decode_pvc(*body);
-    if (!claim || claim->meta.uid.empty()) return base::unavailable("the server's answer is no PersistentVolumeClaim");
+    if (!claim || claim->meta.uid.empty())
+      return base::unavailable("the server's response is not a PersistentVolumeClaim");
     seen.pvc_risk = explain_risk(*claim, *seen.pod);
     if (!seen.pvc_risk.empty()) break;
   }

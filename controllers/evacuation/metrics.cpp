@@ -41,14 +41,14 @@ void PrometheusMetrics::on_status(const api::Evacuation& before, const api::Evac
   if (was_blocked(before.status) && moved_on(before.status, after.status)) {
     metrics_
         .counter("evacuator_evacuation_blocked_seconds_total",
-                 "Time from a blocked answer to the next answer or to its end, by the answer's class.",
+                 "Time from a blocked response to the next response or to the end of the block, by class of response.",
                  {{"class", before.status.last_response->response_class}})
         .increment(seconds_between(before.status.last_response->time, now));
   }
   const bool aborted = before.status.phase == api::EvacuationPhase::kAborting;
   if (aborted && after.status.phase != api::EvacuationPhase::kAborting) {
     metrics_
-        .counter("evacuator_evacuation_aborts_total", "Roll-backs, by where they led.",
+        .counter("evacuator_evacuation_aborts_total", "Number of rollbacks, by result.",
                  {{"result", to_string(after.status.phase)}})
         .increment();
   }
@@ -70,33 +70,37 @@ void PrometheusMetrics::on_phase_left(const api::Evacuation& evacuation, base::T
 void PrometheusMetrics::on_finished(const api::Evacuation& after, base::TimePoint now) {
   const api::EvacuationStatus& status = after.status;
   metrics_
-      .counter("evacuator_evacuations_total", "Finished evacuations.",
+      .counter("evacuator_evacuations_total", "Number of finished Evacuations.",
                {{"evictor", evictor_label(status)},
                 {"adapter", status.adapter},
                 {"result", to_string(status.phase)},
                 {"reason", status.reason}})
       .increment();
   metrics_
-      .histogram("evacuator_evacuation_attempts", "Attempts that finished evacuations took.", {0, 1, 2, 3, 5, 10, 20})
+      .histogram("evacuator_evacuation_attempts", "Number of attempts of finished Evacuations.",
+                 {0, 1, 2, 3, 5, 10, 20})
       .observe(status.attempt, exemplar_of(after, now));
 }
 
 void PrometheusMetrics::on_answer(std::string_view action, int code, std::string_view response_class) {
   metrics_
       .counter("evacuator_requests_total",
-               "Calls that move pods, by action and what the answer meant; code 0: no answer.",
+               "Number of calls that move pods, by action and meaning of the response; code 0: no response.",
                {{"action", action}, {"code", fmt::format("{}", code)}, {"class", response_class}})
       .increment();
 }
 
 void PrometheusMetrics::on_refused_write() {
-  metrics_.counter("evacuator_writes_refused_total", "Evacuations whose state the API server refused to store.")
+  metrics_
+      .counter("evacuator_writes_refused_total", "Number of Evacuations whose status the API server refused to store.")
       .increment();
 }
 
 void PrometheusMetrics::on_cached(const api::Evacuation* before, const api::Evacuation* after) {
   const auto add = [&](const api::Evacuation& evacuation, double by) {
-    metrics_.gauge("evacuator_evacuations", "Evacuations by phase.", {{"phase", to_string(evacuation.status.phase)}})
+    metrics_
+        .gauge("evacuator_evacuations", "Number of Evacuations, by phase.",
+               {{"phase", to_string(evacuation.status.phase)}})
         .add(by);
   };
   if (before && after && before->status.phase == after->status.phase) return;

@@ -83,7 +83,7 @@ std::string unkept_fields(const api::EvacuationStatus& written, const api::Evacu
 
 base::Status Reconciler::ReconcileRun::check_leader() const {
   if (deps_.may_act()) return base::Done{};
-  return base::Error{base::ErrorCode::kCancelled, "this replica does not lead (any more)"};
+  return base::Error{base::ErrorCode::kCancelled, "this replica is not the leader"};
 }
 
 /// Replaces a 404 that does not name the object with an error, because it proves nothing about the object. Exempt are
@@ -113,11 +113,11 @@ evictors::CallResult Reconciler::ReconcileRun::send_limited(const evictors::Acti
 base::Result<base::milliseconds> Reconciler::ReconcileRun::time_for_call(base::milliseconds wanted) const {
   if (auto leader = check_leader(); !leader) return leader.error();
   const auto& intent = state_.seen.evacuation.status.intent;
-  if (!intent) return base::unavailable("the server did not store the intent: no call without it");
+  if (!intent) return base::unavailable("the server did not store the intent: the call is not sent");
   const base::milliseconds most = std::max<base::milliseconds>(evictors::kCallTimeout, wanted);
   const base::Duration left = intent->time + most - deps_.clock.now();
   if (left >= kMinCall) return std::chrono::floor<base::milliseconds>(left);
-  return base::Error{base::ErrorCode::kTimeout, "the call's turn came too late: it was not sent"};
+  return base::Error{base::ErrorCode::kTimeout, "the rate limit delayed the call for too long: it was not sent"};
 }
 
 /// No watch reports changes of documents, so the evictor sets the poll interval.
@@ -161,7 +161,7 @@ base::Result<kube::Requeue> Reconciler::ReconcileRun::requeue_within(const Decis
 /// write would not help, so the state is kept and retried with backoff.
 base::Result<kube::Requeue> Reconciler::ReconcileRun::finish_unsaved(const Decision& decision) {
   if (auto finished = finish_round(decision); !finished) return finished;
-  return base::unavailable(fmt::format("the API server does not keep {} of the status: its CRD is of another version",
+  return base::unavailable(fmt::format("the API server drops {} of the status: the installed CRD is of another version",
                                        unkept_fields(decision.status, state_.seen.evacuation.status)));
 }
 
@@ -328,7 +328,7 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::after
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::confirm_gone() {
   const auto there = state_.refresh_evacuation();
   if (!there || *there == Continue::kNo) return there;
-  return base::unavailable("the server answers a write with 404, and has the Evacuation when it is read");
+  return base::unavailable("the server responds to a write with 404, but returns the Evacuation when it is read");
 }
 
 base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::change_main(const Decision& decision) {
@@ -412,7 +412,7 @@ base::Result<Reconciler::ReconcileRun::Continue> Reconciler::ReconcileRun::call(
   if (recorded) return recorded;
   deps_.metrics.on_answer(action.name, answer ? answer->status : 0, "NotRecorded");
   reconciler_.back_off_after_lost_record(key_);
-  return recorded.error().during("recording the answer to " + action.name);
+  return recorded.error().during("recording the response to " + action.name);
 }
 
 /// Records the answer, on top of concurrent writes of other clients if necessary, so that it is not lost.

@@ -14,14 +14,14 @@ constexpr std::size_t kMaxServerMessage = 600;
 
 std::string refusal_text(const api::Evacuation& evacuation, const std::string& servers_words) {
   const std::string pod = evacuation.spec.pod_ref.name.empty() ? "its pod" : "pod " + evacuation.spec.pod_ref.name;
-  const std::string begun = evacuation.status.attempt == 0
-                                ? std::string()
-                                : fmt::format("; attempt {} stops where it is ({}), and what it asked of others stays",
-                                              evacuation.status.attempt, to_string(evacuation.status.phase));
+  const std::string begun =
+      evacuation.status.attempt == 0
+          ? std::string()
+          : fmt::format("; attempt {} stops at this point ({}), and its effects on other components remain",
+                        evacuation.status.attempt, to_string(evacuation.status.phase));
   return fmt::format(
-      "the API server refuses to store what becomes of Evacuation {}/{}, so {} is not moved and its slot is free "
-      "again{}; "
-      "fix its spec where that may still change (kubectl edit), or apply the CRD that it was made under: {}",
+      "the API server refuses to store the status of Evacuation {}/{}, so {} is not moved and its slot is returned{}; "
+      "correct its spec where it is still mutable (kubectl edit), or apply the CRD under which it was created: {}",
       evacuation.meta.ns, evacuation.meta.name, pod, begun, servers_words.substr(0, kMaxServerMessage));
 }
 

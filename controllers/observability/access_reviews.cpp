@@ -32,7 +32,7 @@ base::Result<Json> ask(kube::Client& client, const kube::Request& request) {
   const auto body = client.call(request);
   if (!body) return body.error();
   Json answer = Json::parse(*body, nullptr, false);
-  if (!api::find_at(answer, {"status"})) return base::unavailable("the answer to a review is no review");
+  if (!api::find_at(answer, {"status"})) return base::unavailable("the response to a review is not valid");
   return answer;
 }
 
@@ -62,7 +62,7 @@ Access AccessReviews::may_get(std::string_view path, const std::string& token, s
   if (const auto access = remembered_access(key, peer)) return *access;
   const auto reviewed = review(path, token);
   if (!reviewed) {
-    log_.warning("a review of access failed", {base::kv("path", path), base::kv("error", reviewed.error())});
+    log_.warning("an access review failed", {base::kv("path", path), base::kv("error", reviewed.error())});
     return Access::kUnknown;
   }
   remember(key, *reviewed);

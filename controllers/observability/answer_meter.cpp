@@ -15,7 +15,7 @@ std::string code_of(int status) { return status == http_server::kNoResponse ? "n
 void ResponseMeter::count(int status, const std::string& peer) {
   const std::string code = code_of(status);
   metrics_
-      .counter("evacuator_server_answers_total", "Answers of the operator's own servers.",
+      .counter("evacuator_server_answers_total", "Number of responses of the operator's own servers.",
                {{"server", server_}, {"code", code}})
       .increment();
   if (!is_refusal(status)) return;

@@ -7,7 +7,7 @@
 namespace controllers {
 namespace {
 
-base::Error bad_url(std::string_view why) { return base::invalid("no usable URL: " + std::string(why)); }
+base::Error bad_url(std::string_view why) { return base::invalid("not a usable URL: " + std::string(why)); }
 
 kube::HttpTransportOptions receiver_transport(const ReceiverOptions& from) {
   kube::HttpTransportOptions options;
@@ -28,13 +28,13 @@ HttpReceiver::~HttpReceiver() = default;
 
 base::Result<std::unique_ptr<HttpReceiver>> HttpReceiver::create(const ReceiverOptions& options,
                                                                  const base::Clock& clock) {
-  if (options.url.find("://") == std::string::npos) return bad_url("it must begin with https://");
+  if (options.url.find("://") == std::string::npos) return bad_url("must begin with https://");
   const auto mark = options.url.find('?');
   const auto parsed = kube::parse_url(options.url.substr(0, mark));
   if (!parsed) return bad_url("it cannot be read");
-  if (!parsed->user_info.empty()) return bad_url("it must not carry a user or password");
+  if (!parsed->user_info.empty()) return bad_url("must not contain a user name or password");
   if (!parsed->tls && !options.may_be_plain && !parsed->is_loopback())
-    return bad_url("http is only allowed to this machine");
+    return bad_url("http is allowed only to loopback addresses");
   kube::Config config;
   config.server = (parsed->tls ? "https://" : "http://") + parsed->authority();
   config.ca_file = options.ca_file;
@@ -57,7 +57,7 @@ base::Result<kube::Response> HttpReceiver::post(const std::string& body, base::D
   request.body = body;
   request.timeout = std::chrono::duration_cast<base::milliseconds>(timeout);
   auto answer = transport_->round_trip(request);
-  if (!answer) return base::Error{answer.error().code, "the receiver does not answer"};
+  if (!answer) return base::Error{answer.error().code, "the receiver does not respond"};
   return answer;
 }
 

@@ -42,7 +42,7 @@ bool is_refused_by_fairness(const kube::Response& response, std::string_view ver
 std::string kind_of(const kube::Request& request) { return request.path.substr(request.path.rfind('/') + 1); }
 
 base::Gauge open_watches(base::Metrics& metrics, const std::string& kind) {
-  return metrics.gauge("evacuator_watches_open", "Watches that are open, by kind.", {{"kind", kind}});
+  return metrics.gauge("evacuator_watches_open", "Number of open watches, by kind.", {{"kind", kind}});
 }
 
 class MeteredWatch final : public kube::WatchStream, public kube::ReadinessSource {
@@ -78,7 +78,7 @@ base::Histogram MeteredTransport::durations_of(std::string_view verb, int code) 
   if (known != durations_.end()) return known->second;
   const auto made =
       metrics_.histogram("evacuator_api_request_duration_seconds",
-                         "How long the API server took to answer, by verb and HTTP code; code error: no answer came.",
+                         "Time until the API server responded, by verb and HTTP code; code error: no response.",
                          latency_buckets(), {{"verb", verb}, {"code", code_label(code)}});
   durations_.emplace(std::pair(verb, code), made);
   return made;
@@ -93,7 +93,8 @@ base::Result<kube::Response> MeteredTransport::round_trip(const kube::Request& r
   if (answer && is_refused_by_fairness(*answer, verb)) {
     metrics_
         .counter("evacuator_api_fairness_rejections_total",
-                 "Requests that API Priority and Fairness, or another gate before the API, refused with 429.",
+                 "Number of requests that API Priority and Fairness, or a proxy in front of the API server, rejected "
+                 "with 429.",
                  {{"verb", verb}})
         .increment();
   }
@@ -105,12 +106,12 @@ base::Result<std::unique_ptr<kube::WatchStream>> MeteredTransport::watch(const k
   if (!stream && stream.error().code == base::ErrorCode::kCancelled) return stream;
   const std::string kind = kind_of(request);
   metrics_
-      .counter("evacuator_watch_opens_total", "Watches that were asked for, by kind and result.",
+      .counter("evacuator_watch_opens_total", "Number of requested watches, by kind and result.",
                {{"kind", kind}, {"result", stream ? "opened" : "failed"}})
       .increment();
   if (!stream) return stream;
   metrics_
-      .gauge("evacuator_watch_opened_timestamp_seconds", "When the newest watch of that kind was opened, as Unix time.",
+      .gauge("evacuator_watch_opened_timestamp_seconds", "Unix time at which the newest watch of the kind was opened.",
              {{"kind", kind}})
       .set(std::chrono::duration<double>(wall_.now().time_since_epoch()).count());
   return std::unique_ptr<kube::WatchStream>(

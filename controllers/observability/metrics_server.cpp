@@ -15,13 +15,13 @@ http_server::Response refusal(Access access) {
     case Access::kAllowed: break;
     case Access::kUnauthenticated:
       return {.status = 401,
-              .body = "a bearer token that the API server knows is required\n",
+              .body = "a bearer token that the API server accepts is required\n",
               .headers = {{"WWW-Authenticate", "Bearer"}}};
     case Access::kForbidden:
-      return {.status = 403, .body = "not allowed: bind the ClusterRole evacuator-metrics-reader\n"};
-    case Access::kUnknown: return {.status = 503, .body = "the API server does not say who you are; try again\n"};
+      return {.status = 403, .body = "forbidden: bind the ClusterRole evacuator-metrics-reader\n"};
+    case Access::kUnknown: return {.status = 503, .body = "the API server did not confirm your identity; try again\n"};
     case Access::kRateLimited:
-      return {.status = 429, .body = "too many unknown tokens; try again\n", .headers = {{"Retry-After", "1"}}};
+      return {.status = 429, .body = "too many unknown tokens; try again later\n", .headers = {{"Retry-After", "1"}}};
   }
   return {.status = 500, .body = "\n"};
 }
@@ -126,9 +126,9 @@ base::Status MetricsServer::reload() {
 }
 
 http_server::Response MetricsServer::answer(const http_server::Request& request) const {
-  if (request.method != "GET" && request.method != "HEAD") return {.status = 405, .body = "only GET\n"};
+  if (request.method != "GET" && request.method != "HEAD") return {.status = 405, .body = "the only method is GET\n"};
   if (request.path != "/metrics")
-    return {.status = 404, .body = "there is /metrics; health is on server.healthAddress\n"};
+    return {.status = 404, .body = "the only path is /metrics; health is served at server.healthAddress\n"};
   if (!is_plain_) {
     const Access access = may_read_(bearer_token(request.header("authorization")), request.peer);
     if (access != Access::kAllowed) return refusal(access);

@@ -54,14 +54,14 @@ void ProcessMetrics::read_stat() {
   if (!read(proc_ + "/self/stat", stat)) return;
   const auto ticks = static_cast<double>(sysconf(_SC_CLK_TCK));
   const double cpu = stat.cpu_ticks / ticks;
-  metrics_.counter("process_cpu_seconds_total", "Processor time that the process has taken.")
+  metrics_.counter("process_cpu_seconds_total", "Total user and system CPU time of the process.")
       .increment(std::max(0.0, cpu - cpu_seconds_));
   cpu_seconds_ = std::max(cpu, cpu_seconds_);
-  metrics_.gauge("process_resident_memory_bytes", "Memory of the process that is in RAM.")
+  metrics_.gauge("process_resident_memory_bytes", "Resident memory of the process.")
       .set(stat.resident_pages * static_cast<double>(sysconf(_SC_PAGESIZE)));
-  metrics_.gauge("process_threads", "Threads of the process.").set(stat.threads);
+  metrics_.gauge("process_threads", "Number of threads of the process.").set(stat.threads);
   if (const double boot = boot_time(proc_ + "/stat"); boot > 0)
-    metrics_.gauge("process_start_time_seconds", "When the process began, as Unix time.")
+    metrics_.gauge("process_start_time_seconds", "Start time of the process, as Unix time.")
         .set(boot + stat.start_ticks / ticks);
 }
 
@@ -71,10 +71,11 @@ void ProcessMetrics::read_files() {
   for (std::filesystem::directory_iterator each(proc_ + "/self/fd", error), end; !error && each != end;
        each.increment(error))
     ++open;
-  if (!error) metrics_.gauge("process_open_fds", "Open files and sockets of the process.").set(open);
+  if (!error) metrics_.gauge("process_open_fds", "Number of open file descriptors of the process.").set(open);
   rlimit most{};
   if (getrlimit(RLIMIT_NOFILE, &most) == 0)
-    metrics_.gauge("process_max_fds", "How many it may have open.").set(static_cast<double>(most.rlim_cur));
+    metrics_.gauge("process_max_fds", "Maximum number of open file descriptors.")
+        .set(static_cast<double>(most.rlim_cur));
 }
 
 void ProcessMetrics::refresh() {
@@ -83,7 +84,10 @@ void ProcessMetrics::refresh() {
 }
 
 void publish_build_info(base::Metrics& metrics, std::string_view version, std::string_view commit) {
-  metrics.gauge("evacuator_build_info", "1: which build this is.", {{"version", version}, {"commit", commit}}).set(1);
+  metrics
+      .gauge("evacuator_build_info", "1, with labels that identify the build.",
+             {{"version", version}, {"commit", commit}})
+      .set(1);
 }
 
 }  // namespace controllers

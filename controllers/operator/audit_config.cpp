@@ -29,7 +29,7 @@ void read_sinks(api::StrictObject& object, Audit& target) {
   target.to_file = target.to_stdout = false;
   for (const std::string& name : names) {
     if (name != "File" && name != "Stdout") {
-      object.complain("sinks", fmt::format("\"{}\" is no sink: must be File or Stdout", name));
+      object.complain("sinks", fmt::format("\"{}\" is not a sink: must be File or Stdout", name));
     }
     target.to_file = target.to_file || name == "File";
     target.to_stdout = target.to_stdout || name == "Stdout";
@@ -89,7 +89,7 @@ void check_audit(const Audit& config, api::FieldErrors& errors) {
   require(config.buffer_size >= 10 && config.buffer_size <= 10'000'000, "audit.bufferSize",
           "must be from 10 to 10000000");
   require(config.on_failure == OnFailure::kContinue || config.to_file || config.to_stdout, "audit.onFailure",
-          "StopAdmissions needs a sink: set audit.sinks");
+          "StopAdmissions requires a sink: set audit.sinks");
 }
 
 std::unique_ptr<audit::Log> open_audit_log(const Audit& config, const std::string& identity, const base::Clock& clock,
@@ -97,8 +97,8 @@ std::unique_ptr<audit::Log> open_audit_log(const Audit& config, const std::strin
   std::vector<std::unique_ptr<audit::Sink>> sinks;
   if (config.to_file) {
     const auto rotated = [log](const std::string& file, const audit::Head& head) {
-      log.info("audit file rotated", {base::kv("file", file), base::kv("seq", static_cast<std::int64_t>(head.seq)),
-                                      base::kv("hash", head.hash)});
+      log.info("rotated the audit file", {base::kv("file", file), base::kv("seq", static_cast<std::int64_t>(head.seq)),
+                                          base::kv("hash", head.hash)});
     };
     sinks.push_back(std::make_unique<audit::FileSink>(
         audit::FileOptions{config.path, static_cast<std::size_t>(config.max_size), config.max_files}, rotated));

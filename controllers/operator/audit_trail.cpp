@@ -90,7 +90,7 @@ void AuditTrail::set_failure(const std::optional<base::Error>& failure, base::Ti
   blocker_.emplace();
   blocker_->kind = to_string(api::BlockerKind::kAuditLog);
   blocker_->name = "audit log";
-  blocker_->message = "nothing is admitted while the audit log cannot be written: " + failure->message;
+  blocker_->message = "no Evacuations are admitted while the audit log cannot be written: " + failure->message;
   blocker_->since = now;
 }
 

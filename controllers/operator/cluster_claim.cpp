@@ -65,10 +65,10 @@ base::Status ClusterClaim::ready() const {
   if (may_act()) return base::Done{};
   const std::scoped_lock lock(mutex_);
   if (state_ != State::kOthers)
-    return base::unavailable("it is not known yet whether another installation serves this cluster");
-  return base::unavailable(
-      fmt::format("another installation of Evacuator serves this cluster: {} (Lease {}/{}); this one stays out",
-                  holder_, options_.ns, kName));
+    return base::unavailable("it is unknown whether another installation serves this cluster");
+  return base::unavailable(fmt::format(
+      "another installation of Evacuator serves this cluster: {} (Lease {}/{}); this installation is inactive", holder_,
+      options_.ns, kName));
 }
 
 base::Status ClusterClaim::read(base::Duration now) {
@@ -150,13 +150,13 @@ base::Duration ClusterClaim::step() {
   const auto done = look(now);
   if (done) return state_ == State::kUnknown ? kRetryDelay : options_.period;
   if (is_locked_out(done.error())) {
-    log_.debug("the claim cannot be made", {kv("error", done.error())});
+    log_.debug("cannot create the installation Lease", {kv("error", done.error())});
     become(State::kUnguarded, "");
     return options_.period;
   }
   if (done.error().code == base::ErrorCode::kConflict || done.error().code == base::ErrorCode::kAlreadyExists)
     return kRetryDelay;  // another replica was faster
-  log_.warning("the claim on the cluster could not be read or renewed", {kv("error", done.error())});
+  log_.warning("cannot read or renew the installation Lease", {kv("error", done.error())});
   return state_ == State::kUnknown ? kRetryDelay : options_.period;
 }
 
@@ -180,20 +180,20 @@ void ClusterClaim::tell(State before, State after, const std::string& holder) {
     events_.publish(std::move(event).about(kube::event_object(kube::kLeases, options_.lease, ""), "Claim"));
   };
   if (after == State::kOthers) {
-    log_.error("another installation serves this cluster; this one stays out", {kv("holder", holder)});
-    publish(kube::Event::warning(
-        api::EventReason::kAnotherOperator,
-        fmt::format("the installation {} serves this cluster (Lease {}/{}): this one does nothing until that is gone",
-                    holder, options_.ns, kName)));
+    log_.error("another installation serves this cluster; this installation is inactive", {kv("holder", holder)});
+    publish(kube::Event::warning(api::EventReason::kAnotherOperator,
+                                 fmt::format("the installation {} serves this cluster (Lease {}/{}): this installation "
+                                             "is inactive until the other one is gone",
+                                             holder, options_.ns, kName)));
   } else if (after == State::kOurs) {
     log_.info("this installation serves the cluster");
     if (before == State::kOthers)
       publish(kube::Event::normal(api::EventReason::kClusterClaimed,
-                                  "this installation serves the cluster: the other one is gone"));
+                                  "this installation serves the cluster: the other installation is gone"));
   } else if (after == State::kUnguarded) {
     log_.warning(
-        "a second installation would not be noticed: the Lease may be neither read nor made; apply config/rbac, or set "
-        "leaderElection.claimNamespace to another namespace");
+        "a second installation would not be detected: the operator may neither read nor create the Lease; apply "
+        "config/rbac, or set leaderElection.claimNamespace to another namespace");
   }
 }
 
@@ -202,7 +202,7 @@ void ClusterClaim::publish_state() const {
   for (const auto& [state, name] : kStateNames) {
     metrics_
         .gauge("evacuator_cluster_claim",
-               "1 for the state in which the claim on the cluster is: ours, others, unguarded, unknown.",
+               "1 for the current state of the installation Lease: ours, others, unguarded or unknown.",
                {{"state", name}})
         .set(state == now ? 1 : 0);
   }

@@ -32,10 +32,11 @@ base::Status HealthServer::start() {
 }
 
 http_server::Response HealthServer::answer(const http_server::Request& request) const {
-  if (request.method != "GET" && request.method != "HEAD") return {.status = 405, .body = "only GET\n"};
+  if (request.method != "GET" && request.method != "HEAD") return {.status = 405, .body = "the only method is GET\n"};
   if (request.path == "/healthz" || request.path == "/livez") return verdict(checks_.alive());
   if (request.path == "/readyz") return verdict(checks_.ready());
-  return {.status = 404, .body = "there are /healthz, /livez and /readyz; /metrics is on server.metricsAddress\n"};
+  return {.status = 404,
+          .body = "the only paths are /healthz, /livez and /readyz; /metrics is served at server.metricsAddress\n"};
 }
 
 }  // namespace controllers

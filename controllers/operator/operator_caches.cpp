@@ -93,8 +93,8 @@ std::optional<base::Duration> OperatorCaches::Named::contact_age() const {
 std::optional<std::string> OperatorCaches::Named::staleness() const {
   if (!reflector->has_synced() || reflector->contact_age() <= kCacheStaleAfter) return std::nullopt;
   const auto error = reflector->last_error();
-  return fmt::format("{}: nothing heard from the server for more than {}{}", name, base::format_age(kCacheStaleAfter),
-                     error ? ": " + error->message : "");
+  return fmt::format("{}: received nothing from the server for more than {}{}", name,
+                     base::format_age(kCacheStaleAfter), error ? ": " + error->message : "");
 }
 
 std::vector<OperatorCaches::Named> OperatorCaches::all() {
@@ -114,13 +114,12 @@ std::vector<OperatorCaches::Named> OperatorCaches::all() {
       cache("jobs", jobs),
       cache("evacuations", evacuations),
       cache("deschedulerpolicies", policies),
-      cache("storageclasses", storage_classes, "claims that are not bound keep no node from being chosen"),
-      cache("csinodes", csi_nodes, "nodes attach any number of volumes"),
-      cache("volumeattachments", volume_attachments, "volumes of pods that are gone count against no limit"),
-      cache("csidrivers", csi_drivers, "all of them count as having storage left"),
-      cache("csistoragecapacities", storage_capacities, "volumes are made however little storage is left")};
-  if (resource_claims)
-    named.push_back(cache("resourceclaims", *resource_claims, "pods with devices have nowhere to go"));
+      cache("storageclasses", storage_classes, "unbound PersistentVolumeClaims exclude no node"),
+      cache("csinodes", csi_nodes, "the number of volumes per node is not limited"),
+      cache("volumeattachments", volume_attachments, "volumes of deleted pods are not counted"),
+      cache("csidrivers", csi_drivers, "all drivers are assumed to have enough storage capacity"),
+      cache("csistoragecapacities", storage_capacities, "storage capacity does not limit the provisioning of volumes")};
+  if (resource_claims) named.push_back(cache("resourceclaims", *resource_claims, "pods with devices cannot be moved"));
   if (pod_groups) named.push_back(cache("podgroups", *pod_groups, "pods of scheduling.k8s.io PodGroups stay"));
   return named;
 }

@@ -157,11 +157,11 @@ api::FieldErrors validate(const OperatorConfig& config) {
   require(election.renew_deadline > election.retry_period, "leaderElection.renewDeadline",
           "must be longer than retryPeriod");
   require(election.lease_duration > election.renew_deadline, "leaderElection.leaseDuration",
-          "must be longer than renewDeadline, or two replicas could act at once");
+          "must be longer than renewDeadline, otherwise two replicas could act at once");
   require(election.lease_duration >= base::seconds(1), "leaderElection.leaseDuration", "must be at least 1s");
   require(!election.name.empty(), "leaderElection.name", "must not be empty");
   require(election.claim_ns.empty() || api::is_dns_label(election.claim_ns), "leaderElection.claimNamespace",
-          "must be the name of a namespace, or empty: no claim is made");
+          "must be the name of a namespace, or empty: no installation Lease is created");
   require(api::is_dns_subdomain(config.signing.secret), "signing.secretName", "must be the name of a Secret");
   require(config.signing.rotate_after == base::Duration::zero() || config.signing.rotate_after >= std::chrono::hours(1),
           "signing.rotateAfter", "must be at least 1h, or 0s: never");

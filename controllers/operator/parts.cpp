@@ -348,8 +348,9 @@ void OperatorParts::on_audit_health(const std::optional<base::Error>& failure) {
   if (!failure && !audit_failed) return;
   audit_failed = failure.has_value();
   const auto& lease = deps.config.leader_election;
-  auto event = failure ? kube::Event::warning(api::EventReason::kAuditLogFailing, failure->message)
-                       : kube::Event::normal(api::EventReason::kAuditLogRecovered, "the audit log is written again");
+  auto event = failure
+                   ? kube::Event::warning(api::EventReason::kAuditLogFailing, failure->message)
+                   : kube::Event::normal(api::EventReason::kAuditLogRecovered, "the audit log can be written again");
   deps.events.publish(std::move(event).about(kube::event_object(kube::kLeases, {lease.ns, lease.name}, ""), "Audit"));
   enqueue_policies();
   if (failure) return;

@@ -29,19 +29,19 @@ std::string complaint_about_url(const std::string& text) {
   if (text.find("://") == std::string::npos) return "must be a URL such as https://mover.example.com:8443";
   const auto url = kube::parse_url(text);
   if (!url) return url.error().message;
-  if (!url->user_info.empty()) return "must not carry a user or password: use tokenFile or certFile";
+  if (!url->user_info.empty()) return "must not contain a user name or password: use tokenFile or certFile";
   if (text.find_first_of("?#") != std::string::npos) return "must not have a query or fragment";
-  if (!url->tls && !url->is_loopback()) return "must be https; http is only allowed to 127.0.0.1, ::1 and localhost";
+  if (!url->tls && !url->is_loopback()) return "must be https; http is allowed only to 127.0.0.1, ::1 and localhost";
   return {};
 }
 
 void check_credentials(const ServiceConfig& service, const api::FieldPath& at, api::FieldErrors& errors) {
   if (service.cert_file.empty() != service.key_file.empty()) {
     errors.push_back({at.field(service.cert_file.empty() ? "certFile" : "keyFile").text(),
-                      "is required: certFile and keyFile go together"});
+                      "is required: certFile and keyFile must be set together"});
   }
   if (!service.token_file.empty() && !service.cert_file.empty())
-    errors.push_back({at.field("tokenFile").text(), "must not be set beside certFile: choose one way to identify"});
+    errors.push_back({at.field("tokenFile").text(), "is mutually exclusive with certFile"});
 }
 
 bool lists(const std::vector<std::string>& names, std::string_view name) {
@@ -61,7 +61,7 @@ void check_namespaces(const ServiceConfig& service, const api::FieldPath& at, ap
   // other's cluster.
   const bool is_of_one = service.namespaces.size() <= 1 && !lists(service.namespaces, kEveryNamespace);
   if (!is_of_one && lists(service.uses, api::kServiceAsPatroni))
-    errors.push_back({at.text(), "must be the one namespace of the cluster whose Patroni it is: uses has patroni"});
+    errors.push_back({at.text(), "must be the single namespace of the Patroni cluster: uses contains patroni"});
 }
 
 void check_uses(const ServiceConfig& service, const api::FieldPath& at, api::FieldErrors& errors) {
@@ -80,7 +80,7 @@ void check_service(const ServiceConfig& service, const api::FieldPath& at, api::
     errors.push_back({at.field("url").text(), complaint});
   const bool plain = service.url.starts_with("http://");
   if (plain && (!service.ca_file.empty() || !service.cert_file.empty()))
-    errors.push_back({at.field(service.ca_file.empty() ? "certFile" : "caFile").text(), "needs an https url"});
+    errors.push_back({at.field(service.ca_file.empty() ? "certFile" : "caFile").text(), "requires an https url"});
   check_credentials(service, at, errors);
   if (service.timeout < kMinTimeout || service.timeout > kMaxTimeout)
     errors.push_back({at.field("timeout").text(), "must be from 1s to 30s"});

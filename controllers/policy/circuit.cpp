@@ -147,7 +147,7 @@ api::Condition circuit_condition(const api::DeschedulerPolicy& policy, const api
   result.reason = to_string(api::Reason::kVerificationFailing);
   result.message = fmt::format(
       "{} evacuations in a row left no Ready replacement on another node, or one on a node that the same plan empties; "
-      "the newest is {}; nothing more is moved until you have looked into it and run: kubectl annotate dsp {} "
+      "the newest is {}; no more pods are moved until you have found the cause and run: kubectl annotate dsp {} "
       "{}=\"$(date +%s)\" --overwrite",
       circuit.failures, circuit.last_failure, policy.meta.name, api::well_known::kResetCircuitAnnotation);
   return result;

@@ -21,10 +21,10 @@ std::string held_text(const strategies::EmptyingReport::Held& held) {
 std::string emptying_text(const std::string& strategy, const strategies::EmptyingReport& report) {
   if (report.note.empty()) return "";
   std::string text =
-      fmt::format("{}: frees {} nodes of at most {}; {}", strategy, report.freed, report.bound, report.note);
+      fmt::format("{}: frees {} nodes, the upper bound is {}; {}", strategy, report.freed, report.bound, report.note);
   const std::size_t told = std::min(report.held.size(), kMaxHeldReported);
   for (std::size_t i = 0; i < told; ++i) text += held_text(report.held[i]);
-  if (told < report.held.size()) text += fmt::format("; and {} more are held", report.held.size() - told);
+  if (told < report.held.size()) text += fmt::format("; and {} more are kept", report.held.size() - told);
   return text;
 }
 

@@ -76,29 +76,30 @@ api::Condition closed(const CycleTiming& timing, std::int64_t generation) {
       timing.opens ? fmt::format("before {}", base::format_time(*timing.opens)) : "within the next ten years";
   if (timing.opening == Opening::kBlackout) {
     return condition(ConditionType::kSuspended, true, Reason::kBlackout,
-                     fmt::format("inside one of spec.schedule.blackouts: no cycle starts {}, and nothing that waits is "
-                                 "admitted in the blackout; what runs goes on",
+                     fmt::format("inside one of spec.schedule.blackouts: no cycle starts {}, and no waiting Evacuation "
+                                 "is admitted during the blackout; running Evacuations continue",
                                  opens),
                      generation);
   }
   return condition(
       ConditionType::kSuspended, true, Reason::kOutsideWindow,
-      fmt::format("outside of spec.schedule.windows: no cycle starts {}; what was made before goes on", opens),
+      fmt::format("outside of spec.schedule.windows: no cycle starts {}; existing Evacuations continue", opens),
       generation);
 }
 
 api::Condition suspended(const api::DeschedulerPolicySpec& spec, const CycleTiming& timing, const GateVerdict& gates,
                          std::int64_t generation) {
   if (spec.suspend) {
-    return condition(ConditionType::kSuspended, true, Reason::kSuspendedByUser,
-                     "spec.suspend is true: no new cycles, and nothing that waits is admitted; what runs goes on",
-                     generation);
+    return condition(
+        ConditionType::kSuspended, true, Reason::kSuspendedByUser,
+        "spec.suspend is true: no cycles start, and no waiting Evacuation is admitted; running Evacuations continue",
+        generation);
   }
   if (timing.opening != Opening::kOpen) return closed(timing, generation);
   if (gates.stops()) {
     const bool holds = gates.kind == GateVerdict::Kind::kHolds;
     return condition(ConditionType::kSuspended, true, holds ? Reason::kGateHolds : Reason::kGateUnanswered,
-                     gates.text + "; nothing new is evacuated, what runs goes on", generation);
+                     gates.text + "; no new pods are evacuated, running Evacuations continue", generation);
   }
   return condition(ConditionType::kSuspended, false, Reason::kActive, "cycles run on schedule", generation);
 }
@@ -268,7 +269,7 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
   promise_next_cycle(next, timing, generation);
   api::set_condition(
       next.conditions,
-      condition(ConditionType::kReady, true, Reason::kValid, "the policy is valid and in force", generation), now);
+      condition(ConditionType::kReady, true, Reason::kValid, "the policy is valid and in effect", generation), now);
   api::set_condition(next.conditions, suspended(policy.spec, timing, gates, generation), now);
   api::set_condition(next.conditions, circuit_condition(policy, next.circuit), now);
   if (next.last_cycle) api::set_condition(next.conditions, converged(*next.last_cycle, next.active, generation), now);
@@ -291,12 +292,12 @@ void set_stale_caches_condition(api::DeschedulerPolicyStatus& status, const std:
   const api::Condition* known = api::find_condition(status.conditions, kType);
   const bool was_stale = known != nullptr && known->reason == to_string(Reason::kStaleCaches);
   if (stale.empty() && !was_stale) return;
-  api::set_condition(
-      status.conditions,
-      stale.empty()
-          ? condition(kType, false, Reason::kAsExpected, "the caches follow the API server again", generation)
-          : condition(kType, true, Reason::kStaleCaches, "no cycle runs: " + joined_problems(stale), generation),
-      now);
+  api::set_condition(status.conditions,
+                     stale.empty() ? condition(kType, false, Reason::kAsExpected,
+                                               "the caches receive updates from the API server again", generation)
+                                   : condition(kType, true, Reason::kStaleCaches,
+                                               "no cycle runs: " + joined_problems(stale), generation),
+                     now);
 }
 
 void set_warnings_condition(api::DeschedulerPolicyStatus& status, const std::vector<std::string>& warnings,
@@ -305,7 +306,7 @@ void set_warnings_condition(api::DeschedulerPolicyStatus& status, const std::vec
   if (warnings.empty() && !api::find_condition(status.conditions, kType)) return;
   api::set_condition(status.conditions,
                      warnings.empty()
-                         ? condition(kType, false, Reason::kNone, "the last cycle met nothing strange", generation)
+                         ? condition(kType, false, Reason::kNone, "the last cycle found no unusable input", generation)
                          : condition(kType, true, Reason::kStrangeInput, joined_problems(warnings, more), generation),
                      now);
 }

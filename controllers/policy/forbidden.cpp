@@ -19,9 +19,9 @@ bool is_evidence(const api::EvacuationStatus& status) {
 
 std::string problem_of(const api::Evacuation& evacuation) {
   return fmt::format(
-      "namespace {}: the server does not let us move its pods (Evacuation {}: {}); none is nominated there until {}; "
-      "give the operator's ServiceAccount what config/rbac/operator_role.yaml lists, and config/optional for this "
-      "evictor",
+      "namespace {}: the API server does not allow the operator to move its pods (Evacuation {}: {}); none is "
+      "nominated there until {}; grant the operator's ServiceAccount the rules of config/rbac/operator_role.yaml, and "
+      "of config/optional for this evictor",
       evacuation.meta.ns, evacuation.meta.name, evacuation.status.message,
       base::format_time(*evacuation.status.finished_at + kForbiddenFor));
 }

@@ -29,9 +29,9 @@ std::string standing(const api::Evacuation& evacuation) {
 }
 
 std::string cycle_text(const CycleOutcome& outcome, std::string_view why_it_moves_nothing) {
-  std::string text = fmt::format("{} of {} pods nominated, {} Evacuations made", outcome.summary.nominated,
+  std::string text = fmt::format("{} of {} pods nominated, {} Evacuations created", outcome.summary.nominated,
                                  outcome.summary.pods, outcome.summary.created);
-  if (outcome.existing > 0) text += fmt::format(", {} were there already", outcome.existing);
+  if (outcome.existing > 0) text += fmt::format(", {} already existed", outcome.existing);
   if (!why_it_moves_nothing.empty()) text += fmt::format("; {}", why_it_moves_nothing);
   if (!outcome.problems.empty()) text += fmt::format("; {}", outcome.problems.front());
   if (outcome.problems.size() > 1) text += fmt::format(" (and {} more problems)", outcome.problems.size() - 1);

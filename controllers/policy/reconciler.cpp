@@ -183,8 +183,8 @@ base::Result<CycleOutcome> PolicyReconciler::run_due_cycle(const api::Deschedule
 }
 
 void PolicyReconciler::end_trace(const std::string& policy, const CycleOutcome& outcome, const base::Status& saved) {
-  std::string problem = outcome.is_judged ? "" : "a strategy could not judge";
-  if (!saved) problem = "the status was not saved: " + std::string(to_string(saved.error().code));
+  std::string problem = outcome.is_judged ? "" : "a strategy could not be evaluated";
+  if (!saved) problem = "the status was not stored: " + std::string(to_string(saved.error().code));
   traces_.end(policy, outcome.summary, std::move(problem), deps_.clocks.wall.now());
 }
 
@@ -241,15 +241,15 @@ kube::Requeue PolicyReconciler::next_requeue(const api::DeschedulerPolicyStatus&
 void PolicyReconciler::notify_once(const api::DeschedulerPolicy& policy, const Situation& situation,
                                    const CycleOutcome* outcome) const {
   if (outcome != nullptr) {
-    const char* held = policy.spec.mode == api::PolicyMode::kDryRun ? "mode DryRun: nothing is made"
-                       : policy.status.circuit.opened_at            ? "the circuit breaker is open: nothing is made"
-                       : situation.gates.stops()                    ? "a gate holds: nothing is made"
-                                                                    : "";
+    const char* held = policy.spec.mode == api::PolicyMode::kDryRun ? "mode DryRun: no Evacuations are created"
+                       : policy.status.circuit.opened_at ? "the circuit breaker is open: no Evacuations are created"
+                       : situation.gates.stops()         ? "a gate holds: no Evacuations are created"
+                                                         : "";
     deps_.steering.once->on_cycle(policy.meta, *outcome, held, policy.status.circuit.opened_at.has_value());
   } else if (policy.spec.suspend) {
     deps_.steering.once->on_no_cycle(policy.meta, "no cycle: spec.suspend is true", false);
   } else if (situation.timing.opening != Opening::kOpen) {
-    deps_.steering.once->on_no_cycle(policy.meta, "no cycle: outside of its windows, or in a blackout", false);
+    deps_.steering.once->on_no_cycle(policy.meta, "no cycle: outside of its windows, or inside a blackout", false);
   } else if (deps_.steering.once->has_cycled(policy.meta.uid) &&
              std::ranges::none_of(situation.evacuations, is_unfinished)) {
     taints_.drop(policy.meta.name);  // nobody would at the end

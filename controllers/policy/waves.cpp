@@ -112,8 +112,8 @@ void end_if_not_shrinking(CycleOutcome& outcome, std::int32_t waves) {
                 [](const planner::NodeTaint& taint) { return taint.key == api::well_known::kEmptyingTaint; });
   count_moves(outcome);
   outcome.warnings.push_back(
-      fmt::format("the plan goes on no further: it has no fewer waves than the one before ({}), so somebody takes what "
-                  "becomes free; the rest waits for the schedule",
+      fmt::format("the plan does not continue: it has no fewer waves than the previous plan ({}), so the freed "
+                  "capacity is used by other pods; the remaining moves wait for the schedule",
                   waves));
 }
 

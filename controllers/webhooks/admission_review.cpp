@@ -47,12 +47,13 @@ bool is_review_shaped(std::string_view body) {
 }
 
 base::Result<AdmissionReview> parse_admission_review(std::string_view body) {
-  if (!is_review_shaped(body)) return base::invalid("no AdmissionReview of admission.k8s.io/v1, or too many elements");
+  if (!is_review_shaped(body))
+    return base::invalid("not an AdmissionReview of admission.k8s.io/v1, or too many elements");
   auto review = api::parse_json(body);
   if (!review) return review.error();
   const auto request = review->find("request");  // end() if it is not an object
   if (request == review->end() || !request->is_object() || api::text_at(*review, {"apiVersion"}) != kVersion)
-    return base::invalid("no AdmissionReview of admission.k8s.io/v1 with a request");
+    return base::invalid("not an AdmissionReview of admission.k8s.io/v1 with a request");
   AdmissionReview asked;
   asked.uid = api::text_at(*request, {"uid"});
   if (asked.uid.empty() || asked.uid.size() > kMaxUid) return base::invalid("request.uid is missing or too long");

@@ -22,7 +22,7 @@ base::Result<std::string> text_of(const Json& secret, std::string_view name) {
   const Json* text = api::find_at(secret, {"data", name});
   if (text == nullptr || text->is_null()) return std::string();
   auto bytes = text->is_string() ? base::decode_base64(text->get_ref<const std::string&>()) : std::nullopt;
-  if (!bytes) return base::invalid(fmt::format("data[{}] is no Base64", name));
+  if (!bytes) return base::invalid(fmt::format("data[{}] is not valid Base64", name));
   if (bytes->size() > kMaxPem) return base::invalid(fmt::format("data[{}] is too long", name));
   return *std::move(bytes);
 }

@@ -72,7 +72,7 @@ Certificates::Certificates(kube::Client& client, const base::Clock& clock, const
       configurations_(configurations_of(options_)),
       serve_(std::move(serve)),
       log_(log.with({kv("secret", options_.ns + "/" + options_.secret)})),
-      problem_("the webhook's certificate is not read yet") {}
+      problem_("the webhook's certificate has not been read yet") {}
 
 void Certificates::refresh(bool leads) {
   const std::scoped_lock lock(refreshing_);
@@ -134,8 +134,8 @@ Certificates::FoundSecret Certificates::read_secret(bool leads, const std::strin
     return {*std::move(stored), base::Done{}};
   }
   if (usable) return {usable, base::Done{}};
-  if (!body) return {std::nullopt, base::unavailable("it is not there; the leader makes it")};
-  return {std::nullopt, base::unavailable("the leader has to make it again: " +
+  if (!body) return {std::nullopt, base::unavailable("the Secret does not exist; the leader creates it")};
+  return {std::nullopt, base::unavailable("the leader must create it again: " +
                                           (set ? why_unusable(*set, options_.rules, now) : set.error().message))};
 }
 
@@ -196,7 +196,7 @@ Certificates::Trust Certificates::inject(const Configuration& configuration, con
   if (!*found) {  // a configuration that is not installed does not delay the next certificate
     return {false, true,
             base::Error{base::ErrorCode::kNotFound,
-                        fmt::format("{} is not installed: nobody calls the webhook", configuration.to_string())}};
+                        fmt::format("{} is not installed: the webhook is not called", configuration.to_string())}};
   }
   const bool serves = !served_.certificate.empty();
   base::Status named = serves ? http_server::check_pair(served_, called_names(**found)) : base::Status(base::Done{});
@@ -225,7 +225,7 @@ void Certificates::record_result(const base::Status& looked, bool leads) {
     const std::scoped_lock lock(mutex_);
     if (std::exchange(problem_, problem) == problem) return;
   }
-  if (looked) return log_.info("the webhook's certificate is in place");
+  if (looked) return log_.info("the webhook's certificate is installed");
   if (!leads && looked.error().code == base::ErrorCode::kUnavailable)
     return log_.info("waiting for the webhook's certificate", {kv("problem", problem)});
   log_.warning("the webhook cannot be called", {kv("problem", problem)});

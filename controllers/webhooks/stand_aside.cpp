@@ -74,8 +74,9 @@ void StandAside::refresh(ServingState serving_state) {
   const std::string problem = looked ? std::string() : looked.error().message;
   if (std::exchange(problem_, problem) == problem || looked) return;
   log_.warning(serving_state == ServingState::kStaysOut
-                   ? "the admission webhook does not stand aside: nobody can create Evacuations and policies"
-                   : "it is not known whether the admission webhook is asked again",
+                   ? "the admission webhook is still active, and this installation does not serve it: no user can "
+                     "create Evacuations and policies"
+                   : "it is unknown whether the admission webhook is active",
                {kv("problem", problem)});
 }
 
@@ -96,8 +97,8 @@ base::Status StandAside::look(const kube::ResourceType& type, bool aside) {
   if (!patch) return base::Done{};
   const auto patched = client_.patch(type, {"", options_.configuration}, kube::PatchType::kJson, *patch);
   if (!patched) return patched.error().during("writing objectSelector of " + name);
-  log_.info(aside ? "the admission webhook stands aside: another installation serves this cluster"
-                  : "the admission webhook is asked again",
+  log_.info(aside ? "the admission webhook is inactive: another installation serves this cluster"
+                  : "the admission webhook is active again",
             {kv("configuration", name)});
   return base::Done{};
 }

@@ -69,10 +69,10 @@ base::Status WebhookServer::serve(const http_server::ServerIdentity& identity) {
 
 http_server::Response WebhookServer::answer(const http_server::Request& request) const {
   const auto asked = answers_.find(request.path);
-  if (asked == answers_.end()) return {.status = 404, .body = "no webhook is served here\n"};
-  if (request.method != "POST") return {.status = 405, .body = "only POST\n"};
+  if (asked == answers_.end()) return {.status = 404, .body = "no webhook is served at this path\n"};
+  if (request.method != "POST") return {.status = 405, .body = "the only method is POST\n"};
   auto body = asked->second(request.body);
-  if (!body) return {.status = 400, .body = "no AdmissionReview of admission.k8s.io/v1\n"};
+  if (!body) return {.status = 400, .body = "not an AdmissionReview of admission.k8s.io/v1\n"};
   return {.status = 200, .content_type = "application/json", .body = *std::move(body)};
 }
 

@@ -27,9 +27,9 @@ export function fateOfPod(model: Model, pod: number): string {
     const wave = move.wave > 0 ? ` in wave ${move.wave}` : "";
     return move.to < 0 ? `leaves${wave}; no node for its replacement is known` : `moves${wave} from ${model.nodeName(model.document.pods.node[pod]!)} to ${model.nodeName(move.to)}`;
   }
-  if (model.document.pods.role[pod] === 1) return "goes with its node (DaemonSet or static pod)";
+  if (model.document.pods.role[pod] === 1) return "is bound to its node (DaemonSet or static pod)";
   if (model.document.pods.role[pod] === 2) return "is leaving already";
-  return model.holds[pod] ? "stays, and holds its node" : "stays";
+  return model.holds[pod] ? "stays, and keeps its node" : "stays";
 }
 
 export function fateOfNode(model: Model, node: number): string {

@@ -8,10 +8,10 @@ import { RESOURCE_NAMES } from "./format";
 
 const MEANINGS: [TileClass, string, string][] = [
   [TileClass.Empties, "empties", "leaves a node that is freed"],
-  [TileClass.Room, "room", "makes room, or evens out"],
-  [TileClass.Holds, "holds", "holds its node"],
+  [TileClass.Room, "room", "frees capacity, or balances"],
+  [TileClass.Holds, "holds", "keeps its node"],
   [TileClass.Stays, "stays", "stays"],
-  [TileClass.WithNode, "with-node", "goes with its node (DaemonSet, static)"],
+  [TileClass.WithNode, "with-node", "bound to its node (DaemonSet, static)"],
   [TileClass.Leaving, "leaving", "leaving already"],
 ];
 
@@ -31,7 +31,7 @@ export function legend(model: Model, by: ColourBy, resource: Resource): HTMLElem
   }
   const fates = new Set(model.document.nodes.map((node) => node.fate));
   if (fates.has("freed")) list.append(item("freed", "node is freed"));
-  if (model.isHeldOpen.includes(1)) list.append(item("held", "node is held open"));
+  if (model.isHeldOpen.includes(1)) list.append(item("held", "node is kept"));
   const unit = resource === "pods" ? "room for pods" : RESOURCE_NAMES[resource];
   list.append(h("li", { class: "ev-note" }, `A tile's area is its share of the node's ${unit}.`));
   return list;

@@ -74,12 +74,12 @@ bool has_foreign_responder(const api::Pod& pod) {
 /// Returns why this evictor is unsuitable, judged without any read. Empty if there is no reason.
 std::string refusal(const EvictorContext& context) {
   if (context.evacuation.meta.annotations.contains(names::kNativeEvictionAnnotation))
-    return "this Evacuation answers a native Eviction itself";
-  if (context.pod->has_scheduling_group) return "the API refuses pods with spec.schedulingGroup";
+    return "this Evacuation itself handles an Eviction";
+  if (context.pod->has_scheduling_group) return "the API does not accept pods with spec.schedulingGroup";
   if (listed(context.evacuation.spec) || has_foreign_responder(*context.pod)) return {};
   return context.pod->eviction_responders.empty()
-             ? "the pod names no spec.evictionResponders; list the evictor to use it all the same"
-             : "the pod's only responder is Evacuator itself";
+             ? "the pod has no spec.evictionResponders; to use the evictor anyway, list it in spec.evictors"
+             : "Evacuator is the only responder of the pod";
 }
 
 Probe no(Support support, std::string reason) {
@@ -92,8 +92,8 @@ Probe no(Support support, std::string reason) {
 /// Holds the evictor chain while the API is hidden. A contradictory answer or a refresh of the server's discovery
 /// document must not make the chain skip the pod's responders.
 Probe hidden(const EvictorContext& context) {
-  Probe probe = no(Support::kUnavailable, fmt::format("{} cannot be seen at the moment: it is asked again",
-                                                      kube::kEvictionRequests.api_version()));
+  Probe probe = no(Support::kUnavailable,
+                   fmt::format("{} cannot be read at the moment: retrying", kube::kEvictionRequests.api_version()));
   probe.until = context.now + kRefreshInterval;
   probe.hold = true;
   return probe;
@@ -194,12 +194,12 @@ Observation failed(std::string reason, std::string message, bool retryable, bool
 }
 
 Observation nobody_there(const EvictorContext& context) {
-  Observation seen =
-      failed("NativeUnavailable",
-             fmt::format("no controller took notice of the EvictionRequest within {}: the API is served, "
-                         "but nothing works on it",
-                         base::format_duration(liveness(context))),
-             true, true);
+  Observation seen = failed(
+      "NativeUnavailable",
+      fmt::format(
+          "no controller acted on the EvictionRequest within {}: the API is served, but no controller handles it",
+          base::format_duration(liveness(context))),
+      true, true);
   seen.dead = true;
   return seen;
 }
@@ -217,12 +217,12 @@ std::string when(const std::optional<base::TimePoint>& time) {
 /// Copies heartbeat, ETA and message of the active responder into `seen`.
 void mirror(const RequestState& view, Observation& seen) {
   const api::NativeEviction* eviction = view.current();
-  seen.message = "waits for an Eviction to be made";
+  seen.message = "waits until an Eviction is created";
   seen.alive = fmt::format("{}", view.request.observed_generation);
   if (!eviction) return;
   seen.refs.emplace_back(kEvictionRef, ref_of(eviction->meta));
   const api::NativeResponder* active = eviction->active();
-  seen.message = "no responder has its turn";
+  seen.message = "no responder is active";
   seen.alive += "|" + eviction->meta.name;
   if (!active) return;
   seen.message = turn_message(*eviction, *active);
@@ -233,7 +233,7 @@ void mirror(const RequestState& view, Observation& seen) {
 
 Observation observe_at_work(const EvictorContext& context, const RequestState& view) {
   if (!view.asks()) {
-    return failed("RequestWithdrawn", "somebody else withdrew or deleted the EvictionRequest", true, false);
+    return failed("RequestWithdrawn", "the EvictionRequest was withdrawn or deleted by another requester", true, false);
   }
   Observation seen;
   seen.requested = true;
@@ -244,7 +244,7 @@ Observation observe_at_work(const EvictorContext& context, const RequestState& v
     const base::TimePoint since = std::max(context.evacuation.status.in_progress_since.value_or(context.now),
                                            view.request.meta.creation_timestamp);
     if (context.now - since >= liveness(context)) return nobody_there(context);
-    seen.message = "waits for the eviction controller to take notice";
+    seen.message = "waits for the eviction controller to act";
     return seen;
   }
   seen.acknowledged = true;
@@ -338,7 +338,7 @@ Probe EvictionByRequest::probe(const EvictorContext& context) const {
   if (chosen(context)) return supported(context);
   if (std::string why = refusal(context); !why.empty()) return no(Support::kUnsupported, std::move(why));
   if (context.unavailable_until) {
-    Probe probe = no(Support::kUnavailable, "no controller works on EvictionRequests");
+    Probe probe = no(Support::kUnavailable, "no controller handles EvictionRequests");
     probe.until = context.unavailable_until;
     probe.hold = has_foreign_responder(*context.pod);  // keeps the chain from skipping the responders
     return probe;
@@ -346,10 +346,10 @@ Probe EvictionByRequest::probe(const EvictorContext& context) const {
   const RequestState view = read_state(context);
   switch (view.api) {
     case Api::kServed: break;
-    case Api::kUnread: return no(Support::kUnavailable, "not looked yet");
+    case Api::kUnread: return no(Support::kUnavailable, "not checked yet");
     case Api::kHidden: return hidden(context);
     case Api::kForbidden:
-      return no(Support::kUnsupported, "RBAC forbids to look at " + kube::kEvictionRequests.api_version());
+      return no(Support::kUnsupported, "RBAC does not allow to read " + kube::kEvictionRequests.api_version());
     case Api::kNotServed:
       return no(Support::kUnsupported,
                 fmt::format("the server does not serve {}", kube::kEvictionRequests.api_version()));
@@ -386,7 +386,7 @@ Observation EvictionByRequest::observe(const EvictorContext& context) const {
     return seen;
   }
   if (view.presence == Presence::kAbsent)
-    return failed("RequestVanished", "the EvictionRequest was deleted by somebody else", true, false);
+    return failed("RequestVanished", "the EvictionRequest was deleted by another requester", true, false);
   if (view.presence == Presence::kOurs) return observe_at_work(context, view);
   Observation seen;
   seen.requested = true;  // last known state, as no newer one could be read
@@ -396,7 +396,7 @@ Observation EvictionByRequest::observe(const EvictorContext& context) const {
 Classification EvictionByRequest::classify(const EvictorContext& context, const Action& action,
                                            const CallResult& answer) const {
   if (action.name == kCreateRequest) return classify_create(context, answer);
-  if (answer && answer->status == 404) return {ResponseClass::kApplied, "it is gone", {}, {}};
+  if (answer && answer->status == 404) return {ResponseClass::kApplied, "it does not exist any more", {}, {}};
   Classification meaning = classify_patch(answer);
   // The withdrawal's result cannot be read after the deletion, so it is stored now.
   if (action.name == kDeleteRequest && read_state(context).others_remain())

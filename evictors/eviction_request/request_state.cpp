@@ -87,9 +87,9 @@ RemoteFailure failure_from(const std::vector<api::Condition>& conditions) {
   failure.retryable = !failure.try_next;
   failure.complete_reason = api::Reason::kNativeFailed;
   if (failure.message.empty() && failure.reason == "NoFurtherResponder")
-    failure.message = "every responder had its turn, and the pod is still there";
+    failure.message = "every responder has finished, and the pod still exists";
   if (failure.message.empty() && failure.reason == "CanceledDueToNoRequesters")
-    failure.message = "somebody else withdrew the request";
+    failure.message = "another requester withdrew the request";
   return failure;
 }
 

@@ -152,15 +152,15 @@ std::string why_foreign(const EvictorContext& context, HookPoint point, const ap
   const std::string_view made = context.ref(hook_job_uid_ref(point));
   if (!made.empty()) {
     return api::text_at(job, {"metadata", "uid"}) == made ? std::string()
-                                                          : "it was put in the place of the one that was made";
+                                                          : "it replaced the Job that the operator created";
   }
   if (api::text_at(job, {"metadata", "labels", kUidLabel}) != of.meta.uid || !only_we_own(job, of.meta.uid))
-    return "another one than the Evacuation owns it";
+    return "it is not owned by the Evacuation";
   if (hook == nullptr) return {};
-  if (hook->job_template_json.empty()) return "what it should do is not known any more";
+  if (hook->job_template_json.empty()) return "its expected content is unknown";
   const Json wanted = hook_job(context, *hook, point);
   const std::string at = difference(job.value("spec", Json()), wanted["spec"], "spec");
-  return at.empty() ? at : fmt::format("its {} is not what the policy's hook says", at);
+  return at.empty() ? at : fmt::format("its {} does not match the policy's hook", at);
 }
 
 bool stop_requested(const Json& job) {

@@ -81,10 +81,11 @@ bool hook_timed_out(const EvictorContext& context, HookPoint point, const api::H
 /// Evaluates an absent Job: not created yet, impossible to create, or deleted.
 HookRun absent_job_run(const EvictorContext& context, const api::Hook& hook, HookPoint point) {
   if (hook_ref(context, point) == kHookRunning)
-    return failed_run(hook, fmt::format("Job {} vanished before its end", hook_job_name(context, point)));
+    return failed_run(hook, fmt::format("Job {} was deleted before it completed", hook_job_name(context, point)));
   if (!hook.job_template_json.empty()) return {HookRun::State::kDue, {}, false};
-  return failed_run(hook, fmt::format("its Job cannot be made: policy {} is gone, cannot be read, or has it no more",
-                                      context.evacuation.spec.source.policy));
+  return failed_run(
+      hook, fmt::format("its Job cannot be created: policy {} is gone, cannot be read, or no longer has the hook",
+                        context.evacuation.spec.source.policy));
 }
 
 HookRun job_run(const EvictorContext& context, const api::Hook& hook, HookPoint point) {
@@ -93,25 +94,25 @@ HookRun job_run(const EvictorContext& context, const api::Hook& hook, HookPoint 
     case HookJob::State::kUnknown: break;
     case HookJob::State::kAbsent: return absent_job_run(context, hook, point);
     case HookJob::State::kForeign:
-      return failed_run(
-          hook, fmt::format("a Job {} is already there and not ours: {}", hook_job_name(context, point), job.message));
+      return failed_run(hook, fmt::format("a Job {} already exists and was not created by the operator: {}",
+                                          hook_job_name(context, point), job.message));
     case HookJob::State::kSucceeded: return {HookRun::State::kSucceeded, {}, false};
     case HookJob::State::kFailed: return failed_run(hook, job.message);
     case HookJob::State::kRunning: break;
   }
-  if (hook_timed_out(context, point, hook, kJobSlack)) return failed_run(hook, "its Job did not end in time");
+  if (hook_timed_out(context, point, hook, kJobSlack)) return failed_run(hook, "its Job did not complete in time");
   return {HookRun::State::kWaiting,
-          fmt::format("hook {}: Job {} runs", to_string(point), hook_job_name(context, point)), false};
+          fmt::format("hook {}: Job {} is running", to_string(point), hook_job_name(context, point)), false};
 }
 
 HookRun webhook_run(const EvictorContext& context, const api::Hook& hook, HookPoint point) {
   if (hook_timed_out(context, point, hook, base::seconds(0))) {
-    return failed_run(hook, fmt::format("not done within {}", base::format_duration(hook.timeout)));
+    return failed_run(hook, fmt::format("not complete within {}", base::format_duration(hook.timeout)));
   }
   const auto next = base::parse_time(hook_ref(context, point, "Next"));
   if (next && *next > context.now) {
-    return {HookRun::State::kWaiting, fmt::format("hook {}: service {} is at work", to_string(point), hook.service),
-            false};
+    return {HookRun::State::kWaiting,
+            fmt::format("hook {}: service {} is working on the request", to_string(point), hook.service), false};
   }
   return {HookRun::State::kDue, {}, false};
 }
@@ -223,7 +224,7 @@ Classification classify_hook_body(const EvictorContext& context, const api::Hook
   }
   const Json* done = body ? api::find_at(*body, {"done"}) : nullptr;
   if (!done || !done->is_boolean())
-    return failed_try(context, hook, point, "the answer has no member \"done\": " + text.substr(0, 100));
+    return failed_try(context, hook, point, "the response has no member \"done\": " + text.substr(0, 100));
   Classification meaning{ResponseClass::kApplied, {}, std::nullopt, {}};
   if (done->get<bool>()) {
     meaning.refs.emplace_back(ref_key(point), kHookSucceeded);
@@ -315,9 +316,9 @@ PolicyHooks policy_hooks(const EvictorContext& context) {
   if (!hooks_apply(context)) return {};
   const std::string& name = context.evacuation.spec.source.policy;
   const Document* document = context.document(kPolicyDocument);
-  if (!document) return {PolicyHooks::State::kPending, {}, false, fmt::format("policy {} is not read yet", name)};
+  if (!document) return {PolicyHooks::State::kPending, {}, false, fmt::format("policy {} has not been read yet", name)};
   if (document->status == 404)
-    return hooks_without_policy(context, fmt::format("there is no policy {}, whose hooks would apply", name));
+    return hooks_without_policy(context, fmt::format("policy {}, whose hooks apply, does not exist", name));
   if (!document->ok()) {
     return {PolicyHooks::State::kPending, {}, false, fmt::format("reading policy {}: {}", name, problem_of(*document))};
   }

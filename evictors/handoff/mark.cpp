@@ -24,7 +24,7 @@ constexpr std::size_t kShownValue = 64;
 /// the webhook lets through therefore fails with 409 and does not end the pod without its operator.
 constexpr std::string_view kNoVersion = "0";
 
-constexpr std::string_view kBypass = "the operator's webhook did not take the eviction over";
+constexpr std::string_view kBypass = "the operator's webhook did not accept the eviction";
 constexpr std::size_t kMaxRefusal = 512;
 
 /// A restarting webhook, or one that fails open, lets single calls through. If calls pass for longer than this, the
@@ -59,14 +59,14 @@ class MarkAdapter final : public Adapter, public Undoer, public TermsProvider {
     if (asking && was_let_through(context)) {
       seen.failed =
           RemoteFailure{"WebhookLetsThrough",
-                        fmt::format("the operator's webhook takes no evictions over for this pod (Strimzi: "
+                        fmt::format("the operator's webhook does not accept evictions of this pod (Strimzi: "
                                     "strimzi.deny.eviction=false, or a namespace filter): use parameter {}: annotation",
                                     kRequestParameter),
                         false, false, api::Reason::kNotEvictable};
     }
     if (!other.empty() && asking) {
       seen.failed = RemoteFailure{"MarkInUse",
-                                  fmt::format("annotation {} carries \"{}\", which is somebody else's",
+                                  fmt::format("annotation {} has the value \"{}\" of another requester",
                                               mark_.annotation, base::truncate_utf8(other, kShownValue)),
                                   true};
     }

@@ -69,7 +69,7 @@ std::optional<RemoteFailure> idle_too_long(const EvictorContext& context, const 
   const bool unread = std::any_of(context.documents.begin(), context.documents.end(),
                                   [](const Document& each) { return each.status == 0 || each.status >= 500; });
   return RemoteFailure{"Unsupported",
-                       fmt::format("adapter {} could ask for nothing within {}{}{}", adapter.name(),
+                       fmt::format("adapter {} could not send its request within {}{}{}", adapter.name(),
                                    base::format_duration(kIdleInProgress), why.empty() ? "" : ": ", why),
                        unread, true, api::Reason::kNotEvictable};
 }
@@ -78,7 +78,7 @@ std::optional<RemoteFailure> idle_too_long(const EvictorContext& context, const 
 std::string hooks_problem(const EvictorContext& context, const PolicyHooks& hooks, const Adapter& adapter) {
   if (hooks.state == PolicyHooks::State::kUnusable) return hooks.problem;
   if (hooks.at(HookPoint::kMigrate) && adapter.name() != "none") {
-    return fmt::format("hooks.migrate is for pods that no adapter looks after; this one has adapter {}",
+    return fmt::format("hooks.migrate applies only to pods without an adapter; this pod has adapter {}",
                        adapter.name());
   }
   for (const HookPoint point : {HookPoint::kPre, HookPoint::kPost, HookPoint::kUndo}) {
@@ -202,7 +202,7 @@ Probe StatefulHandoff::probe(const EvictorContext& context) const {
   const Adapter* adapter = adapter_of(context);
   if (!adapter && hooks.state != PolicyHooks::State::kPending) {
     return unsupported(
-        "", hooks.problem.empty() ? "the pod shows no sign of a workload operator that is known" : hooks.problem);
+        "", hooks.problem.empty() ? "no supported workload operator was detected for the pod" : hooks.problem);
   }
   if (hooks.state == PolicyHooks::State::kPending) {
     Probe probe = unsupported("", hooks.problem);
@@ -213,11 +213,11 @@ Probe StatefulHandoff::probe(const EvictorContext& context) const {
   }
   const bool automatic = context.evacuation.spec.evictors.empty();
   if (automatic && adapter->name() == AnnotationEvictor::kGeneric) {
-    return unsupported(adapter->name(), "evictor annotation speaks the generic protocol; name this one for hooks");
+    return unsupported(adapter->name(), "evictor annotation uses the generic protocol; list it to use hooks");
   }
   if (must_be_asked(*context.pod, *adapter)) {
     return unsupported(adapter->name(),
-                       fmt::format("the pod's annotation {} asks for adapter generic", api::well_known::kHandoffMode));
+                       fmt::format("the pod's annotation {} requests adapter generic", api::well_known::kHandoffMode));
   }
   if (auto problem = hooks_problem(context, hooks, *adapter); !problem.empty()) {
     return unsupported(adapter->name(), std::move(problem));

@@ -46,17 +46,17 @@ Verification deleted(const EvictorContext& context, const std::string& machine) 
 Verification after_shutdown(const EvictorContext& context, const VmState& view) {
   if (context.ref(kStrategyRef) == "External") return not_expected("the VM was drained by its external controller");
   const std::string machine(context.ref(kMachineRef));
-  if (machine.empty()) return not_expected("the VM was shut down, and no VirtualMachine starts it again");
+  if (machine.empty()) return not_expected("the VM was shut down, and no VirtualMachine restarts it");
   if (view.machine == MachineState::kGone) return deleted(context, machine);
   if (view.machine == MachineState::kStopped)
-    return not_expected(fmt::format("the VM ended, and VirtualMachine {} does not start it again", machine));
-  return waiting(fmt::format("VirtualMachine {} has not started it again yet", machine));
+    return not_expected(fmt::format("the VM stopped, and VirtualMachine {} does not restart it", machine));
+  return waiting(fmt::format("VirtualMachine {} has not restarted it yet", machine));
 }
 
 Verification started_again(const VmState& view, const EvictorContext& context) {
   Verification verification;
   verification.state = Verification::State::kArrived;
-  verification.message = "the VM was started again on node " + view.vmi.node;
+  verification.message = "the VM was restarted on node " + view.vmi.node;
   verification.replacement =
       api::EvacuationReplacement{view.vmi.name, view.vmi.active_uid, api::NodeName{view.vmi.node}, context.now};
   return verification;
@@ -68,7 +68,7 @@ Verification KubeVirtEvictor::verify(const EvictorContext& context) const {
   if (context.ref(kVmiRef).empty()) return {};
   const VmState view = read_state(context);
   if (is_unused_target(context))
-    return not_expected("the pod was the target of a migration that did not come about: the VM never ran in it");
+    return not_expected("the pod was the target of a migration that did not complete: the VM never ran in it");
   if (view.sight == LookupResult::kGone) return after_shutdown(context, view);
   if (view.sight != LookupResult::kSeen) return waiting("the VirtualMachineInstance cannot be read");
   const bool same = view.vmi.uid == context.ref(kVmiUidRef);
@@ -76,7 +76,7 @@ Verification KubeVirtEvictor::verify(const EvictorContext& context) const {
   if (same && has_moved(context, view) && runs) return arrived(view, context);
   if (same && (view.vmi.phase == "Succeeded" || view.vmi.phase == "Failed")) return after_shutdown(context, view);
   if (!same && runs) return started_again(view, context);
-  return waiting("the VM does not run yet");
+  return waiting("the VM is not running yet");
 }
 
 }  // namespace evictors::kubevirt

@@ -125,9 +125,9 @@ bool asked_for_anything(const EvictorContext& context) {
 void name_lasting_refusal(Classification& meaning) {
   const auto says = [&](std::string_view part) { return meaning.message.find(part) != std::string::npos; };
   if (says("nodes \"") && says("not found"))
-    meaning.message = "KubeVirt takes the mark off only while the VM's node object exists: " + meaning.message;
+    meaning.message = "KubeVirt removes the mark only while the VM's node object exists: " + meaning.message;
   if (says("has NodeDrainTaintKey"))
-    meaning.message = "KubeVirt does not take the mark off while the node has its drain taint: " + meaning.message;
+    meaning.message = "KubeVirt does not remove the mark while the node has its drain taint: " + meaning.message;
   meaning.message = base::truncate_utf8(meaning.message, 512);
 }
 
@@ -141,7 +141,7 @@ Classification classify_cancel(const CallResult& answer) {
   Classification meaning = classify_call(answer);
   if (is_refused_by_virt_api(answer))
     meaning.message =
-        "virt-api refuses the call: the operator's role lacks update on virtualmachineinstances/evacuate/cancel in "
+        "virt-api rejects the call: the operator's role lacks update on virtualmachineinstances/evacuate/cancel in "
         "subresources.kubevirt.io (config/rbac)";
   if (!answer || answer->status != 404) {
     name_lasting_refusal(meaning);
@@ -161,7 +161,8 @@ Classification classify_deletion(const EvictorContext& context, const CallResult
   const Migration* current = view.current();
   if (meaning.answer != ResponseClass::kApplied || !current || !current->is_preparing()) return meaning;
   meaning.message = fmt::format(
-      "migration {} is in phase {}: KubeVirt aborts it only once it runs, so this takes until its target is ready",
+      "migration {} is in phase {}: KubeVirt aborts it only after it has started to run, that is when its target is "
+      "ready",
       current->name, current->phase);
   return meaning;
 }
@@ -170,7 +171,7 @@ Classification classify_creation(const CallResult& answer) {
   Classification meaning = classify_call(answer, kMigrationTexts);
   if (meaning.answer != ResponseClass::kForbidden) return meaning;
   meaning.message = base::truncate_utf8(
-      "mode Migration needs the permission of config/optional/kubevirt-migrations.yaml: " + meaning.message, 512);
+      "mode Migration requires the permission of config/optional/kubevirt-migrations.yaml: " + meaning.message, 512);
   return meaning;
 }
 
@@ -182,7 +183,7 @@ bool is_vm_unknown(const VmState& view) {
 /// Waits while the guest boots, because KubeVirt would shut it down with LiveMigrateIfPossible.
 EvictionStep plan_preparing(const EvictorContext& context, const VmState& view) {
   if (!might_shut_down(context, view)) return {NextMove::kProceed, {}};
-  return {NextMove::kWait, {}, "KubeVirt to say whether the VM can migrate (condition LiveMigratable)"};
+  return {NextMove::kWait, {}, "KubeVirt to report whether the VM can be migrated (condition LiveMigratable)"};
 }
 
 /// Texts while the guest boots. The webhook then reports "not live-migratable" although this may change.
@@ -224,16 +225,16 @@ api::FieldErrors KubeVirtEvictor::validate(const std::vector<std::pair<std::stri
       errors.push_back({at, fmt::format("must be a number from 1 to {}: KubeVirt keeps no more failed migrations",
                                         kMaxRemoteFailures)});
     if (name == kRemoteFailures && migrates)
-      errors.push_back({at, "has no meaning in mode Migration, which tries once per attempt; use retry.maxAttempts"});
+      errors.push_back({at, "has no effect in mode Migration, which tries once per attempt; use retry.maxAttempts"});
     if (name == kRequestedBy && migrates)
-      errors.push_back({at, "has no meaning in mode Migration, which makes no eviction call"});
+      errors.push_back({at, "has no effect in mode Migration, which does not call the eviction API"});
     if (name == kAllowShutdown && value != "true" && value != "false")
       errors.push_back({at, fmt::format("must be true or false, not {}", value)});
     if (name == kAllowShutdown && migrates)
-      errors.push_back({at, "has no meaning in mode Migration, which shuts no guest down"});
-    if (name == kAddedNodeSelector && !migrates) errors.push_back({at, "works only with mode: Migration"});
+      errors.push_back({at, "has no effect in mode Migration, which does not shut down guests"});
+    if (name == kAddedNodeSelector && !migrates) errors.push_back({at, "requires mode: Migration"});
     if (name == kAddedNodeSelector && !parse_node_selector(value))
-      errors.push_back({at, "must be labels as in zone=a,disk=ssd"});
+      errors.push_back({at, "must be labels, such as zone=a,disk=ssd"});
   }
   return errors;
 }
@@ -254,7 +255,7 @@ Probe KubeVirtEvictor::probe(const EvictorContext& context) const {
   Probe probe;
   probe.support = Support::kUnsupported;
   if (api::machine_of(*context.pod).empty()) {
-    probe.reason = "the pod runs no virtual machine of KubeVirt";
+    probe.reason = "the pod does not run a virtual machine of KubeVirt";
     return probe;
   }
   const VmState view = read_state(context);

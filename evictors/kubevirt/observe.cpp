@@ -48,7 +48,7 @@ std::string failure_of(const EvictorContext& context, const Migration& migration
   if (view.vmi.move.migration_uid == migration.uid && !view.vmi.move.failure.empty()) return view.vmi.move.failure;
   const std::string no_node = unschedulable_before(context, migration);
   return no_node.empty() ? fmt::format("migration {} failed", migration.name)
-                         : "no node took the migration's target pod: " + no_node;
+                         : "no node accepted the migration's target pod: " + no_node;
 }
 
 std::int32_t progress_of(const std::string& phase) {
@@ -82,8 +82,8 @@ std::string contradicted_label(const EvictorContext& context, const VmState& vie
 
 RemoteFailure manual_selector(std::string_view why) {
   return {"ManualMigration",
-          fmt::format("parameter addedNodeSelector of evictor kubevirt is for Evacuations that the operator makes for "
-                      "a policy, or that somebody makes who may create virtualmachineinstancemigrations: {}",
+          fmt::format("parameter addedNodeSelector of evictor kubevirt is allowed only for Evacuations that the "
+                      "operator creates for a policy, or whose creator may create virtualmachineinstancemigrations: {}",
                       why),
           false, false, api::Reason::kNotAllowed};
 }
@@ -92,17 +92,17 @@ RemoteFailure manual_selector(std::string_view why) {
 /// through the operator.
 std::optional<RemoteFailure> creator_refused(const EvictorContext& context) {
   if (context.creator.empty())
-    return manual_selector("who made this one is not known (docs/concepts/admission.md#creator)");
+    return manual_selector("the creator of this Evacuation is unknown (docs/concepts/admission.md#creator)");
   const Document* review = context.document(kCreatorDocument);
   const bool is_answered = review != nullptr && review->status == 201;
   const auto answer = api::parse_json(is_answered ? review->body : "{}");
   if (!answer || !api::find_at(*answer, {"status", "allowed"}))
     return RemoteFailure{"CreatorNotReviewed",
-                         "parameter addedNodeSelector: the API server does not say whether whoever made this may "
-                         "migrate VMs (SubjectAccessReview)",
+                         "parameter addedNodeSelector: the API server did not report whether the creator of the "
+                         "Evacuation may migrate VMs (SubjectAccessReview)",
                          true};
   if (api::flag_at(*answer, {"status", "allowed"})) return std::nullopt;
-  return manual_selector("whoever made this one may not, says the API server");
+  return manual_selector("the API server reports that the creator of this Evacuation may not");
 }
 
 /// Refuses creators without the right to choose the target. Also refuses a selector that KubeVirt would silently
@@ -116,10 +116,11 @@ std::optional<RemoteFailure> selector_refused(const EvictorContext& context, con
     return RemoteFailure{"AddedNodeSelectorRefused", std::move(message), false, false, api::Reason::kNotEvictable};
   };
   if (view.system.minor.value_or(kSelectorSince) < kSelectorSince)
-    return refused(fmt::format("addedNodeSelector needs KubeVirt 1.{}; this is 1.{}, which would ignore it",
+    return refused(fmt::format("addedNodeSelector requires KubeVirt 1.{}; this is 1.{}, which would ignore it",
                                kSelectorSince, *view.system.minor));
   if (const std::string own = contradicted_label(context, view); !own.empty())
-    return refused("addedNodeSelector contradicts the VM's own nodeSelector " + own + ", which would win");
+    return refused("addedNodeSelector conflicts with the VM's own nodeSelector " + own +
+                   ", which would take precedence");
   return std::nullopt;
 }
 
@@ -131,15 +132,15 @@ std::optional<RemoteFailure> shutdown_refused(const EvictorContext& context, con
   if (may || (fate != MachineFate::kShutDown && fate != MachineFate::kUnknown)) return std::nullopt;
   if (fate == MachineFate::kUnknown)
     return RemoteFailure{"EvictionStrategyUnknown",
-                         "the VM names no evictionStrategy, and the cluster's cannot be read from the KubeVirt object: "
-                         "an eviction might shut the guest down",
+                         "the VM has no evictionStrategy, and the cluster's cannot be read from the KubeVirt object: "
+                         "an eviction might shut down the guest",
                          true, false, api::Reason::kNotEvictable};
   const std::string& strategy = strategy_of(view);
   std::string why = fmt::format("its evictionStrategy is {}", strategy.empty() ? "not set" : strategy);
-  if (!view.vmi.no_advice_reason.empty()) why += ", and it cannot migrate: " + view.vmi.no_advice_reason;
+  if (!view.vmi.no_advice_reason.empty()) why += ", and it cannot be migrated: " + view.vmi.no_advice_reason;
   return RemoteFailure{"WouldShutDown",
-                       fmt::format("an eviction would shut the guest down: {}. Parameter allowShutdown of evictor "
-                                   "kubevirt permits that to policies",
+                       fmt::format("an eviction would shut down the guest: {}. Parameter allowShutdown of evictor "
+                                   "kubevirt allows that for policies",
                                    why),
                        false, false, api::Reason::kNotEvictable};
 }
@@ -160,23 +161,22 @@ std::optional<RemoteFailure> refused_in_request(const EvictorContext& context, c
   if (auto refused = shutdown_refused(context, view)) return refused;
   if (!might_shut_down(context, view)) return std::nullopt;
   return RemoteFailure{"MigratabilityUnknown",
-                       "KubeVirt does not say any more whether the VM can migrate (condition LiveMigratable): an "
-                       "eviction might shut the guest down",
+                       "KubeVirt no longer reports whether the VM can be migrated (condition LiveMigratable): an "
+                       "eviction might shut down the guest",
                        true, false, api::Reason::kNotEvictable};
 }
 
 /// Refuses to start without a readable VM.
 std::optional<RemoteFailure> unseen(const VmState& view) {
-  const std::string why = view.problem.empty() ? "no answer" : view.problem;
+  const std::string why = view.problem.empty() ? "no response" : view.problem;
   switch (view.sight) {
     case LookupResult::kNotRead:
     case LookupResult::kNotServed: return std::nullopt;
     case LookupResult::kGone:
-      return RemoteFailure{"VirtualMachineGone", "its VirtualMachineInstance is gone; the pod should end by itself",
-                           true};
+      return RemoteFailure{"VirtualMachineGone", "its VirtualMachineInstance is gone; the pod should terminate", true};
     case LookupResult::kForbidden:
-      return RemoteFailure{"VirtualMachineUnreadable", "may not read the VirtualMachineInstance: " + why, false, false,
-                           api::Reason::kForbidden};
+      return RemoteFailure{"VirtualMachineUnreadable", "not allowed to read the VirtualMachineInstance: " + why, false,
+                           false, api::Reason::kForbidden};
     case LookupResult::kUnreadable:
       return RemoteFailure{"VirtualMachineUnreadable", "cannot read the VirtualMachineInstance: " + why, true};
     case LookupResult::kSeen: break;
@@ -228,12 +228,12 @@ void observe_current(const EvictorContext& context, const VmState& view, Observa
     seen.message = fmt::format("migration {}: {}", current->name, current->obstacle);
   } else if (seen.queued) {
     seen.message = fmt::format(
-        "migration {} is Pending: KubeVirt queues it, or cannot create its target pod (then the Events of the "
-        "VirtualMachineInstance say why)",
+        "migration {} is Pending: KubeVirt queues it, or cannot create its target pod (in this case the Events of the "
+        "VirtualMachineInstance contain the cause)",
         current->name);
   }
   if (!view.unschedulable.empty() && current == view.current()) {
-    seen.message = "no node takes the migration's target pod: " + view.unschedulable;
+    seen.message = "no node accepts the migration's target pod: " + view.unschedulable;
     seen.refs.emplace_back(kNoNodeRef, current->uid + ": " + view.unschedulable);
   }
   seen.alive = current->uid + "/" + current->phase;

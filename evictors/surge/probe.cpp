@@ -23,13 +23,13 @@ std::string outage(const EvictorContext& context, const SurgeState& view, const 
   });
   if (ready == 0) return fmt::format("no other pod of {} is ready", view.workload.title());
   if (!budget) return {};
-  return fmt::format("PodDisruptionBudget {} demands {} of {} pods", budget->name, budget->desired, budget->expected);
+  return fmt::format("PodDisruptionBudget {} requires {} of {} pods", budget->name, budget->desired, budget->expected);
 }
 
 /// Returns what forbids Evacuator to change the workload's size or template.
 std::string forbidden(const EvictorContext& context, const Workload& workload) {
   if (const auto* owner = workload.meta.controller()) {
-    return fmt::format("{} is itself kept by {} {}, which would undo every change", workload.title(), owner->kind,
+    return fmt::format("{} is itself managed by {} {}, which would revert every change", workload.title(), owner->kind,
                        owner->name);
   }
   if (workload.meta.is_terminating()) return workload.title() + " is being deleted";
@@ -39,7 +39,8 @@ std::string forbidden(const EvictorContext& context, const Workload& workload) {
                        kMaxReplicas);
   }
   if (workload.recreate) {
-    return fmt::format("{} has strategy Recreate: its owner does not want two pods at the same time", workload.title());
+    return fmt::format("{} has strategy Recreate: its owner does not allow two pods at the same time",
+                       workload.title());
   }
   const std::string volume = exclusive_volume(context);
   if (volume.empty()) return {};
@@ -56,19 +57,20 @@ std::string extra_replica_forbidden(const EvictorContext& context, const SurgeSt
   if (!autoscaler)
     return "HorizontalPodAutoscalers cannot be read: apply config/surge, the optional role of this evictor";
   if (!autoscaler->empty()) {
-    return fmt::format("the replicas of {} belong to HorizontalPodAutoscaler {}", view.workload.title(), *autoscaler);
+    return fmt::format("the replicas of {} are managed by HorizontalPodAutoscaler {}", view.workload.title(),
+                       *autoscaler);
   }
   if (budget && !budget->helped_by_one_more) {
-    return fmt::format("PodDisruptionBudget {} allows no eviction with one more replica either", budget->name);
+    return fmt::format("PodDisruptionBudget {} would not allow an eviction even with one more replica", budget->name);
   }
   return {};
 }
 
 std::string restart_forbidden(const Workload& workload) {
-  if (!workload.is_deployment()) return fmt::format("{} has no rolling update", workload.title());
+  if (!workload.is_deployment()) return fmt::format("{} does not support rolling updates", workload.title());
   if (workload.max_surge > 0 && workload.max_unavailable == 0) return {};
   return fmt::format(
-      "a rolling restart of {} would take pods away first (maxUnavailable {}, maxSurge {}): set "
+      "a rolling restart of {} would remove pods first (maxUnavailable {}, maxSurge {}): set "
       "strategy.rollingUpdate.maxUnavailable to 0 and maxSurge to 1 or more",
       workload.title(), workload.max_unavailable, workload.max_surge);
 }
@@ -92,7 +94,7 @@ Choice choose(const EvictorContext& context, const SurgeState& view) {
   if (view.has(ReadResult::kGone)) return no("the pod's workload is gone");
   if (view.forbidden) return no(view.problem);
   if (!view.has(ReadResult::kYes))
-    return not_known(view.problem.empty() ? "the pod's workload was not read" : view.problem);
+    return not_known(view.problem.empty() ? "the pod's workload has not been read" : view.problem);
   if (!view.pods_known) return not_known(fmt::format("the pods of {} cannot be read", view.workload.title()));
   if (!was_answered(context, kReadAutoscalers)) return not_known("HorizontalPodAutoscalers cannot be read now");
   if (!was_answered(context, kReadBudgets)) return not_known("PodDisruptionBudgets cannot be read now");
@@ -100,7 +102,7 @@ Choice choose(const EvictorContext& context, const SurgeState& view) {
   const auto budget = blocking_budget(context);
   const bool always = context.parameter(kParameterWhen, "Outage") == "Always";
   if (!always && outage(context, view, budget).empty()) {
-    return no(fmt::format("an eviction is no outage for {}: list eviction-api behind surge, or set when: Always",
+    return no(fmt::format("an eviction does not interrupt {}: list eviction-api after surge, or set when: Always",
                           view.workload.title()));
   }
   const auto wanted = parse_mode(context.parameter(kParameterMode, "Auto"));

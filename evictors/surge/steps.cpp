@@ -157,17 +157,17 @@ std::string missing(const EvictorContext& context, const SurgeState& view) {
   const Workload& workload = view.workload;
   const Mark& mark = *workload.mark;
   if (mark.mode == Mode::kRollingRestart)
-    return fmt::format("the rolling restart of {}: its owner ends the pod", workload.title());
+    return fmt::format("the rolling restart of {}: its owner deletes the pod", workload.title());
   if (!view.pods_known) return fmt::format("the pods of {} to be read", workload.title());
   if (workload.paused) return fmt::format("{} to be resumed: it is paused", workload.title());
   const auto found = replacement_in(view, mark, context.evacuation.spec.pod_ref.uid, context.evacuation.spec.node_name);
-  if (!found.best) return fmt::format("{} to make the extra pod", workload.title());
+  if (!found.best) return fmt::format("{} to create the surge pod", workload.title());
   if (!found.best->is_ready()) {
     const std::string why = unschedulable_because(*found.best);
     return fmt::format("pod {} to be ready{}{}", found.best->meta.name, why.empty() ? "" : ": ", why);
   }
   if (found.ready_others < mark.from)
-    return fmt::format("{} ready pods beside the leaving one; there are {}", mark.from, found.ready_others);
+    return fmt::format("{} ready pods besides the leaving one; there are {}", mark.from, found.ready_others);
   if (!workload.settled()) return fmt::format("the rollout of {} to end", workload.title());
   const bool counts = context.pod->is_ready();
   if (workload.min_ready_seconds > 0 && workload.available_replicas < mark.from + (counts ? 1 : 0))
@@ -190,21 +190,23 @@ std::optional<RemoteFailure> failure_of(const EvictorContext& context, const Sur
   if (!view.has(ReadResult::kYes)) return std::nullopt;
   const Workload& workload = view.workload;
   if (!is_ours(context, view)) {
-    return surge_failed("MarkRemoved", fmt::format("somebody removed annotation {} from {}", kMark, workload.title()),
+    return surge_failed("MarkRemoved",
+                        fmt::format("annotation {} was removed from {} by another client", kMark, workload.title()),
                         false);
   }
   const Mark& mark = *workload.mark;
   if (mark.mode == Mode::kExtraReplica && workload.replicas < mark.to) {
-    return surge_failed(
-        "ScaledMeanwhile",
-        fmt::format("somebody scaled {} to {}, and that number stays", workload.title(), workload.replicas), false);
+    return surge_failed("ScaledMeanwhile",
+                        fmt::format("{} was scaled to {} by another client, and keeps that number of replicas",
+                                    workload.title(), workload.replicas),
+                        false);
   }
   const auto found = replacement_in(view, mark, context.evacuation.spec.pod_ref.uid, context.evacuation.spec.node_name);
   const bool only_there = found.misplaced && !found.best;
   const bool one_counts = mark.mode == Mode::kExtraReplica || mark.from == 1;
   if (!only_there || !one_counts) return std::nullopt;
   return surge_failed("LandedOnSourceNode",
-                      fmt::format("pod {} was put on node {}, which this pod is to leave; cordon the node first",
+                      fmt::format("pod {} was scheduled to node {}, which this pod is to leave; cordon the node first",
                                   found.misplaced->meta.name, found.misplaced->node_name.value),
                       true);
 }

@@ -22,8 +22,8 @@ EvictionStep act_on(Action action) { return {NextMove::kAct, std::move(action), 
 EvictionStep plan_beside_another(const EvictorContext& context, const SurgeState& view) {
   const auto& mark = view.workload.mark;
   if (!mark) {
-    return wait_for(fmt::format("annotation {} of {}, which cannot be read, to be removed by a person", kMark,
-                                view.workload.title()));
+    return wait_for(
+        fmt::format("annotation {} of {}, which cannot be read, to be removed manually", kMark, view.workload.title()));
   }
   if (!holder_ended(context, *mark))
     return wait_for(fmt::format("Evacuation {}, which surges {}", mark->evacuation, view.workload.title()));
@@ -148,7 +148,7 @@ Classification SurgeEvictor::classify(const EvictorContext& context, const Actio
   if (action.name == kPostEviction) return classify_eviction(answer);
   Classification meaning = classify_patch(answer);
   if (meaning.answer == ResponseClass::kForbidden)
-    meaning.message += " (config/surge has the optional role of this evictor)";
+    meaning.message += " (config/surge contains the optional role of this evictor)";
   if (action.name != kBegin || meaning.answer != ResponseClass::kApplied) return meaning;
   if (context.evacuation.spec.dry_run) {
     meaning.answer = ResponseClass::kAcceptedInBackground;  // ends a dry run

@@ -29,10 +29,10 @@ std::optional<Json> parsed(const Document* document) {
 
 std::string why_unreadable(std::string_view what, const Document& document) {
   if (document.status == 403) {
-    return fmt::format("may not read {}: apply config/surge, the optional role of this evictor", what);
+    return fmt::format("not allowed to read {}: apply config/surge, the optional role of this evictor", what);
   }
   if (document.status == 0) return fmt::format("{} cannot be read: {}", what, base::truncate_utf8(document.body, 200));
-  return fmt::format("{} cannot be read: the server answered {}", what, document.status);
+  return fmt::format("{} cannot be read: the server responded with {}", what, document.status);
 }
 
 const api::OwnerReference* pod_owner(const EvictorContext& context) {
@@ -45,11 +45,11 @@ bool is_apps(const api::OwnerReference& owner) { return owner.api_version.starts
 
 /// Returns why pods of such an owner are not surged, empty if they may be.
 std::string wrong_owner(const api::OwnerReference* owner) {
-  if (!owner) return "the pod has no controller that would make a second one";
+  if (!owner) return "the pod has no controller that would create a surge pod";
   if (owner->kind == "StatefulSet" && is_apps(*owner)) {
     return fmt::format(
-        "StatefulSet {} gives its pods identities by number: an extra replica would be another member with a volume of "
-        "its own, not a surge pod of this one; use a handoff (evictor annotation)",
+        "StatefulSet {} gives its pods ordinal identities: an extra replica would be another member with its own "
+        "volume, not a surge pod of this one; use a handoff (evictor annotation)",
         owner->name);
   }
   if (owner->kind == "ReplicaSet" && is_apps(*owner)) return {};
@@ -71,7 +71,7 @@ void take_workload(const Document* document, const kube::ResourceType& type, Sur
   }
   auto workload = read_workload(document->body, type);
   if (!workload) {
-    view.problem = fmt::format("the answer is no {}", type.kind);
+    view.problem = fmt::format("the response is not a {}", type.kind);
     return;
   }
   view.workload = *std::move(workload);

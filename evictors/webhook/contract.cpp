@@ -104,9 +104,9 @@ ServiceStatus read_fields(Fields& fields) {
   status.target = fields.text("target", kMaxShortText);
   status.heartbeat = fields.text("heartbeat", kMaxShortText);
   if (status.state == ServiceState::kReadyToEvict && status.evict_by == EvictBy::kService)
-    fields.complain("state", "ReadyToEvict needs evictBy controller; with evictBy service the end is Moved");
+    fields.complain("state", "ReadyToEvict requires evictBy controller; with evictBy service the end state is Moved");
   if (status.state == ServiceState::kMoved && status.evict_by == EvictBy::kController)
-    fields.complain("state", "Moved needs evictBy service; with evictBy controller the end is ReadyToEvict");
+    fields.complain("state", "Moved requires evictBy service; with evictBy controller the end state is ReadyToEvict");
   return status;
 }
 
@@ -132,10 +132,10 @@ std::string_view to_string(EvictBy who) { return who == EvictBy::kService ? "ser
 
 base::Result<ServiceStatus> parse_service_status(std::string_view body, std::string_view token) {
   if (body.size() > kMaxAnswerBytes)
-    return base::invalid(fmt::format("the answer has {} bytes, more than {}", body.size(), kMaxAnswerBytes));
+    return base::invalid(fmt::format("the response has {} bytes, more than {}", body.size(), kMaxAnswerBytes));
   auto json = api::parse_json_unique(body);
-  if (!json) return std::move(json).error().during("the answer is no JSON");
-  if (!json->is_object()) return base::invalid("the answer is no JSON object");
+  if (!json) return std::move(json).error().during("the response is not valid JSON");
+  if (!json->is_object()) return base::invalid("the response is not a JSON object");
   Fields fields(*json);
   const std::string version = fields.text("apiVersion", kMaxShortText);
   const std::string echoed = fields.text("token", kMaxShortText);
@@ -148,7 +148,7 @@ base::Result<ServiceStatus> parse_service_status(std::string_view body, std::str
   if (!fields.complaint().empty()) return base::invalid(fields.complaint());
   if (echoed != token)
     return base::Error{base::ErrorCode::kConflict,
-                       fmt::format("token: the answer is about \"{}\", not about {}", tidy(echoed, 60), token)};
+                       fmt::format("token: the response is about \"{}\", not about {}", tidy(echoed, 60), token)};
   return status;
 }
 

@@ -180,7 +180,7 @@ void note_trouble(const EvictorContext& context, base::seconds patience, const c
   }
   if (context.now - *since < patience) return;
   seen.failed = service_failed(reason,
-                               fmt::format("service {} gave no usable answer for {}: {}", service_of(context),
+                               fmt::format("service {} gave no usable response for {}: {}", service_of(context),
                                            base::format_duration(context.now - *since), look.problem),
                                true);
 }
@@ -191,7 +191,7 @@ void follow_moved(const EvictorContext& context, Observation& seen) {
     seen.refs.emplace_back(kMovedRef, base::format_time(context.now));
   } else if (context.now - *since >= kMovedPatience) {
     seen.failed = service_failed("MovedButPodRemains",
-                                 fmt::format("service {} says Moved, but the pod has not ended within {}",
+                                 fmt::format("service {} reports Moved, but the pod has not terminated within {}",
                                              service_of(context), base::format_duration(kMovedPatience)),
                                  false);
   }
@@ -269,12 +269,12 @@ Classification classify_start(const EvictorContext& context, const CallResult& a
   if (look.kind == Look::Kind::kContradiction) {
     return service_classification(
         ResponseClass::kPermanent, context,
-        fmt::format("service {} contradicts the contract: {}", service_of(context), look.problem));
+        fmt::format("service {} violates the contract: {}", service_of(context), look.problem));
   }
   if (look.kind != Look::Kind::kStatus) {
-    return service_classification(
-        ResponseClass::kUnknown, context,
-        fmt::format("service {} answered {} with nonsense: {}", service_of(context), answer->status, look.problem));
+    return service_classification(ResponseClass::kUnknown, context,
+                                  fmt::format("service {} returned an invalid response to {}: {}", service_of(context),
+                                              answer->status, look.problem));
   }
   Classification meaning = service_classification(ResponseClass::kApplied, context, look.status.message);
   meaning.refs = {{std::string(kStateRef), std::string(to_string(look.status.state))},
@@ -287,7 +287,7 @@ Classification classify_abort(const EvictorContext& context, const CallResult& a
   const bool taken = (answer->status >= 200 && answer->status < 300) || answer->status == 404;
   if (!taken && answer->status != 409) return refused(context, *answer);
   Classification meaning = service_classification(ResponseClass::kApplied, context,
-                                                  taken ? "" : "the service can no longer abort; it goes on");
+                                                  taken ? "" : "the service can no longer abort; it continues");
   if (!taken) meaning.refs.emplace_back(kNoAbortRef, "true");
   meaning.refs.emplace_back(kAbortRef, base::format_time(context.now));
   return meaning;
@@ -334,7 +334,7 @@ Probe WebhookEvictor::probe(const EvictorContext& context) const {
   probe.adapter = service;
   if (service.empty()) {
     probe.support = Support::kUnsupported;
-    probe.reason = "parameter service is not set: name a service of the operator's configuration";
+    probe.reason = "parameter service is not set: set it to a service of the operator's configuration";
   } else if (!is_configured(context, service)) {
     probe.support = Support::kUnsupported;
     probe.reason = fmt::format(

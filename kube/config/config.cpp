@@ -145,10 +145,9 @@ base::Result<Config> find_config(const ConfigFlags& flags, const Environment& en
   std::error_code failed;
   if (!home.empty() && std::filesystem::exists(usual, failed))
     return config_from_files({usual}, true, flags.context, clock);
-  return base::Error{
-      base::ErrorCode::kNotFound,
-      "no way to a cluster is configured: pass --kubeconfig FILE, set KUBECONFIG, create ~/.kube/config, or run "
-      "in a pod with a service account"};
+  return base::Error{base::ErrorCode::kNotFound,
+                     "no cluster is configured: pass --kubeconfig FILE, set KUBECONFIG, create ~/.kube/config, or run "
+                     "in a pod with a service account"};
 }
 
 }  // namespace

@@ -49,9 +49,9 @@ base::Result<std::vector<std::string>> parse_servers(std::string_view text, std:
 
 base::Error refused(std::string_view holder, bool has_key, const std::string& wanted, std::string_view why) {
   if (!has_key)
-    return base::invalid(
-        fmt::format("{} does not say which servers its credentials are for: add the key \"{}\" with the value {}{}",
-                    holder, kServersKey, wanted, why));
+    return base::invalid(fmt::format(
+        "{} does not contain the servers that its credentials are for: add the key \"{}\" with the value {}{}", holder,
+        kServersKey, wanted, why));
   return base::invalid(
       fmt::format("{} is not for this server: its key \"{}\" does not list {}{}", holder, kServersKey, wanted, why));
 }
@@ -67,7 +67,7 @@ base::Status may_send_credentials(const std::optional<std::string>& servers, con
   const bool is_safe = url->tls && target.is_verified;
   const std::string_view why = is_safe    ? ""
                                : url->tls ? " (http, because any certificate is accepted: insecureSkipVerify)"
-                                          : " (credentials over http can be read on the way: prefer https)";
+                                          : " (http does not protect credentials: prefer https)";
   std::vector<std::string> wanted = {origin_of(is_safe, url->host, url->port)};
   if (is_safe && !target.server_name.empty()) wanted.push_back(origin_of(true, target.server_name, url->port));
   for (const std::string& each : wanted) {

@@ -103,7 +103,7 @@ base::Result<std::string> bearer(std::string_view token) {
   if (token.empty()) return base::invalid("the token is empty");
   for (const char c : token) {
     if (static_cast<unsigned char>(c) <= 0x20 || static_cast<unsigned char>(c) >= 0x7f)
-      return base::invalid("the token has a character that no token may have (blank, line break or not ASCII)");
+      return base::invalid("the token contains an invalid character (blank, line break or not ASCII)");
   }
   return "Bearer " + std::string(token);
 }

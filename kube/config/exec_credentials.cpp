@@ -36,7 +36,8 @@ base::Result<ExecAnswer> read_status(const api::Json& status) {
   }
   const std::string expires = api::text_at(status, {"expirationTimestamp"});
   if (!expires.empty()) answer.expires = base::parse_time(expires);
-  if (!expires.empty() && !answer.expires) return base::invalid("its status.expirationTimestamp is no RFC 3339 time");
+  if (!expires.empty() && !answer.expires)
+    return base::invalid("its status.expirationTimestamp is not an RFC 3339 time");
   return answer;
 }
 
@@ -55,7 +56,7 @@ base::Result<ExecAnswer> run_plugin(const ExecPlugin& plugin) {
   if (!output) return explain(plugin, output.error());
   if (output->exit_code != 0) {
     const std::string said = output->errors.empty() ? "" : ": " + output->errors;
-    return explain(plugin, base::invalid(fmt::format("it ended with exit code {}{}", output->exit_code, said)));
+    return explain(plugin, base::invalid(fmt::format("it exited with code {}{}", output->exit_code, said)));
   }
   auto answer = parse_exec_answer(output->output, plugin.api_version);
   if (!answer) return explain(plugin, answer.error());
@@ -118,7 +119,7 @@ base::Result<ExecAnswer> parse_exec_answer(std::string_view printed, std::string
     return base::invalid("it printed no ExecCredential object");
   if (api::text_at(json, {"apiVersion"}) != api_version)
     return base::invalid(
-        fmt::format("it printed another apiVersion than the {} that the kubeconfig asks for", api_version));
+        fmt::format("it printed another apiVersion than {}, which the kubeconfig requires", api_version));
   const auto status = json.find("status");
   if (status == json.end() || !status->is_object()) return base::invalid("it printed an ExecCredential without status");
   return read_status(*status);

@@ -35,7 +35,7 @@ class Reader {
     const std::string encoded = text(object, path, name);
     auto decoded = base::decode_base64(encoded);
     if (decoded) return *std::move(decoded);
-    return fail(path, name, "is no Base64"), std::string();
+    return fail(path, name, "is not valid Base64"), std::string();
   }
   std::string file(const api::Json& object, const std::string& path, const char* name) {
     return relative_to(file_, text(object, path, name));
@@ -186,10 +186,10 @@ base::Result<Kubeconfig> parse_kubeconfig(std::string_view text, const std::stri
   Kubeconfig config;
   if (documents->empty() || documents->front().is_null()) return config;  // an empty file is an empty config
   const api::Json& root = documents->front();
-  if (!root.is_object()) return base::invalid(file + ": is no kubeconfig: the top level must be a mapping");
+  if (!root.is_object()) return base::invalid(file + ": is not a kubeconfig: the top level must be a mapping");
   Reader reader(file);
   const std::string kind = reader.text(root, "", "kind");
-  if (!kind.empty() && kind != "Config") return base::invalid(file + ": is no kubeconfig: kind must be Config");
+  if (!kind.empty() && kind != "Config") return base::invalid(file + ": is not a kubeconfig: kind must be Config");
   read_all(reader, root, "clusters", config.clusters, read_cluster);
   read_all(reader, root, "users", config.users, read_user);
   read_all(reader, root, "contexts", config.contexts, read_context);
@@ -223,8 +223,8 @@ base::Result<ChosenContext> choose_context(const Kubeconfig& config, const std::
   if (context->user.empty()) return chosen;  // anonymous, as with kubectl proxy
   const KubeconfigUser* user = named(config.users, context->user);
   if (user == nullptr)
-    return base::invalid(fmt::format("context \"{}\" names the user \"{}\", who does not exist (there are: {})", wanted,
-                                     context->user, names_of(config.users)));
+    return base::invalid(fmt::format("context \"{}\" names the user \"{}\", which does not exist (there are: {})",
+                                     wanted, context->user, names_of(config.users)));
   chosen.user = *user;
   if (chosen.user.exec && !chosen.user.exec->cluster_info.empty())
     chosen.user.exec->cluster_info = cluster_info_of(*cluster);

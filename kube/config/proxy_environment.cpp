@@ -138,8 +138,8 @@ base::Result<std::string> proxy_from_environment(const Environment& environment,
   if (proxy.value.find("://") == std::string::npos) proxy.value = "http://" + proxy.value;
   if (const auto url = parse_url(proxy.value); url && !url->tls) return std::move(proxy.value);
   return base::Error{base::ErrorCode::kUnsupported,
-                     proxy.name + ": only proxies of the form http://host:port are supported; correct it, or except " +
-                         server.authority() + " by NO_PROXY"};
+                     proxy.name + ": only proxies of the form http://host:port are supported; correct it, or exclude " +
+                         server.authority() + " with NO_PROXY"};
 }
 
 }  // namespace kube

@@ -100,8 +100,8 @@ class SpawnSettings {
 };
 
 base::Error spawn_error(int code) {
-  if (code == ENOENT) return {base::ErrorCode::kNotFound, "no such program; is it installed and in PATH?"};
-  if (code == EACCES) return {base::ErrorCode::kForbidden, "the program may not be executed"};
+  if (code == ENOENT) return {base::ErrorCode::kNotFound, "the program was not found; is it installed and in PATH?"};
+  if (code == EACCES) return {base::ErrorCode::kForbidden, "the program is not executable"};
   return base::unavailable(fmt::format("cannot be started: {}", std::strerror(code)));
 }
 
@@ -123,7 +123,7 @@ base::Status read_both(Pipe& output, std::string& out, Pipe& errors, std::string
     std::array<pollfd, 2> wanted{pollfd{output.reader(), POLLIN, 0}, pollfd{errors.reader(), POLLIN, 0}};
     const int ready = ::poll(wanted.data(), wanted.size(), milliseconds_until(deadline));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) return base::Error{base::ErrorCode::kTimeout, "it did not end in time and was killed"};
+    if (ready <= 0) return base::Error{base::ErrorCode::kTimeout, "it did not exit in time and was killed"};
     if (wanted[0].revents != 0) drain(output, out);
     if (wanted[1].revents != 0) drain(errors, err);
     if (out.size() > kMaxOutput) return base::invalid("it printed more than 1 MiB and was killed");

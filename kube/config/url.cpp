@@ -82,7 +82,7 @@ base::Result<Url> parse_url(std::string_view text) {
   std::string_view authority = text.substr(0, path_at);
   std::string_view path = path_at == std::string_view::npos ? std::string_view() : text.substr(path_at);
   if (path.find_first_of("?# \r\n\t") != std::string_view::npos)
-    return base::invalid("the URL must have no query, fragment or blank");
+    return base::invalid("the URL must not contain a query, fragment or blank");
   if (const auto at = authority.rfind('@'); at != std::string_view::npos) {
     url.user_info = percent_decode(authority.substr(0, at));
     authority.remove_prefix(at + 1);

@@ -115,7 +115,7 @@ void Connection::connected() {
 }
 
 void Connection::ask_proxy() {
-  start_phase(endpoint_.options.handshake_timeout, "asking the proxy");
+  start_phase(endpoint_.options.handshake_timeout, "waiting for the proxy");
   const Url& server = endpoint_.server;
   const std::string target =
       fmt::format("{}:{}", server.is_ipv6() ? "[" + server.host + "]" : server.host, server.port);
@@ -148,8 +148,8 @@ void Connection::read_proxy_answer(std::shared_ptr<ResponseReader> reader) {
 void Connection::proxy_answered(const ResponseReader& reader) {
   const int status = reader.head().status;
   if (status >= 200 && status < 300) return tls_ ? handshake() : finish(std::nullopt);
-  const char* hint = status == 407 ? "; give it a user and password in proxy-url" : "";
-  finish(base::unavailable(fmt::format("{}: the proxy {} refuses: HTTP {}{}", endpoint_.text(),
+  const char* hint = status == 407 ? "; set a user and password in proxy-url" : "";
+  finish(base::unavailable(fmt::format("{}: the proxy {} rejects the connection: HTTP {}{}", endpoint_.text(),
                                        endpoint_.proxy->authority(), status, hint)));
   close();
 }
@@ -157,7 +157,7 @@ void Connection::proxy_answered(const ResponseReader& reader) {
 void Connection::handshake() {
   start_phase(endpoint_.options.handshake_timeout, "TLS handshake");
   stream_.emplace(socket_, tls_.get());
-  if (stream_->handle() == nullptr) return finish(base::unavailable("OpenSSL has no memory for a connection"));
+  if (stream_->handle() == nullptr) return finish(base::unavailable("OpenSSL cannot allocate memory for a connection"));
   const auto expected = expect_peer(stream_->handle(), endpoint_.tls_name, endpoint_.verify, &refusal_);
   if (!expected) return finish(expected.error());
   const TlsSession known = std::exchange(known_, nullptr);
@@ -208,12 +208,12 @@ bool Connection::is_fresh(std::chrono::steady_clock::time_point now, base::milli
 }
 
 std::string Connection::explain(const IoError& error) const {
-  if (!refusal_.empty()) return "the server's certificate is not accepted: " + refusal_;
-  if (is_certificate_alert(error)) return "the server does not accept our client certificate: " + tls_reason(error);
+  if (!refusal_.empty()) return "the server's certificate is not valid: " + refusal_;
+  if (is_certificate_alert(error)) return "the server does not accept the client certificate: " + tls_reason(error);
   if (is_tls_error(error)) return tls_reason(error);
   if (error == asio::error::eof || error == asio::ssl::error::stream_truncated)
     return "the server closed the connection";
-  if (error == asio::error::host_not_found || error == asio::error::host_not_found_try_again) return "no such host";
+  if (error == asio::error::host_not_found || error == asio::error::host_not_found_try_again) return "host not found";
   return error.message();
 }
 

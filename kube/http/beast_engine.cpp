@@ -113,7 +113,7 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
   void lost(const Connection::IoError& error) {
     if (reused_ && outgoing_.is_safe && !answered_) return replay_all();
     const std::string why =
-        describe((answered_ ? "the answer broke off: " : "no answer: ") + connection_->explain(error));
+        describe((answered_ ? "the response ended early: " : "no response: ") + connection_->explain(error));
     if (!answered_ && Connection::is_certificate_alert(error)) return finish(base::unavailable(why));
     finish(base::Error{base::ErrorCode::kOutcomeUnknown, why});
   }
@@ -125,7 +125,7 @@ class Exchange final : public Operation, public std::enable_shared_from_this<Exc
   }
 
   void overdue() {
-    if (sent_) return finish(base::Error{base::ErrorCode::kOutcomeUnknown, describe("no complete answer in time")});
+    if (sent_) return finish(base::Error{base::ErrorCode::kOutcomeUnknown, describe("no complete response in time")});
     finish(base::Error{base::ErrorCode::kTimeout,
                        describe(fmt::format("the request could not be sent in time ({})", connection_->phase()))});
   }

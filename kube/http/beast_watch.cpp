@@ -122,7 +122,7 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
   void start() {
     if (!core_.enter(shared_from_this())) return queue_.end(engine_closed());
     timer_.emplace(core_.io);
-    expire_at(outgoing_.deadline, "no answer in time");
+    expire_at(outgoing_.deadline, "no response in time");
     connect();
   }
 
@@ -131,7 +131,7 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
   void receive() {
     if (finished_) return;
     if (opened_)
-      expire_at(std::chrono::steady_clock::now() + core_.endpoint.options.watch_idle, "nothing came for too long");
+      expire_at(std::chrono::steady_clock::now() + core_.endpoint.options.watch_idle, "timed out without new data");
     connection_->read([self = shared_from_this()](const Connection::IoError& error, std::string_view bytes) {
       if (!self->finished_) self->received(error, bytes);
     });
@@ -198,7 +198,7 @@ class WatchOperation final : public Operation, public std::enable_shared_from_th
     splitter_ = make_splitter(kind_, reader_.head().content_type, core_.endpoint.options.max_watch_line);
     if (!splitter_) {
       refused_ =
-          base::Error{base::ErrorCode::kUnsupported, fmt::format("{}: the list comes as \"{}\", not in protobuf",
+          base::Error{base::ErrorCode::kUnsupported, fmt::format("{}: the list is in \"{}\", not in protobuf",
                                                                  core_.endpoint.text(), reader_.head().content_type)};
     }
     return splitter_ != nullptr;

@@ -261,8 +261,8 @@ std::optional<base::Result<Response>> CpprestEngine::get(const Request& request,
     case GetState::kAnswered: return answer;
     case GetState::kFailed: return std::nullopt;
     case GetState::kCancelled: return engine_closed();
-    case GetState::kRunning: return lost_answer("no complete answer in time");
-    case GetState::kTooLarge: return lost_answer(fmt::format("the answer is larger than {} MiB", body_limit >> 20));
+    case GetState::kRunning: return lost_answer("no complete response in time");
+    case GetState::kTooLarge: return lost_answer(fmt::format("the response is larger than {} MiB", body_limit >> 20));
   }
   std::abort();
 }

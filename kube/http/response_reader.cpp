@@ -63,8 +63,8 @@ struct ResponseReader::Impl {
   }
   base::Error broken(const BeastError& error) const {
     std::string why = error == http::error::body_limit ? fmt::format("is larger than {} MiB", limit >> 20)
-                                                       : "is no valid HTTP: " + error.message();
-    return {base::ErrorCode::kOutcomeUnknown, "the answer " + why};
+                                                       : "is not valid HTTP: " + error.message();
+    return {base::ErrorCode::kOutcomeUnknown, "the response " + why};
   }
 
   const std::uint64_t limit;
@@ -103,8 +103,8 @@ base::Status ResponseReader::end() {
   if (!impl_->failed && !done() && has_head()) impl_->parser->put_eof(error);
   if (done() && !error) return base::Done{};
   return base::Error{base::ErrorCode::kOutcomeUnknown, has_head()
-                                                           ? "the connection was closed in the middle of the answer"
-                                                           : "the connection was closed before the answer"};
+                                                           ? "the connection was closed in the middle of the response"
+                                                           : "the connection was closed before the response"};
 }
 
 bool ResponseReader::has_head() const { return impl_->parser->is_header_done(); }

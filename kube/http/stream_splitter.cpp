@@ -12,7 +12,7 @@ class Lines final : public StreamSplitter {
   explicit Lines(std::size_t longest) : lines_(longest) {}
   base::Status feed(std::string_view bytes, std::vector<std::string>& pieces) override {
     if (lines_.feed(bytes, pieces)) return base::Done{};
-    return base::unavailable("a line is longer than allowed");
+    return base::unavailable("a line exceeds the maximum length");
   }
 
  private:
@@ -29,7 +29,7 @@ class Frames final : public StreamSplitter {
     std::string_view rest = pending_;
     while (rest.size() >= kHead) {
       const std::size_t length = length_of(rest);
-      if (length > max_item_bytes_) return base::unavailable("a watch event is longer than allowed");
+      if (length > max_item_bytes_) return base::unavailable("a watch event exceeds the maximum length");
       if (rest.size() - kHead < length) break;
       if (length > 0) pieces.emplace_back(rest.substr(kHead, length));
       rest.remove_prefix(kHead + length);

@@ -41,7 +41,7 @@ base::Status add_roots(X509_STORE* store, const std::string& pem, const std::str
   while (const Certificate each = next_certificate(from.get())) added += X509_STORE_add_cert(store, each.get());
   ERR_clear_error();
   if (added > 0) return base::Done{};
-  return base::invalid(what + " holds no readable certificate (PEM, \"-----BEGIN CERTIFICATE-----\")");
+  return base::invalid(what + " contains no readable certificate (PEM, \"-----BEGIN CERTIFICATE-----\")");
 }
 
 base::Status add_system_roots(X509_STORE* store) {
@@ -55,7 +55,7 @@ base::Status add_system_roots(X509_STORE* store) {
     if (const auto pem = read_file(path)) return add_roots(store, *pem, path);
   }
   return base::invalid(
-      "no certificate-authority is configured and the system has no bundle of roots; add "
+      "no certificate-authority is configured and the system has no bundle of root certificates; add "
       "certificate-authority to the kubeconfig or install ca-certificates");
 }
 
@@ -77,7 +77,7 @@ base::Status use_client_certificate(SSL_CTX* context, const TlsMaterial& materia
   if (!key)
     return base::invalid("the client key is not readable" + fix_of(material.client_key_pem) + ": " + last_reason());
   if (SSL_CTX_use_PrivateKey(context, key.get()) != 1)
-    return base::invalid("the client key does not belong to the client certificate");
+    return base::invalid("the client key does not match the client certificate");
   return base::Done{};
 }
 
@@ -163,7 +163,7 @@ base::Status configure_tls(SSL_CTX* context, const TlsMaterial& material) {
 
 base::Result<TlsContext> make_tls_context(const TlsMaterial& material) {
   TlsContext context(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
-  if (!context) return base::unavailable("OpenSSL has no memory for a TLS context");
+  if (!context) return base::unavailable("OpenSSL cannot allocate memory for a TLS context");
   if (auto done = configure_tls(context.get(), material); !done) return std::move(done).error();
   return context;
 }
@@ -173,11 +173,11 @@ base::Status expect_peer(SSL* connection, const std::string& name, bool verify, 
   SSL_set_verify(connection, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, &note_refusal);
   const bool is_ip = is_ip_address(name);
   if (!is_ip && SSL_set_tlsext_host_name(connection, name.c_str()) != 1)
-    return base::invalid("no valid TLS server name: " + name);
+    return base::invalid("not a valid TLS server name: " + name);
   if (!verify) return base::Done{};
   const int set = is_ip ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(connection), name.c_str())
                         : SSL_set1_host(connection, name.c_str());
-  if (set != 1) return base::invalid("no valid TLS server name: " + name);
+  if (set != 1) return base::invalid("not a valid TLS server name: " + name);
   SSL_set_hostflags(connection, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   return base::Done{};
 }

@@ -59,7 +59,7 @@ base::Result<Endpoint> endpoint_of(const Config& config, HttpTransportOptions op
   for (const auto& [name, value] : options.headers) {
     if (name.empty() || !is_clean(name) || name.find(':') != std::string::npos || !is_one_line(value) ||
         is_own_header(name))
-      return base::invalid("a header that cannot stand in a request");
+      return base::invalid("an invalid header");
   }
   options.max_connections = std::max(options.max_connections, 1);
   endpoint.options = std::move(options);
@@ -91,7 +91,7 @@ class RequestSlots {
     std::unique_lock lock(mutex_);
     const bool got = freed_.wait_until(lock, deadline, [this] { return free_ > 0 || closed_; });
     if (closed_) return base::Error{base::ErrorCode::kCancelled, "the client is shutting down"};
-    if (!got) return base::Error{base::ErrorCode::kTimeout, "no connection became free in time"};
+    if (!got) return base::Error{base::ErrorCode::kTimeout, "no connection became available in time"};
     --free_;
     return base::Done{};
   }

@@ -36,7 +36,7 @@ std::optional<std::string> DiscoveryWatch::step() {
   next_check_ = clock_.now() + kInterval;
   const auto found = discover(client_);
   if (!found) {
-    log_.debug("the server does not say what it serves", {base::kv("error", found.error())});
+    log_.debug("cannot read which APIs the server serves", {base::kv("error", found.error())});
     return std::nullopt;
   }
   std::string change = relevant_change(known_, *found);

@@ -26,13 +26,14 @@ api::ObjectKey key_of(const LeaderOptions& options) { return {options.ns, option
 }  // namespace
 
 std::optional<base::Error> check(const LeaderOptions& options) {
-  if (options.identity.empty()) return base::invalid("leader election needs an identity");
+  if (options.identity.empty()) return base::invalid("leader election requires an identity");
   if (options.ns.empty() || options.name.empty())
-    return base::invalid("leader election needs the Lease's namespace and name");
+    return base::invalid("leader election requires the Lease's namespace and name");
   if (options.retry_period.count() <= 0 || options.retry_period >= options.renew_deadline)
     return base::invalid("leader election: the retry period must be above zero and below the renew deadline");
   if (options.renew_deadline >= options.lease_duration)
-    return base::invalid("leader election: the renew deadline must be below the lease duration, or two could lead");
+    return base::invalid(
+        "leader election: the renew deadline must be below the lease duration, otherwise two replicas could lead");
   return std::nullopt;
 }
 
@@ -60,7 +61,7 @@ api::Json next_lease(const std::string& current, LeaseMove move, const LeaderOpt
 
 base::Result<LeaseRecord> decode_lease(std::string_view json) {
   const api::Json lease = api::Json::parse(json, nullptr, false);
-  if (!lease.is_object()) return base::invalid("the Lease is no JSON object");
+  if (!lease.is_object()) return base::invalid("the Lease is not a JSON object");
   const auto spec_number = [&](std::string_view name, std::int64_t most) {
     return std::clamp<std::int64_t>(api::number_at(lease, {"spec", name}).value_or(0), 0, most);
   };
@@ -171,7 +172,7 @@ base::Status LeaderElector::act(LeaseMove move, base::Duration now) {
 void LeaderElector::note_leading(bool leading) {
   if (leading == leading_) return;
   leading_ = leading;
-  log_.info(leading ? "became the leader" : "is not the leader any more", {base::kv("leader", leader())});
+  log_.info(leading ? "became the leader" : "is no longer the leader", {base::kv("leader", leader())});
   const auto& told = leading ? callbacks_.started : callbacks_.stopped;
   if (told) told();
 }
@@ -193,8 +194,7 @@ base::Duration LeaderElector::step() {
   if (done) done = act(decide(seen_, options_, leading_, now), now);
   if (!done) {
     must_read_ = true;
-    log_.warning("the lease could not be read or renewed",
-                 {base::kv("error", done.error()), base::kv("leading", leading_)});
+    log_.warning("cannot read or renew the Lease", {base::kv("error", done.error()), base::kv("leading", leading_)});
   }
   note_leading(is_leading());
   return next_delay();
@@ -212,7 +212,7 @@ void LeaderElector::release() {
   request.timeout = std::min<base::milliseconds>(options_.retry_period, base::milliseconds(2000));
   must_read_ = true;
   if (const auto released = client_.call(request); !released)
-    log_.warning("the lease could not be released", {base::kv("error", released.error())});
+    log_.warning("cannot release the Lease", {base::kv("error", released.error())});
 }
 
 void LeaderElector::run(std::stop_token stop) {

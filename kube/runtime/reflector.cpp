@@ -36,7 +36,7 @@ std::string hint_for(const base::Error& error, const ResourceType& type) {
   if (error.code == base::ErrorCode::kNotFound)
     return "the server does not serve " + type.api_version() + "/" + std::string(type.plural) +
            "; is its CRD installed?";
-  if (error.code == base::ErrorCode::kUnauthorized) return "the server refuses the credentials; are they expired?";
+  if (error.code == base::ErrorCode::kUnauthorized) return "the server rejects the credentials; are they expired?";
   return "will be retried";
 }
 
@@ -139,9 +139,9 @@ void Reflector::Impl::note_failure(std::string_view doing, const base::Error& er
     const std::scoped_lock lock(mutex);
     const bool told = last_error && last_error->code == error.code;
     last_error = error.during(doing);
-    if (told) return log.debug("still out of step with the server", {base::kv("error", *last_error)});
+    if (told) return log.debug("the cache is still out of date", {base::kv("error", *last_error)});
   }
-  log.warning("out of step with the server",
+  log.warning("the cache is out of date",
               {base::kv("error", error.during(doing)), base::kv("hint", hint_for(error, type))});
 }
 
@@ -235,7 +235,7 @@ bool Reflector::Impl::open_list() {
     fail_list(opened.error());
     return true;
   }
-  log.debug("the list does not come as a watch", {base::kv("error", opened.error())});
+  log.debug("the list is not sent as a watch", {base::kv("error", opened.error())});
   if (opened.error().code == base::ErrorCode::kInvalid) options.streamed_lists->give_up();
   return false;
 }
@@ -279,7 +279,7 @@ void Reflector::Impl::apply_initial(const api::WatchLine& event) {
   if (event.type == "BOOKMARK") return apply_bookmark(event);
   if (event.type == "DELETED") return sink.remove(event.object);
   if (event.type == "ADDED" || event.type == "MODIFIED") return sink.upsert(event.object);
-  fail_list(base::unavailable("a watch event of no known type: " + event.type));
+  fail_list(base::unavailable("unknown type of watch event: " + event.type));
 }
 
 void Reflector::Impl::apply_bookmark(const api::WatchLine& event) {
@@ -314,7 +314,7 @@ bool Reflector::Impl::end_stream(const base::Error& error, base::TimePoint now) 
     state = NeedsList{failures_of(state)};
     close_stream();
   } else {
-    fail_list(error.during("a list by a watch"));
+    fail_list(error.during("listing by a watch"));
   }
   return true;
 }
@@ -327,7 +327,7 @@ bool Reflector::Impl::read_line(base::milliseconds wait) {
   if (*next) heard_at = now;
   if (is_overdue(now)) {
     options.streamed_lists->give_up();
-    fail_list(base::unavailable("a list by a watch: the server does not say that it is complete"));
+    fail_list(base::unavailable("listing by a watch: the server does not report that the list is complete"));
     return true;
   }
   if (*next) {
@@ -339,7 +339,7 @@ bool Reflector::Impl::read_line(base::milliseconds wait) {
     contact_at = opened_at.time_since_epoch().count();  // the watch stays open
   }
   if (now - heard_at < options.idle_timeout) return false;
-  log.debug("watch was silent for too long",
+  log.debug("the watch received nothing for too long",
             {base::kv("seconds",
                       static_cast<std::int64_t>(std::chrono::duration_cast<base::seconds>(now - heard_at).count()))});
   advance(StreamEnded{});

@@ -28,7 +28,7 @@ void Worker::work_on(const api::ObjectKey& key) {
     const bool expected =
         result.error().code == base::ErrorCode::kCancelled || result.error().code == base::ErrorCode::kConflict;
     if (expected) {
-      log_.debug("reconcile put off", {base::kv("key", key.to_string()), base::kv("error", result.error())});
+      log_.debug("reconcile failed, retrying", {base::kv("key", key.to_string()), base::kv("error", result.error())});
     } else {
       log_.error("reconcile failed", {base::kv("key", key.to_string()), base::kv("error", result.error())});
     }

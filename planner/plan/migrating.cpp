@@ -34,16 +34,16 @@ const std::unordered_set<std::string>& MigratingPods::machines() {
 std::optional<scheduling::Refusal> MigratingPods::refusal(scheduling::PodIndex index) {
   const api::Pod& pod = cluster_.pod(index);
   if (api::is_hotplug_pod(pod))
-    return scheduling::Refusal{"FollowsMachine", "it attaches disks to a virtual machine and goes with it"};
+    return scheduling::Refusal{"FollowsMachine", "it attaches disks to a virtual machine and moves with it"};
   const bool launcher = is_launcher_(index);
   if (launcher && pod.is_terminal())  // KubeVirt leaves the annotation checked below on finished launchers
-    return scheduling::Refusal{"MigrationFinished", "what is left of a migration is KubeVirt's to remove"};
+    return scheduling::Refusal{"MigrationFinished", "it is left over from a migration, and KubeVirt removes it"};
   if (pod.meta.annotations.contains(api::well_known::kEvictionInProgress))
-    return scheduling::Refusal{"MigrationInProgress", "its owner moves it already"};
+    return scheduling::Refusal{"MigrationInProgress", "its owner is already moving it"};
   if (!launcher) return std::nullopt;
   const std::string& machine = machine_uid_of(pod);
   if (machine.empty() || !machines().contains(machine)) return std::nullopt;
-  return scheduling::Refusal{"MigrationInProgress", "its virtual machine migrates"};
+  return scheduling::Refusal{"MigrationInProgress", "its virtual machine is being migrated"};
 }
 
 }  // namespace planner

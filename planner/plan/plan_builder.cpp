@@ -145,9 +145,10 @@ bool PlanBuilder::avoid(std::string_view key, std::span<const NodeIndex> nodes) 
 }
 
 std::optional<Refusal> PlanBuilder::objection(PodIndex pod) {
-  if (what_if_.is_moved(pod)) return Refusal{"AlreadyNominated", "it is nominated already in this cycle"};
+  if (what_if_.is_moved(pod)) return Refusal{"AlreadyNominated", "it is already nominated in this cycle"};
   if (auto refusal = staying(pod)) return refusal;
-  if (pod_groups_.of(pod) != nullptr) return Refusal{"GroupMemberStays", "its PodGroup leaves together or not at all"};
+  if (pod_groups_.of(pod) != nullptr)
+    return Refusal{"GroupMemberStays", "its PodGroup leaves as a whole or not at all"};
   return input_.options.spend_pdbs ? budgets_.refusal(pod) : std::nullopt;
 }
 
@@ -201,7 +202,7 @@ NominationResult PlanBuilder::nominate(PodIndex pod, std::string_view reason, co
   }
   const Goal sparing = removed_.empty() ? Goal() : sparing_removed(wanted);
   const Goal& goal = removed_.empty() ? wanted : sparing;
-  if (what_if_.is_moved(pod)) return refuse(pod, {"AlreadyNominated", "it is nominated already in this cycle"});
+  if (what_if_.is_moved(pod)) return refuse(pod, {"AlreadyNominated", "it is already nominated in this cycle"});
   if (const auto refusal = staying(pod)) return refuse(pod, *refusal);
   if (const auto hit = limits_.hit(cluster_.node_of(pod), cluster_.namespace_of(pod)))
     return refuse(pod, hit->refusal, hit->result);
@@ -221,13 +222,14 @@ void PlanBuilder::warn_of_time(PodIndex pod) {
     if (!std::exchange(is_end_warned_, true))
       plan_.warnings.push_back(
           {"spec.strategies",
-           "the cycle has used up " + base::format_duration(*input_.options.time_limit) + ": it moves no more pods"});
+           "the cycle has spent " + base::format_duration(*input_.options.time_limit) + ": it moves no more pods"});
     return;
   }
   if (warned_.size() == kMaxTimeWarnings || !warned_.insert(cluster_.namespace_of(pod)).second) return;
-  plan_.warnings.push_back({"spec.strategies", "pods of namespace " + cluster_.pod(pod).meta.ns +
-                                                   " have used up their share of the cycle's time: the others of it "
-                                                   "are not judged"});
+  plan_.warnings.push_back(
+      {"spec.strategies",
+       "pods of namespace " + cluster_.pod(pod).meta.ns +
+           " have spent their share of the cycle's time: the remaining pods of it are not evaluated"});
 }
 
 NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reason, const Goal& goal) {
@@ -247,7 +249,7 @@ NominationResult PlanBuilder::nominate_alone(PodIndex pod, std::string_view reas
   const std::optional<double> score = score_of(pod, placement.node);
   if (score.value_or(100) < input_.spec.convergence.min_score) {
     take_back(pod, before);
-    return refuse(pod, {"ScoreTooLow", "its move would gain too little for what it disturbs"});
+    return refuse(pod, {"ScoreTooLow", "its move would gain too little in relation to the disruption"});
   }
   if (input_.options.spend_pdbs) budgets_.spend(pod);
   limits_.count(cluster_.node_of(pod), cluster_.namespace_of(pod));
@@ -299,10 +301,9 @@ void PlanBuilder::accept_group(const PodGroups::Members& pod_group, const std::v
 /// Returns why the pod stays for now, regardless of which strategy nominates it.
 std::optional<Refusal> PlanBuilder::staying(PodIndex pod) {
   if (cooling_.contains(cluster_.pod(pod)))
-    return Refusal{"RecentlyEvacuated",
-                   "its last evacuation ended a moment ago, or one of it waits and may never begin"};
+    return Refusal{"RecentlyEvacuated", "its last evacuation ended recently, or an Evacuation of it is waiting"};
   if (forbidden_.contains(cluster_.pod(pod).meta.ns))
-    return Refusal{"Forbidden", "the server does not let us move pods of this namespace"};
+    return Refusal{"Forbidden", "the API server does not allow the operator to move pods of this namespace"};
   return migrating_.refusal(pod);
 }
 
@@ -313,11 +314,11 @@ std::optional<double> PlanBuilder::score_of(PodIndex pod, std::optional<NodeInde
 Refusal PlanBuilder::no_placement(const Goal& goal, const Placement& placement) const {
   if (placement.competing_node) {
     return {"SchedulerDisagrees",
-            "it would leave, but the scheduler would put its replacement on {subject}, where that does not help",
+            "it would leave, but the scheduler would place its replacement on {subject}, where the move does not help",
             cluster_.node(*placement.competing_node).meta.name};
   }
-  if (goal) return {"NowhereBetter", "it would leave, but no node that would help takes its replacement"};
-  return {"NowhereToGo", "it would leave, but its replacement fits on no node"};
+  if (goal) return {"NowhereBetter", "it would leave, but no node where the move helps accepts its replacement"};
+  return {"NowhereToGo", "it would leave, but its replacement does not fit on any node"};
 }
 
 /// Collects the reasons of the nodes that the goal accepts, or of all nodes without a goal.

@@ -51,7 +51,7 @@ void complete_classes(const PlanInput& input, StrategyResult& result) {
   }
   if (result.nominated > 0 || !classes.note.empty()) return;
   classes.note = result.refused > 0 ? fmt::format("no pod is moved: {} are refused, with reasons", result.refused)
-                                    : "no pod is moved: none would bring its node nearer to its threshold";
+                                    : "no pod is moved: no move would bring its node closer to its threshold";
 }
 
 /// Name of the strategy in rows of status.balance. A second strategy of the same name gets its position in the spec.
@@ -209,13 +209,12 @@ std::vector<NodeUtilization> utilization_of(const std::vector<NodeIndex>& nodes,
 std::optional<api::FieldError> reason_to_idle(const PlanInput& input, std::size_t nodes) {
   if (nodes == 0 && input.spec.node_selector && input.cluster.node_count() > 0) {
     return api::FieldError{"spec.nodeSelector",
-                           fmt::format("chooses no node that is ready, of {} in all", input.cluster.node_count())};
+                           fmt::format("selects no ready node, of {} in total", input.cluster.node_count())};
   }
   if (nodes >= 2 || !input.spec.is_upstream()) return std::nullopt;
-  return api::FieldError{"spec.compatibility",
-                         fmt::format("Upstream does nothing with fewer than two nodes that are ready and chosen, here "
-                                     "{}",
-                                     nodes)};
+  return api::FieldError{
+      "spec.compatibility",
+      fmt::format("Upstream moves nothing with fewer than two ready and selected nodes, here {}", nodes)};
 }
 
 }  // namespace

@@ -66,19 +66,19 @@ bool PodGroupWhatIf::refuse(std::string_view reason, const PodGroups::Members& p
 }
 
 PodGroupWhatIf::Reason PodGroupWhatIf::too_large(const PodGroups::Members& pod_group) {
-  return {"GroupOverLimit", fmt::format("PodGroup {} stays: it has {} pods, and a group has at most {}", pod_group.name,
-                                        pod_group.pods.size(), api::kMaxPodsOfPodGroup)};
+  return {"GroupOverLimit", fmt::format("PodGroup {} stays: it has {} pods, and a PodGroup has at most {}",
+                                        pod_group.name, pod_group.pods.size(), api::kMaxPodsOfPodGroup)};
 }
 
 bool PodGroupWhatIf::member_may_go(const PodGroups::Members& pod_group, PodIndex pod, const KeepRule& kept) {
   const ClusterSnapshot& cluster = inputs_.cluster;
   const std::string& name = cluster.pod(pod).meta.name;
   const NodeIndex from = cluster.node_of(pod);
-  if (from == scheduling::kNoNode) return refuse("GroupNotRunning", pod_group, name + " is on no node yet");
+  if (from == scheduling::kNoNode) return refuse("GroupNotRunning", pod_group, name + " is not scheduled yet");
   if (!inputs_.nodes.contains(from)) {
     return refuse(
         "GroupMemberStays", pod_group,
-        fmt::format("{} is on node {}, which the policy does not look at", name, cluster.node(from).meta.name));
+        fmt::format("{} is on node {}, which is out of scope of the policy", name, cluster.node(from).meta.name));
   }
   auto refusal = kept(pod);
   if (!refusal) refusal = inputs_.evictability.refusal(pod);
@@ -95,7 +95,7 @@ bool PodGroupWhatIf::member_may_go(const PodGroups::Members& pod_group, PodIndex
 
 std::string PodGroupWhatIf::why_nowhere(const std::string& pod, const Placement& placement) const {
   if (!placement.competing_node) return "no node has free capacity for " + pod + " once the others are placed";
-  return fmt::format("the scheduler would put {} on {}, where that does not help", pod,
+  return fmt::format("the scheduler would place {} on {}, where the move does not help", pod,
                      inputs_.cluster.node(*placement.competing_node).meta.name);
 }
 

@@ -34,7 +34,7 @@ UnknownNamespaces unknown_namespaces(const PlanSpec& spec, const scheduling::Clu
   for (const strategies::NamedNamespace& each : named_by(spec)) {
     if (cluster.find_namespace(each.name)) continue;
     (each.excluded ? unknown.excluded : unknown.included)
-        .push_back({each.path, fmt::format("there is no namespace \"{}\"", each.name)});
+        .push_back({each.path, fmt::format("namespace \"{}\" does not exist", each.name)});
   }
   return unknown;
 }

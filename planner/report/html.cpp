@@ -29,7 +29,7 @@ std::string content_policy() {
 }
 
 std::string without_script(const Report& report) {
-  std::string text = "<noscript><p>This report is drawn by a script, which your browser does not run.</p>";
+  std::string text = "<noscript><p>This report requires JavaScript, which is disabled in your browser.</p>";
   for (const std::string& line : summary_lines(report)) text += "<p>" + escape_markup(line) + "</p>";
   return text + "</noscript>";
 }

@@ -74,7 +74,7 @@ std::optional<Refusal> protected_claim(const EvictionCandidate& candidate, const
     return Refusal{"PodHasPVC", "its PersistentVolumeClaim {subject} does not exist, so its class is unknown", name};
   }
   if (claim->storage_class.empty()) {
-    return Refusal{"PodHasPVC", "its PersistentVolumeClaim {subject} names no storage class", name};
+    return Refusal{"PodHasPVC", "its PersistentVolumeClaim {subject} has no storage class", name};
   }
   if (std::ranges::find(classes, claim->storage_class) == classes.end()) return std::nullopt;
   return Refusal{"PodHasPVC", "it uses a volume of the protected storage class {subject}", claim->storage_class};
@@ -103,7 +103,7 @@ std::string_view local_storage_text(api::VolumeKind kind) {
   switch (kind) {
     case kHostPath: return "its volume {subject} is local storage (hostPath)";
     case kEmptyDir: return "its volume {subject} is local storage (emptyDir)";
-    case kEphemeral: return "its volume {subject} is local storage (an ephemeral volume goes with its pod)";
+    case kEphemeral: return "its volume {subject} is local storage (an ephemeral volume is deleted with its pod)";
     case kPersistentVolumeClaim: return "its volume {subject} is local storage (a persistent volume of its node)";
     case kOther:
     case kSecret:
@@ -215,13 +215,14 @@ std::optional<Refusal> refuse_namespace(const EvictionCandidate& candidate) {
 std::optional<Refusal> refuse_oversized(const EvictionCandidate& candidate) {
   const std::string_view list = candidate.pod.oversized;
   if (list.empty()) return std::nullopt;
-  return Refusal{"TooManyTerms", "its {subject} has more entries than planning takes into account", list};
+  return Refusal{"TooManyTerms", "its {subject} has more entries than planning supports", list};
 }
 
 std::optional<Refusal> refuse_prefer_no_eviction(const EvictionCandidate& candidate) {
   if (candidate.rules.spec().no_eviction_policy != api::NoEvictionPolicy::kMandatory) return std::nullopt;
   if (!candidate.pod.meta.annotations.contains(api::well_known::kPreferNoEviction)) return std::nullopt;
-  return Refusal{"PrefersNoEviction", "its annotation asks not to be evicted and noEvictionPolicy is Mandatory"};
+  return Refusal{"PrefersNoEviction",
+                 "its annotation requests that it is not evicted, and noEvictionPolicy is Mandatory"};
 }
 
 std::optional<Refusal> refuse_mirror_pod(const EvictionCandidate& candidate) {
@@ -237,7 +238,7 @@ std::optional<Refusal> refuse_static_pod(const EvictionCandidate& candidate) {
 
 std::optional<Refusal> refuse_terminating(const EvictionCandidate& candidate) {
   if (!candidate.pod.meta.is_terminating()) return std::nullopt;
-  return Refusal{"Terminating", "it is terminating already"};
+  return Refusal{"Terminating", "it is already terminating"};
 }
 
 std::optional<Refusal> refuse_risky_claims(const EvictionCandidate& candidate) {
@@ -248,7 +249,8 @@ std::optional<Refusal> refuse_risky_claims(const EvictionCandidate& candidate) {
     switch (claim == nullptr ? api::PvcRisk::kNone : api::pvc_risk(*claim, candidate.pod)) {
       case api::PvcRisk::kNone: break;
       case api::PvcRisk::kBeingDeleted:
-        return Refusal{"ClaimBeingDeleted", "its PersistentVolumeClaim {subject} is being deleted, and goes with it",
+        return Refusal{"ClaimBeingDeleted",
+                       "its PersistentVolumeClaim {subject} is being deleted, and would be lost with it",
                        volume.source};
       case api::PvcRisk::kLost:
         return Refusal{"ClaimLost", "its PersistentVolumeClaim {subject} is Lost, so it could not start again",
@@ -264,12 +266,11 @@ std::optional<Refusal> refuse_whole_pod_group(const EvictionCandidate& candidate
   const api::SchedulingPodGroup* group = candidate.rules.cluster().find_pod_group(candidate.pod.meta.ns, name);
   if (group == nullptr)
     return Refusal{"PodGroupUnknown",
-                   "its PodGroup {subject} (scheduling.k8s.io) is not known, and may be one that leaves as a whole",
-                   name};
+                   "its PodGroup {subject} (scheduling.k8s.io) is unknown, and may have to leave as a whole", name};
   if (!group->is_disrupted_whole) return std::nullopt;
-  return Refusal{"PodGroupLeavesWhole",
-                 "its PodGroup {subject} (scheduling.k8s.io) has disruptionMode All: its pods do not leave one by one",
-                 name};
+  return Refusal{
+      "PodGroupLeavesWhole",
+      "its PodGroup {subject} (scheduling.k8s.io) has disruptionMode All: its pods do not leave individually", name};
 }
 
 std::optional<Refusal> refuse_system_critical(const EvictionCandidate& candidate) {
@@ -400,12 +401,14 @@ std::optional<Refusal> refuse_opted_out(const EvictionCandidate& candidate) {
     if (value == nullptr) continue;
     const base::TimePoint created = candidate.pod.meta.creation_timestamp;
     if (created == base::TimePoint{})
-      return Refusal{"OptedOut", "its annotation {subject} asks to stay, and its age is unknown", each.annotation};
+      return Refusal{"OptedOut",
+                     "its annotation {subject} opts it out for a time after its start, and its age is unknown",
+                     each.annotation};
     const base::Duration left =
         std::min(wished(*value, created), each.max_duration) - (candidate.rules.now() - created);
     if (left <= base::Duration::zero()) continue;
-    return Refusal{"OptedOut", "its annotation {subject} asks to stay, and counts for another {wanted} s",
-                   each.annotation, std::chrono::ceil<base::seconds>(left).count()};
+    return Refusal{"OptedOut", "its annotation {subject} opts it out for another {wanted} s", each.annotation,
+                   std::chrono::ceil<base::seconds>(left).count()};
   }
   return std::nullopt;
 }
@@ -415,10 +418,10 @@ std::optional<Refusal> refuse_autoscaler_annotations(const EvictionCandidate& ca
   if (is_marked_unsafe(candidate.pod))
     return Refusal{"NotSafeToEvict", "its annotation {subject} is false", kSafeToEvictAnnotation};
   if (is_marked_to_complete(candidate.pod))
-    return Refusal{"NotSafeToEvict", "its annotation {subject} is on-completion, and it has not ended",
+    return Refusal{"NotSafeToEvict", "its annotation {subject} is on-completion, and it has not terminated",
                    kSafeToEvictAnnotation};
   if (is_marked_undisruptable(candidate.pod, candidate.rules.now()))
-    return Refusal{"DoNotDisrupt", "its annotation {subject} says so", kDoNotDisruptAnnotation};
+    return Refusal{"DoNotDisrupt", "its annotation {subject} is set", kDoNotDisruptAnnotation};
   return std::nullopt;
 }
 

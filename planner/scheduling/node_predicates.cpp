@@ -27,7 +27,7 @@ std::optional<Refusal> shortage_of(std::string_view name, ResourceIndex resource
 }
 
 Refusal no_capacity_for_pods(std::int64_t free) {
-  return {"TooManyPods", "the node's number of pods is reached ({available} free)", "pods", 1, free};
+  return {"TooManyPods", "the maximum number of pods of the node is reached ({available} free)", "pods", 1, free};
 }
 
 }  // namespace

@@ -65,17 +65,18 @@ void PdbBudgets::spend(PodIndex pod) {
 
 std::string why_never_evictable(const api::PodDisruptionBudget& pdb, std::int64_t terminal) {
   if (pdb.max_unavailable && pdb.max_unavailable->value <= 0) {
-    return fmt::format("PodDisruptionBudget {} has maxUnavailable 0 and never lets a pod go: raise it to 1 or more",
-                       pdb.meta.name);
+    return fmt::format(
+        "PodDisruptionBudget {} has maxUnavailable 0 and never allows a disruption: raise it to 1 or more",
+        pdb.meta.name);
   }
   if (!pdb.sync_failure.empty()) {
-    return fmt::format("PodDisruptionBudget {} cannot be worked out and lets no pod go: {}", pdb.meta.name,
+    return fmt::format("PodDisruptionBudget {} cannot be computed and allows no disruption: {}", pdb.meta.name,
                        pdb.sync_failure);
   }
   if (pdb.max_unavailable && pdb.expected_pods <= 0 && pdb.current_healthy > 0) {
     return fmt::format(
-        "PodDisruptionBudget {} has maxUnavailable over pods that no controller with a scale owns, and never lets one "
-        "go: use minAvailable with a number",
+        "PodDisruptionBudget {} has maxUnavailable for pods without a controller that has a scale subresource, and "
+        "never allows a disruption: use minAvailable with a number",
         pdb.meta.name);
   }
   if (!pdb.min_available) return {};
@@ -86,16 +87,16 @@ std::string why_never_evictable(const api::PodDisruptionBudget& pdb, std::int64_
   // Percentages round up, as in the disruption controller.
   const std::int64_t needed = percent ? (value * pods + 99) / 100 : value;
   if (percent && value >= 100) {
-    return fmt::format("PodDisruptionBudget {} has minAvailable 100% and never lets a pod go: use maxUnavailable: 1",
-                       pdb.meta.name);
+    return fmt::format(
+        "PodDisruptionBudget {} has minAvailable 100% and never allows a disruption: use maxUnavailable: 1",
+        pdb.meta.name);
   }
   if (pdb.expected_pods <= 0 || needed < pods) return {};
   return fmt::format(
-      "PodDisruptionBudget {} has minAvailable {}{}, of {} pods{}, and never lets one go: use maxUnavailable: 1, or "
-      "run "
-      "more replicas",
+      "PodDisruptionBudget {} has minAvailable {}{}, of {} pods{}, and never allows a disruption: use maxUnavailable: "
+      "1, or run more replicas",
       pdb.meta.name, value, percent ? "%" : "", pods,
-      ended > 0 ? fmt::format(" beside {} that have ended", ended) : "");
+      ended > 0 ? fmt::format(" besides {} that have terminated", ended) : "");
 }
 
 }  // namespace scheduling

@@ -171,7 +171,7 @@ std::optional<Refusal> refuse_neighbours(const FitQuery& query, NodeIndex node) 
   for (const PodAffinityTerm& term : pod.affinity->required_pod_anti_affinity) {
     if (!term.label_selector) continue;
     if (!term.label_selector->is_well_formed()) {
-      return Refusal{"MalformedAntiAffinity", "a selector of the pod's anti-affinity over {subject} does not parse",
+      return Refusal{"MalformedAntiAffinity", "a selector of the pod's anti-affinity over {subject} is invalid",
                      term.topology_key};
     }
     if (!base.node(node).meta.labels.contains(term.topology_key)) continue;
@@ -204,7 +204,7 @@ std::optional<Refusal> refuse_unwanted_domain(const FitQuery& query, NodeIndex n
   for (const FitQuery::WantedDomains& domains : query.wanted_domains()) {
     const std::uint32_t domain = domains.topology->domain_of[node];
     if (domain != Topology::kNone && domains.open[domain]) continue;
-    return Refusal{"AffinityUnsatisfied", "no pod that its affinity asks for runs in the same {subject}", domains.key};
+    return Refusal{"AffinityUnsatisfied", "no pod that matches its affinity runs in the same {subject}", domains.key};
   }
   return std::nullopt;
 }
@@ -216,7 +216,7 @@ std::optional<Refusal> refuse_skew(const FitQuery& query, NodeIndex node) {
     if (domain == Topology::kNone) return Refusal{"TopologySpread", "the node has no label {subject}", key};
     const std::int64_t skew = count.pods[domain] + count.self - count.fewest;
     if (skew <= count.constraint->max_skew) continue;
-    return Refusal{"TopologySpread", "the skew over {subject} would be {wanted}, allowed is {available}", key, skew,
+    return Refusal{"TopologySpread", "the skew over {subject} would be {wanted}, the maximum is {available}", key, skew,
                    count.constraint->max_skew};
   }
   return std::nullopt;

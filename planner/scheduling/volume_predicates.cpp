@@ -191,9 +191,10 @@ std::optional<Refusal> refuse_volumes(const FitQuery& query, NodeIndex node) {
     }
     const auto* bound = bound_volume(query.base(), claim);
     if (bound == nullptr && !claim->volume_name.empty() && query.base().has_volumes())
-      return Refusal{"VolumeNotFound", "the volume of claim {subject} does not exist", volume.source};
+      return Refusal{"VolumeNotFound", "the volume of PersistentVolumeClaim {subject} does not exist", volume.source};
     if (bound == nullptr || is_reachable(*bound, query.base().node(node))) continue;
-    return Refusal{"VolumeNodeMismatch", "the volume of claim {subject} is not reachable from the node", volume.source};
+    return Refusal{"VolumeNodeMismatch", "the volume of PersistentVolumeClaim {subject} is not reachable from the node",
+                   volume.source};
   }
   return std::nullopt;
 }
@@ -205,21 +206,25 @@ std::optional<Refusal> refuse_unbound_claims(const FitQuery& query, NodeIndex no
   for (const FitQuery::WaitingClaim& claim : query.waiting_claims()) {
     const api::StorageClass* known = claim.storage_class;
     if (known == nullptr)
-      return Refusal{"UnboundClaim", "claim {subject} is not bound, and its storage class does not exist", claim.name};
+      return Refusal{"UnboundClaim",
+                     "PersistentVolumeClaim {subject} is not bound, and its storage class does not exist", claim.name};
     if (!known->waits_for_pod) {
       if (!claim.exists) continue;
-      return Refusal{"UnboundClaim", "claim {subject} is not bound to a volume yet", claim.name};
+      return Refusal{"UnboundClaim", "PersistentVolumeClaim {subject} is not bound to a volume yet", claim.name};
     }
     if (std::ranges::any_of(claim.ready, [&](const auto* volume) { return is_reachable(*volume, object); })) continue;
     if (!known->makes_volumes)
-      return Refusal{"NoVolumeForClaim", "no free volume for claim {subject} is reachable from the node", claim.name};
+      return Refusal{"NoVolumeForClaim",
+                     "no free volume for PersistentVolumeClaim {subject} is reachable from the node", claim.name};
     const auto& topologies = known->allowed_topologies;
     if (!topologies.empty() &&
         std::ranges::none_of(topologies, [&](const auto& term) { return matches(term, object); }))
-      return Refusal{"VolumeTopology", "the storage class makes no volume for claim {subject} on that node",
+      return Refusal{"VolumeTopology",
+                     "the storage class cannot provision a volume for PersistentVolumeClaim {subject} on that node",
                      claim.name};
     if (has_storage_left(query.base(), *known, claim.size, object)) continue;
-    return Refusal{"NoStorageLeft", "the driver has too little storage left for claim {subject} on that node",
+    return Refusal{"NoStorageLeft",
+                   "the driver has insufficient storage capacity for PersistentVolumeClaim {subject} on that node",
                    claim.name};
   }
   return std::nullopt;
@@ -233,7 +238,8 @@ std::optional<Refusal> refuse_attachments(const FitQuery& query, NodeIndex node)
     if (!driver.max_volumes || std::ranges::none_of(query.attachments(), is_of_driver)) continue;
     const std::int64_t count = count_attached(query, node, driver.name);
     if (count <= *driver.max_volumes) continue;
-    return Refusal{"TooManyVolumes", "{wanted} volumes of {subject} would be attached, the node takes {available}",
+    return Refusal{"TooManyVolumes",
+                   "{wanted} volumes of {subject} would be attached, the maximum of the node is {available}",
                    driver.name, count, *driver.max_volumes};
   }
   return std::nullopt;
@@ -247,11 +253,12 @@ bool has_devices(const FitQuery& query) {
 std::optional<Refusal> refuse_devices(const FitQuery& query, NodeIndex node) {
   const api::Pod& pod = query.pod();
   if (pod.makes_resource_claims)
-    return Refusal{"DevicesUnknown", "its replacement needs devices of its own, and nobody says where some are free"};
+    return Refusal{"DevicesUnknown",
+                   "its replacement needs its own devices, and the location of free devices is unknown"};
   for (const std::string& name : pod.resource_claims) {
     const api::ResourceClaim* claim = query.base().find_resource_claim(pod.meta.ns, name);
     if (claim == nullptr || !claim->is_allocated)
-      return Refusal{"DevicesUnknown", "nothing says where the devices of ResourceClaim {subject} are", name};
+      return Refusal{"DevicesUnknown", "the location of the devices of ResourceClaim {subject} is unknown", name};
     const api::Node& object = query.base().node(node);
     const auto is_here = [&](const api::NodeSelectorTerm& term) { return matches(term, object); };
     if (claim->node_terms.empty() || std::ranges::any_of(claim->node_terms, is_here)) continue;

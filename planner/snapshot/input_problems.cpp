@@ -30,10 +30,10 @@ api::Quantity sound(api::Quantity quantity, Side side) {
 
 std::string describe(api::Quantity quantity, Side side, Quantities quantities) {
   std::string what = quantity.milli() < 0 ? fmt::format("{} is negative", quantity.to_string(true))
-                                          : std::string("is more than can be counted");
-  if (quantities == Quantities::kAsWritten) return what + ", taken as it is (compatibility: Upstream)";
+                                          : std::string("exceeds the maximum value");
+  if (quantities == Quantities::kAsWritten) return what + ", used as it is (compatibility: Upstream)";
   const api::Quantity taken = sound(quantity, side);
-  return what + (taken.milli() == 0 ? ", counts as 0" : ", counts as more than any node has");
+  return what + (taken.milli() == 0 ? ", treated as 0" : ", treated as larger than any node");
 }
 
 const api::ResourceList& resources_in(const api::SharedResources& shared) { return shared.get(); }
@@ -76,18 +76,18 @@ void report_strange(const std::string& object, const std::string& path, const ap
 void report_unread(const std::string& object, const api::UnreadFields& unread, InputProblems& problems) {
   if (!unread) return;
   for (const api::UnreadField& field : *unread) {
-    problems.add({object, field.path,
-                  fmt::format("\"{}\" is no quantity, counts as left out", field.text.substr(0, kShownText))});
+    problems.add(
+        {object, field.path, fmt::format("\"{}\" is not a quantity, ignored", field.text.substr(0, kShownText))});
   }
 }
 
 void report_node(const api::Node& node, InputProblems& problems) {
   const std::string object = "Node " + node.meta.name;
   if (node.allocatable.empty()) {
-    problems.add({object, "status.allocatable", "is not there: no pod fits on the node"});
+    problems.add({object, "status.allocatable", "is missing: no pod fits on the node"});
   }
   if (node.taints.size() > kManyTaints) {
-    problems.add({object, "spec.taints", fmt::format("has {} entries, all are obeyed", node.taints.size())});
+    problems.add({object, "spec.taints", fmt::format("has {} entries, all are applied", node.taints.size())});
   }
 }
 
@@ -128,7 +128,7 @@ void report_oversized(const api::Pod& pod, InputProblems& problems) {
   if (pod.oversized.empty()) return;
   const bool is_of_all = pod.oversized == api::kTermsOfNamespace;
   const std::string what = is_of_all
-                               ? "the pods of the namespace have more terms than its share of those of the cluster"
+                               ? "the pods of the namespace have more terms than the namespace's share of the maximum"
                                : fmt::format("has more than {} entries, or more than {} parts in them",
                                              api::kMaxPodTerms, api::kMaxPodTermParts);
   problems.add({"Pod " + pod.meta.key().to_string(), std::string(is_of_all ? "spec.affinity" : pod.oversized),
@@ -170,7 +170,7 @@ void find_owner_cycles(const std::vector<std::shared_ptr<const api::Workload>>& 
     if (at != workload.get()) continue;
     problems.add(
         {fmt::format("{} {}", workload->kind.empty() ? "Job" : workload->kind, workload->meta.key().to_string()),
-         "metadata.ownerReferences", "lead back to the object itself, followed no further than one step"});
+         "metadata.ownerReferences", "lead back to the object itself, only the first step is followed"});
   }
 }
 

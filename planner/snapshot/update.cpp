@@ -337,7 +337,7 @@ void ClusterSnapshot::Update::report_problems() {
     const std::string& node = pod->node_name.value;
     if (!is_lost(*pod, cluster_.find_node(node).value_or(kNoNode))) continue;
     cluster_.problems_.add({"Pod " + pod->meta.key().to_string(), "spec.nodeName",
-                            "names the node \"" + node + "\", which does not exist: the pod is left alone"});
+                            "names the node \"" + node + "\", which does not exist: the pod is ignored"});
   }
   report_crowded();
   find_owner_cycles(cluster_.workloads_, cluster_.problems_);

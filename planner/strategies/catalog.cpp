@@ -66,7 +66,7 @@ constexpr std::array kCatalog = {
 std::string complaint_about_name(std::string_view name) {
   if (name.empty()) return "is required";
   const auto known = known_strategies();
-  return fmt::format("\"{}\" is no strategy; known are {}{}", name.substr(0, 80), fmt::join(known, ", "),
+  return fmt::format("\"{}\" is not a strategy; known are {}{}", name.substr(0, 80), fmt::join(known, ", "),
                      api::did_you_mean(name, known));
 }
 
@@ -122,11 +122,11 @@ bool are_equal(const ReadChoice& a, const ReadChoice& b) {
 std::string complaint_about_pair(const ReadChoice& choice, const ReadChoice& other, std::size_t earlier) {
   if (contradict(choice.name, other.name)) {
     return fmt::format(
-        "{} undoes what {} of strategies[{}] does: give each a policy with nodes of its own "
-        "(spec.nodeSelector), or leave one out",
+        "{} undoes the moves of {} of strategies[{}]: move one to a policy that selects different nodes "
+        "(spec.nodeSelector), or remove it",
         choice.name, other.name, earlier);
   }
-  return are_equal(choice, other) ? fmt::format("is the same as strategies[{}]: leave one out", earlier) : "";
+  return are_equal(choice, other) ? fmt::format("is the same as strategies[{}]: remove one", earlier) : "";
 }
 
 api::FieldErrors conflicts_between(const std::vector<ReadChoice>& choices, const api::FieldPath& path) {

@@ -35,17 +35,18 @@ std::optional<std::string> complaint_about_resource(std::string_view name) {
   const bool is_plain_name = std::ranges::find(kPlainResources, name) != kPlainResources.end();
   if (is_plain_name || name.starts_with("hugepages-")) return std::nullopt;
   if (api::is_qualified_name(name) && name.find('/') != std::string_view::npos) return std::nullopt;
-  return fmt::format("\"{}\" is no resource of a node{}", name.substr(0, 80), api::did_you_mean(name, kPlainResources));
+  return fmt::format("\"{}\" is not a resource of a node{}", name.substr(0, 80),
+                     api::did_you_mean(name, kPlainResources));
 }
 
 std::optional<std::string> complaint_by_rule(std::string_view name, ResourceRule rule) {
   switch (rule) {
     case ResourceRule::kOfNode: return complaint_about_resource(name);
     case ResourceRule::kMeasured:
-      return name.empty() ? std::optional<std::string>("\"\" is no resource") : std::nullopt;
+      return name.empty() ? std::optional<std::string>("\"\" is not a resource") : std::nullopt;
     case ResourceRule::kMetricOnly:
       if (name == scheduling::kMetricResource) return std::nullopt;
-      return fmt::format("a Prometheus query measures {} and nothing else", scheduling::kMetricResource);
+      return fmt::format("a Prometheus query measures only {}", scheduling::kMetricResource);
   }
   std::abort();
 }
@@ -54,7 +55,7 @@ std::optional<std::string> complaint_by_rule(std::string_view name, ResourceRule
 void check_namespace_names(const std::vector<std::string>& names, const api::FieldPath& at, api::FieldErrors& errors) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (api::is_dns_label(names[i])) continue;
-    errors.push_back({at.index(i).text(), fmt::format("\"{}\" is no namespace name", names[i].substr(0, 80))});
+    errors.push_back({at.index(i).text(), fmt::format("\"{}\" is not a namespace name", names[i].substr(0, 80))});
   }
 }
 
@@ -102,7 +103,7 @@ std::vector<std::string> read_excluded_namespaces(api::StrictObject& args) {
     check_namespace_names(excluded, namespaces.path().field("exclude"), namespaces.errors());
     std::vector<std::string> included;
     namespaces.read("include", included);
-    if (!included.empty()) namespaces.complain("include", "only exclude is possible here");
+    if (!included.empty()) namespaces.complain("include", "only exclude is supported here");
   });
   return excluded;
 }
@@ -144,7 +145,7 @@ std::vector<std::string> read_choices(api::StrictObject& args, std::string_view 
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::ranges::find(allowed, values[i]) != allowed.end()) continue;
     args.errors().push_back({args.path().field(name).index(i).text(),
-                             fmt::format("\"{}\" is none of {}{}", values[i].substr(0, 80),
+                             fmt::format("\"{}\" is not one of {}{}", values[i].substr(0, 80),
                                          api::join_alternatives(allowed), api::did_you_mean(values[i], allowed))});
   }
   return values;

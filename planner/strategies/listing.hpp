@@ -22,7 +22,7 @@ scheduling::CachedSelector pods_in(const PodScope& scope, const StrategyContext&
 
 /// Reason of refusals after NominationSink::is_out_of_time().
 inline constexpr scheduling::Refusal kCycleTimeout{
-    "CycleTimeout", "the cycle has used up its time, or its namespace its share: the next one judges it"};
+    "CycleTimeout", "the cycle has spent its time, or the namespace its share: the next cycle evaluates it"};
 
 /// Returns why the first evictability filter or the cycle's time keeps the pod, or nullopt if both let it go. Does not
 /// report the refusal.

@@ -62,10 +62,10 @@ void ChainChecker::keep(std::string_view line, std::string why) {
 }
 
 std::string ChainChecker::check(const ParsedLine& line) {
-  if (unexplained_ && !matches_torn(line.record, *unexplained_)) return "no record: " + why_;
+  if (unexplained_ && !matches_torn(line.record, *unexplained_)) return "not a valid record: " + why_;
   unexplained_.reset();
   if (!line.intact()) {
-    return fmt::format("the record was changed: its content has the hash {}, it claims {}",
+    return fmt::format("the record was changed: the hash of its content is {}, its stored hash is {}",
                        crypto::sha256(canonical(line.record)), line.hash);
   }
   if (std::string complaint = check_link(line); !complaint.empty()) return complaint;
@@ -78,19 +78,19 @@ std::string ChainChecker::check_link(const ParsedLine& line) {
   const Record& record = line.record;
   if (records_ == 0) {
     first_seq_ = record.seq;
-    return record.seq == 1 && record.prev_hash != Head{}.hash ? "record 1 must build on 64 zeros" : "";
+    return record.seq == 1 && record.prev_hash != Head{}.hash ? "the previous hash of record 1 must be 64 zeros" : "";
   }
   if (record.seq > head_.seq + 1) {
     return fmt::format("records {} to {} are missing", head_.seq + 1, record.seq - 1);
   }
   if (record.seq <= head_.seq) {
-    return fmt::format("record {} follows record {}: lines were moved or repeated, or another chain goes on here",
+    return fmt::format("record {} follows record {}: lines were moved or duplicated, or another chain starts here",
                        record.seq, head_.seq);
   }
   if (record.prev_hash == head_.hash) return {};
   return fmt::format(
-      "it does not build on the record before it, whose hash is {}: that one was replaced, or another "
-      "chain goes on here",
+      "its previous hash is not that of the preceding record, {}: the preceding record was replaced, or another chain "
+      "starts here",
       head_.hash);
 }
 

@@ -26,17 +26,19 @@ Channel::Channel(std::unique_ptr<Sink> sink, const LogOptions& options, const ba
       clock_(clock),
       steady_(steady),
       log_(std::move(log)),
-      written_(metrics.counter("evacuator_audit_records_total", "Audit records written.", {{"sink", sink->name()}})),
-      failures_(metrics.counter("evacuator_audit_failures_total", "Times that an audit sink began to fail.",
+      written_(metrics.counter("evacuator_audit_records_total", "Number of audit records written.",
+                               {{"sink", sink->name()}})),
+      failures_(metrics.counter("evacuator_audit_failures_total", "Number of times that an audit sink started to fail.",
                                 {{"sink", sink->name()}})),
-      lost_total_(metrics.counter("evacuator_audit_lost_total", "Audit records lost because the buffer was full.",
+      lost_total_(metrics.counter("evacuator_audit_lost_total",
+                                  "Number of audit records lost because the buffer was full.",
                                   {{"sink", sink->name()}})),
       failing_(metrics.gauge("evacuator_audit_failing", "1 while the audit sink cannot be written.",
                              {{"sink", sink->name()}})),
-      buffered_(metrics.gauge("evacuator_audit_buffered", "Audit records that wait for a failing sink.",
+      buffered_(metrics.gauge("evacuator_audit_buffered", "Number of audit records that wait for a failing sink.",
                               {{"sink", sink->name()}})),
-      last_seq_(
-          metrics.gauge("evacuator_audit_last_seq", "Number of the newest audit record.", {{"sink", sink->name()}})),
+      last_seq_(metrics.gauge("evacuator_audit_last_seq", "Sequence number of the newest audit record.",
+                              {{"sink", sink->name()}})),
       sink_(std::move(sink)) {
   const std::scoped_lock lock(mutex_);
   failing_.set(0);
@@ -219,7 +221,7 @@ void Channel::recover(base::TimePoint now) {
   if (!failure_) return;
   failure_.reset();
   failing_.set(0);
-  log_.info("the audit log is written again",
+  log_.info("the audit log can be written again",
             {base::kv("sink", sink_->name()), base::kv("after", base::format_age(now - failing_since_)),
              base::kv("seq", static_cast<std::int64_t>(head_.seq))});
 }

@@ -53,7 +53,7 @@ base::Result<Tail> tail_of(int fd, const std::string& path, std::size_t size) {
   if (!bytes) return bytes.error();
   Tail tail = read_tail(*bytes);
   if (!tail.last && window < size) {
-    return base::unavailable(path + " does not end in audit records: move it away, and a new chain begins");
+    return base::unavailable(path + " does not end with audit records: move it away to start a new chain");
   }
   return tail;
 }
@@ -95,7 +95,7 @@ base::Result<std::string> rename_to_free_name(const std::string& path, std::uint
       return system_error("renaming to " + name + ":", path);
     }
   }
-  return base::unavailable("no free name for the rotated file " + wanted);
+  return base::unavailable("no unused name for the rotated file " + wanted);
 }
 
 }  // namespace
@@ -132,10 +132,10 @@ base::Status FileSink::open_file() {
   if (fd_ < 0) return failed("opening");
   struct stat info {};
   if (fstat(fd_, &info) != 0) return failed("reading the size of");
-  if (!S_ISREG(info.st_mode)) return base::unavailable(options_.path + " is no regular file");
+  if (!S_ISREG(info.st_mode)) return base::unavailable(options_.path + " is not a regular file");
   if (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
     return base::unavailable(options_.path +
-                             " is written by another process: give each replica a file of its own (audit.file.path)");
+                             " is written by another process: use a separate file for each replica (audit.file.path)");
   }
   size_ = static_cast<std::size_t>(info.st_size);
   return base::Done{};
@@ -246,7 +246,7 @@ base::Status FileSink::sync() {
   if (fdatasync(fd_) != 0) return failed("syncing");
   if (fstat(fd_, &ours) != 0 || stat(options_.path.c_str(), &there) != 0 || ours.st_ino != there.st_ino ||
       ours.st_dev != there.st_dev) {
-    return base::unavailable(options_.path + " was moved or removed while it was written");
+    return base::unavailable(options_.path + " was moved or deleted while it was written");
   }
   if (static_cast<std::size_t>(there.st_size) < size_) {
     return base::unavailable(options_.path + " was truncated while it was written");

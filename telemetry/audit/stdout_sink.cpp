@@ -26,7 +26,7 @@ base::Status StdoutSink::write_all(std::string_view text) {
     pollfd ready{fd_, POLLOUT, 0};
     const int found = poll(&ready, 1, kWriteTimeoutMs);
     if (found < 0 && errno == EINTR) continue;
-    if (found == 0) return base::unavailable("nobody reads standard output");
+    if (found == 0) return base::unavailable("standard output is closed");
     const ssize_t put = ::write(fd_, text.data(), std::min(text.size(), kChunk));
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) return output_error("writing");

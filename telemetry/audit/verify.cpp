@@ -117,7 +117,7 @@ class Verifier {
         return;
       case HeadVerdict::kForged:
         report_.broken = Break{file(), number, parsed->record.seq,
-                               "its signature is not of the records before it: they were rewritten"};
+                               "its signature does not match the preceding records: they were rewritten"};
     }
   }
 
@@ -172,7 +172,7 @@ base::Status read_lines(const std::string& file, const EachLine& each) {
 base::Result<std::vector<std::string>> sort_by_seq(std::vector<std::string> files) {
   if (files.size() < 2) return files;
   if (std::count(files.begin(), files.end(), "-") > 0) {
-    return base::invalid("standard input (-) cannot be put in order with other files: give it alone");
+    return base::invalid("standard input (-) cannot be ordered with other files: pass it alone");
   }
   std::vector<std::pair<std::uint64_t, std::string>> numbered;
   for (std::string& file : files) {

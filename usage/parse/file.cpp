@@ -42,7 +42,7 @@ base::Result<Cell> take_cell(std::string_view line, std::size_t& at, std::size_t
     }
     const auto comma = std::min(line.find(',', ++at), line.size());
     if (!trimmed(line.substr(at, comma - at)).empty())
-      return at_place({number, at + 1}, "there is more behind the quote");
+      return at_place({number, at + 1}, "unexpected text after the closing quote");
     at = comma;
     return cell;
   }
@@ -81,7 +81,7 @@ base::Result<Section> read_header(const std::vector<Cell>& cells, Tables& tables
   for (std::size_t i = section.names; i < cells.size(); ++i) {
     if (cells[i].text.empty()) return at_place(cells[i].place, "the column has no name");
     if (section.table->has_column(cells[i].text))
-      return at_place(cells[i].place, fmt::format("column {} is there twice", cells[i].text));
+      return at_place(cells[i].place, fmt::format("column {} occurs twice", cells[i].text));
     section.columns.push_back(section.table->column(cells[i].text));
   }
   if (section.columns.empty()) return at_place(cells.back().place, "the header has no column of a resource");
@@ -136,7 +136,7 @@ class JsonFile {
       return wire::for_members(root, [&](std::string_view key, wire::Value& value) {
         if (key == "nodes") return read_items(value, tables.nodes, false);
         if (key == "pods") return read_items(value, tables.pods, true);
-        return complain(value, fmt::format("unknown key \"{}\": there are nodes and pods", key));
+        return complain(value, fmt::format("unknown key \"{}\": the keys are nodes and pods", key));
       });
     });
     if (complaint_) return *std::move(complaint_);
@@ -229,7 +229,7 @@ base::Result<Samples> read_usage_file(std::string_view text, base::TimePoint tim
   Tables tables;
   auto done = text[first] == '{' ? read_json_file(text, tables) : read_csv(text, tables);
   if (!done) return std::move(done).error();
-  if (tables.nodes.empty() && tables.pods.empty()) return base::invalid("line 1, column 1: the file has no usage");
+  if (tables.nodes.empty() && tables.pods.empty()) return base::invalid("line 1, column 1: the file contains no usage");
   return to_samples(std::move(tables.nodes), std::move(tables.pods), time);
 }
 

@@ -54,7 +54,7 @@ base::Status FileTable::add_row(std::string_view ns, std::string_view name, Plac
   if (name.empty()) return at_place(place, "a name is missing");
   if (!names_.emplace(ns, name).second) {
     const std::string shown = ns.empty() ? std::string(name) : fmt::format("{}/{}", ns, name);
-    return at_place(place, fmt::format("{} is there twice", base::truncate_utf8(shown, kShown)));
+    return at_place(place, fmt::format("{} occurs twice", base::truncate_utf8(shown, kShown)));
   }
   rows_.add(ns, name, {});
   values_.emplace_back();
@@ -65,8 +65,8 @@ base::Status FileTable::set(std::size_t column, std::string_view text, Place pla
   if (text.empty()) return base::Done{};
   const auto amount = read_amount_text(text);
   if (!amount)
-    return at_place(place,
-                    fmt::format("\"{}\" is no amount, such as 250m, 4Gi or 37.5%", base::truncate_utf8(text, kShown)));
+    return at_place(
+        place, fmt::format("\"{}\" is not a quantity such as 250m, 4Gi or 37.5%", base::truncate_utf8(text, kShown)));
   if (has_unit_[column] && columns_[column].unit != amount->unit)
     return at_place(place, fmt::format("{} has both amounts and percentages", columns_[column].resource));
   has_unit_[column] = true;

@@ -149,7 +149,7 @@ base::Result<std::string> read_node_metric_list(std::string& page, std::string_v
     });
   });
   if (!done) return done.error();
-  if (!has_items) return base::invalid("the answer is no list: it has no items");
+  if (!has_items) return base::invalid("the response is not a list: it has no items");
   return token;
 }
 

@@ -107,7 +107,7 @@ base::Status read_load_watcher(std::string& answer, Rows& rows) {
     });
   });
   if (!done) return done;
-  if (!has_nodes) return base::invalid("the answer is not load-watcher's: it has no data.NodeMetricsMap");
+  if (!has_nodes) return base::invalid("the response is not from load-watcher: it has no data.NodeMetricsMap");
   const base::Duration window = time_of_unix(window_end) - time_of_unix(window_start);
   if (window_start > 0 && window > base::Duration{} && window <= kMaxWindow) rows.window = window;
   const base::TimePoint time = time_of_unix(window_end > 0 ? window_end : timestamp);

@@ -123,7 +123,7 @@ base::Result<std::string> read_items(std::string& page, ReadOne&& read_one) {
     });
   });
   if (!done) return done.error();
-  if (!has_items) return base::invalid("the answer is no list: it has no items");
+  if (!has_items) return base::invalid("the response is not a list: it has no items");
   return token;
 }
 

@@ -165,9 +165,9 @@ base::ErrorCode code_of_type(std::string_view type) {
 
 std::string_view advice_for(std::string_view type) {
   if (type == "scalar") return "a scalar has no node: leave out scalar(), or aggregate by (node)";
-  if (type == "string") return "a string is no amount";
+  if (type == "string") return "a string is not a number";
   if (type == "matrix") return "it is a range of samples: wrap it in rate() or avg_over_time()";
-  return "what was expected is a number for each node or pod";
+  return "the query must return a number for each node or pod";
 }
 
 /// Checks the envelope of a JSON answer. `expected` is the type of the result.
@@ -177,10 +177,10 @@ base::Status check(const Envelope& envelope, std::string_view expected, std::siz
         fmt::format("too many series (more than {}): aggregate by node or by namespace and pod", most));
   if (envelope.status == "error")
     return base::Error{code_of_type(envelope.error_type),
-                       fmt::format("the server says {}: {}", envelope.error_type, envelope.error)};
-  if (envelope.status != "success") return base::invalid("the answer is not one of Prometheus' API: no status");
+                       fmt::format("the server reports {}: {}", envelope.error_type, envelope.error)};
+  if (envelope.status != "success") return base::invalid("the response is not from the Prometheus API: no status");
   if (envelope.type == expected) return base::Done{};
-  if (envelope.type.empty()) return base::invalid("the answer has no resultType");
+  if (envelope.type.empty()) return base::invalid("the response has no resultType");
   return base::invalid(fmt::format("the result is a {}, not a {}: {}", envelope.type, expected,
                                    expected == "vector" ? advice_for(envelope.type) : advice_for("")));
 }
@@ -451,7 +451,7 @@ base::Result<double> read_count(std::string& answer) {
     });
   });
   if (auto fine = outcome(walked, envelope, "vector", 0); !fine) return std::move(fine).error();
-  if (std::isnan(count)) return base::invalid("the count is no number");
+  if (std::isnan(count)) return base::invalid("the count is not a number");
   return count;
 }
 

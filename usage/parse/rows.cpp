@@ -263,8 +263,8 @@ void InvalidCounts::tell(std::string_view prefix, std::vector<std::string>& prob
   };
   add(not_finite, "NaN or infinite");
   add(negative, "negative");
-  add(unreadable, "no number");
-  add(nameless, "of nobody: a label or a name is missing");
+  add(unreadable, "not a number");
+  add(nameless, "without a complete name: a label or a name is missing");
 }
 
 std::size_t Rows::add(std::string_view ns, std::string_view name, base::TimePoint time) {

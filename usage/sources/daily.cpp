@@ -288,7 +288,7 @@ base::Result<NumberSeries> DailyHistory::range(const std::string& promql, const 
   auto answer = ask("/api/v1/query_range", std::move(text));
   if (!answer) return std::move(answer).error();
   auto read = read_numbers(*answer, by_label(kJoined));
-  if (read && read->not_whole > 0) return base::invalid("the answer has values that are no whole numbers");
+  if (read && read->not_whole > 0) return base::invalid("the response contains values that are not whole numbers");
   return read;
 }
 
@@ -298,8 +298,8 @@ base::Status DailyHistory::numbers(const DailyExpression& expression, const Grid
   if (!series) return series.error().during(expression.name);
   if (*series == 0) return base::Done{};
   if (*series > kMaxNodeSeries)
-    return base::invalid(
-        fmt::format("{}: {} containers in one namespace are too many for single samples", expression.name, *series));
+    return base::invalid(fmt::format("{}: {} containers in one namespace exceed the maximum for individual samples",
+                                     expression.name, *series));
   const std::string promql =
       fmt::format("label_join({}, \"{}\", \"/\", \"namespace\", \"pod\", \"container\")", expression.promql, kJoined);
   const std::size_t chunk = std::clamp<std::size_t>(kMaxAnswerBytes / 2 / (*series * kBytesOfANumber), 1, kMaxPoints);

@@ -19,15 +19,16 @@ base::Result<std::string> ask(kube::Client& client, const kube::ResourceType& ty
   if (!response) return std::move(response).error().during(what);
   if (response->status == 404)
     return base::unavailable(
-        fmt::format("{}: {} is not served; is what serves it installed?", what, type.api_version()));
+        fmt::format("{}: {} is not served; is the component that serves it installed?", what, type.api_version()));
   const int status = response->status;
   auto fine = kube::classify(*std::move(response));
   if (!fine && status == 403)
-    return base::Error{fine.error().code,
-                       fmt::format("{}: {} (config/optional/usage-{}.yaml gives the right)", what, fine.error().message,
-                                   type.group == "metrics.k8s.io" ? "metrics-server" : "koordinator")};
+    return base::Error{
+        fine.error().code,
+        fmt::format("{}: {} (config/optional/usage-{}.yaml grants the permission)", what, fine.error().message,
+                    type.group == "metrics.k8s.io" ? "metrics-server" : "koordinator")};
   if (!fine && (status == 406 || status == 415))
-    return base::unavailable(fmt::format("{}: {} (the APIService v1beta1.{} does not lead to a server of this API)",
+    return base::unavailable(fmt::format("{}: {} (the APIService v1beta1.{} does not point to a server of this API)",
                                          what, fine.error().message, type.api_version()));
   if (!fine) return std::move(fine).error().during(what);
   return std::move(fine->body);
@@ -47,7 +48,8 @@ base::Status read_pages(kube::Client& client, const kube::ResourceType& type,
     if (*next == token) break;
     token = *std::move(next);
   }
-  return base::unavailable(fmt::format("listing {}.{}: the server's pages do not end", type.plural, type.group));
+  return base::unavailable(
+      fmt::format("listing {}.{}: the server repeats pages indefinitely", type.plural, type.group));
 }
 
 }  // namespace usage

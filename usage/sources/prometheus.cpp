@@ -53,8 +53,8 @@ Grid part_of(const Grid& grid, std::size_t first, std::size_t points) {
 }
 
 base::Error too_much(std::size_t series, const Grid& grid) {
-  return base::invalid(
-      fmt::format("{} series of {} points are too many: use a longer step or a shorter history", series, grid.points));
+  return base::invalid(fmt::format("{} series of {} points exceed the maximum: use a longer step or a shorter history",
+                                   series, grid.points));
 }
 
 void put_part(const GridSeries& part, std::size_t first, std::size_t points, GridSeries& all) {
@@ -185,7 +185,8 @@ base::Status Prometheus::read_history(const api::UsageQuery& query, const Grid& 
 }
 
 base::Result<std::vector<Series>> Prometheus::history(base::TimePoint from, base::TimePoint to, base::Duration step) {
-  if (step < base::seconds(1) || to < from) return base::invalid("a history needs a step of at least 1s and an order");
+  if (step < base::seconds(1) || to < from)
+    return base::invalid("a history requires a step of at least 1s and an order");
   auto series = read_all({from, step, static_cast<std::size_t>((to - from) / step) + 1});
   if (!series) return client_.redacted(std::move(series).error());
   return series;

@@ -32,7 +32,8 @@ base::Result<std::optional<std::string>> decoded(const api::Json& secret, const 
   const api::Json* text = api::find_at(secret, {"data", key});
   if (text == nullptr || !text->is_string()) return std::optional<std::string>();
   auto value = base::decode_base64(text->get_ref<const std::string&>());
-  if (!value || value->empty()) return base::invalid(fmt::format("{}: key \"{}\" is empty or no base64", holder, key));
+  if (!value || value->empty())
+    return base::invalid(fmt::format("{}: key \"{}\" is empty or not valid Base64", holder, key));
   return std::optional(*std::move(value));
 }
 
@@ -77,16 +78,17 @@ class SecretReader {
   base::Result<api::Json> fetch(const std::string& name) {
     const auto body = client_.get(kSecrets, {ns_, name});
     if (!body && body.error().code == base::ErrorCode::kForbidden)
-      return base::Error{base::ErrorCode::kForbidden,
-                         fmt::format("reading {}: {} (config/optional/usage-secrets.yaml gives the right, by name)",
-                                     where(ns_, name), body.error().message)};
+      return base::Error{
+          base::ErrorCode::kForbidden,
+          fmt::format("reading {}: {} (config/optional/usage-secrets.yaml grants the permission, by name)",
+                      where(ns_, name), body.error().message)};
     if (!body) return body.error().during("reading " + where(ns_, name));
     if (body->size() > kMaxSecret) return base::invalid(where(ns_, name) + " is too large");
     api::Json secret = api::Json::parse(*body, nullptr, false);
-    if (!secret.is_object()) return base::unavailable(where(ns_, name) + ": the answer is no JSON object");
+    if (!secret.is_object()) return base::unavailable(where(ns_, name) + ": the response is not a JSON object");
     const api::Json* label = api::find_at(secret, {"metadata", "labels", std::string(kCredentialsLabel)});
     if (label == nullptr || *label != "true")
-      return base::invalid(fmt::format("{} does not have the label {}=true: it is not meant for usage sources",
+      return base::invalid(fmt::format("{} does not have the label {}=true: it is not intended for usage sources",
                                        where(ns_, name), kCredentialsLabel));
     return secret;
   }

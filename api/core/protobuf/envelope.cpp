@@ -79,7 +79,7 @@ std::string seal(std::string_view api_version, std::string_view kind, std::strin
 base::Result<std::string> status_json(std::string_view envelope) {
   const auto opened = open(envelope);
   if (!opened) return opened.error();
-  if (opened->kind != "Status") return base::invalid("decoding protobuf: it is no Status");
+  if (opened->kind != "Status") return base::invalid("decoding protobuf: it is not a Status");
   Json status = {{"kind", "Status"}};
   Cursor cursor(opened->body);
   while (cursor.next()) {

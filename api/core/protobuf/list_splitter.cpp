@@ -66,7 +66,7 @@ base::Result<ListSplitter::Step> ListSplitter::step(std::string_view& rest, std:
 base::Status ListSplitter::take_type(std::string_view bytes) {
   const auto type = open(seal({}, {}, {}).append(bytes));
   if (!type) return type.error();
-  if (!std::string_view(type->kind).ends_with(kListSuffix)) return malformed_list("it is no list");
+  if (!std::string_view(type->kind).ends_with(kListSuffix)) return malformed_list("it is not a list");
   api_version_ = type->api_version;
   list_kind_ = type->kind;
   item_kind_ = type->kind.substr(0, type->kind.size() - kListSuffix.size());

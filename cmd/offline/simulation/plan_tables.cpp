@@ -46,7 +46,7 @@ std::string score_text(const api::PlannedMove& move) { return move.score ? fmt::
 
 std::string destination_of(const api::PlannedMove& move, const std::set<std::string>& ended) {
   if (!move.to.empty()) return move.to;
-  return ended.contains(move.uid) ? "no replacement" : "nowhere fits";
+  return ended.contains(move.uid) ? "no replacement" : "no node fits";
 }
 
 /// Renders the moves. `wide` adds the score of moves that have one.
@@ -71,7 +71,7 @@ std::string moves_table(const planner::Plan& plan, const std::set<std::string>& 
 void print_emptying(const planner::StrategyResult& result) {
   if (!result.emptying) return;
   const strategies::EmptyingReport& report = *result.emptying;
-  print_out("\nNODES FREED by {}: {} of {} with pods; {} is the most that could be, because of {}\n", result.strategy,
+  print_out("\nNODES FREED by {}: {} of {} with pods; the upper bound is {}, because of {}\n", result.strategy,
             report.freed, report.busy, report.bound,
             report.bound_reason.empty() ? "nothing" : report::plain_text(report.bound_reason));
   if (!report.note.empty()) print_out("Note: {}\n", report::plain_text(report.note));
@@ -90,7 +90,7 @@ void print_classes(const planner::StrategyResult& result) {
   constexpr std::size_t kRows = 50;
   if (!result.classes) return;
   const api::NodeClasses& classes = *result.classes;
-  print_out("\nNODES as {} classes them: {}\n", result.strategy, classes.summary());
+  print_out("\nNODES as classified by {}: {}\n", result.strategy, classes.summary());
   if (!classes.note.empty()) print_out("Note: {}\n", report::plain_text(classes.note));
   if (result.nominated > 0) return;
   Table table({"NODE", "CLASS", "CORDONED", "DECIDED BY"});
@@ -141,7 +141,7 @@ std::string utilization_table(const planner::Plan& plan) {
                    pods_of(node.pods)});
   }
   std::string text = table.render();
-  if (left_out > 0) text += fmt::format("({} unchanged nodes are not shown)\n", left_out);
+  if (left_out > 0) text += fmt::format("({} unchanged nodes are hidden)\n", left_out);
   return text;
 }
 
@@ -184,19 +184,19 @@ std::string skipped_line(const Dump& dump) {
   if (shown > kMax)
     text += fmt::format(" and {} more", report::plural(static_cast<std::int64_t>(shown - kMax), "kind"));
   if (dump.skipped_files > 0)
-    text += fmt::format("{}{} without Kubernetes objects that are read", text.empty() ? "" : ", ",
+    text += fmt::format("{}{} without Kubernetes objects", text.empty() ? "" : ", ",
                         report::plural(dump.skipped_files, "file"));
-  return fmt::format("(passed over, not needed for planning: {})\n", text);
+  return fmt::format("(ignored, not needed for planning: {})\n", text);
 }
 
 }  // namespace
 
 void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planner::Plan& plan,
                   const scheduling::InputProblems& problems, const PlanRemarks& remarks, base::TimePoint now) {
-  print_out("Policy {} at {}: {}, {} looked at, {} to move. Nothing was touched.\n",
+  print_out("Policy {} at {}: {}, {} in scope, {} to move. Nothing was changed.\n",
             report::plain_text(policy.meta.name), base::format_time(now), report::plural(plan.nodes, "node"),
             report::plural(plan.pods, "pod"), plan.moves.size());
-  print_out("(now is {})\n", report::plain_text(remarks.now_source));
+  print_out("(the current time is {})\n", report::plain_text(remarks.now_source));
   write_out(skipped_line(dump));
   if (!remarks.caveats.empty()) print_warning(remarks.caveats);
   for (const api::FieldErrors& list : {plan.errors, plan.warnings, plan.notes}) {

@@ -32,8 +32,8 @@ namespace {
 std::string usage_warning(const SimulateOptions& options, const planner::PlanSpec& spec) {
   const bool is_needed = !spec.strategy_specs.usage_needs().empty();
   if (options.usage.empty() == !is_needed) return {};
-  return is_needed ? "the policy goes by measured usage: give it with --usage FILE or --usage live"
-                   : "--usage is given, but no strategy of the policy goes by measured usage";
+  return is_needed ? "the policy uses measured usage: set --usage FILE or --usage live"
+                   : "--usage is set, but no strategy of the policy uses measured usage";
 }
 
 std::string gain_by_hints(const strategies::EmptyingReport& without, const strategies::EmptyingReport& with,
@@ -69,9 +69,9 @@ struct Question {
 };
 
 base::Status check_dump(const Dump& dump, const std::string& name) {
-  if (dump.objects.nodes.empty()) return base::invalid(name + ": holds no Node; dump nodes and pods together");
+  if (dump.objects.nodes.empty()) return base::invalid(name + ": contains no Node; dump nodes and pods together");
   if (dump.objects.pods.empty())
-    return base::invalid(name + ": holds no Pod; dump nodes and pods together, of all namespaces (-A)");
+    return base::invalid(name + ": contains no Pod; dump nodes and pods together, of all namespaces (-A)");
   return base::Done{};
 }
 

@@ -120,7 +120,7 @@ ResponderDecision beat(const api::NativeResponder& turn, std::string message, st
 
 ResponderDecision begin_evacuation(const ResponderInput& seen, const api::NativeResponder& turn, base::TimePoint now) {
   api::Evacuation wanted = evacuation_for(*seen.eviction, *seen.pod);
-  ResponderDecision decision = beat(turn, fmt::format("Evacuation {} is made", wanted.meta.name), {}, now);
+  ResponderDecision decision = beat(turn, fmt::format("Evacuation {} is being created", wanted.meta.name), {}, now);
   decision.create = std::move(wanted);
   return decision;
 }
@@ -139,7 +139,7 @@ ResponderDecision respond(const ResponderInput& seen, const api::NativeResponder
         now);
   }
   if (evacuation->status.evictor == kRequestingEvictor)
-    return complete(turn, "declined: Evacuator itself asked for this eviction", now);
+    return complete(turn, "declined: Evacuator itself requested this eviction", now);
   if (evacuation->spec.suspend) return {};  // a suspended Evacuation makes no progress: no heartbeat
   return beat(turn, describe(*evacuation), announced_end(evacuation, *seen.pod, now), now);
 }

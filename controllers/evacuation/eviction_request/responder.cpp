@@ -42,7 +42,7 @@ base::Result<Json> report_patch(const api::ObjectMeta& eviction, const std::stri
     write_entry(entry, report);
     found = true;
   }
-  if (!found) return base::invalid("the Eviction's responders do not name us");
+  if (!found) return base::invalid("the responders of the Eviction do not include Evacuator");
   const Json metadata = {{"uid", eviction.uid}, {"resourceVersion", eviction.resource_version}};
   return Json{{"metadata", metadata}, {"status", {{"responders", std::move(entries)}}}};
 }
@@ -96,8 +96,7 @@ base::Result<kube::Requeue> ResponderReconciler::reconcile(const api::ObjectKey&
   if (!seen) return seen.error();
   const ResponderDecision decision = decide_response(*seen, deps_.clock.now());
   const bool acts = decision.create || decision.report || !decision.cancel.empty();
-  if (acts && !deps_.may_act())
-    return base::Error{base::ErrorCode::kCancelled, "this replica does not lead (any more)"};
+  if (acts && !deps_.may_act()) return base::Error{base::ErrorCode::kCancelled, "this replica is not the leader"};
   if (decision.create) {
     if (auto made = create(*decision.create); !made) return made.error();
   }
@@ -112,13 +111,13 @@ base::Result<kube::Requeue> ResponderReconciler::reconcile(const api::ObjectKey&
 
 base::Status ResponderReconciler::create(const api::Evacuation& wanted) {
   const auto keys = deps_.keys.keys();
-  if (!keys) return base::unavailable("the Evacuation for a native Eviction cannot be signed: " + deps_.keys.problem());
+  if (!keys) return base::unavailable("cannot sign the Evacuation for an Eviction: " + deps_.keys.problem());
   const base::TimePoint sent = deps_.clock.now();
   const api::Evacuation evacuation = with_origin(wanted, keys->current, sent);
   const auto made = deps_.client.create(kube::kEvacuations, evacuation.meta.ns, api::encode_evacuation(evacuation));
   // The name is deterministic; the cache will show the existing Evacuation.
   if (!made && made.error().code == base::ErrorCode::kAlreadyExists) return base::Done{};
-  if (!made) return made.error().during("creating the Evacuation for a native Eviction");
+  if (!made) return made.error().during("creating the Evacuation for an Eviction");
   deps_.log.info("evacuation created", {kv("evacuation", evacuation.meta.key().to_string()),
                                         kv("requester", evacuation.spec.source.requester)});
   const std::string warning = clock_skew_warning(clock_skew(sent, deps_.clock.now(), *made));
@@ -133,12 +132,12 @@ base::Status ResponderReconciler::report(const api::ObjectMeta& eviction, const 
   const auto written =
       deps_.client.patch(kube::kNativeEvictions, eviction.key(), kube::PatchType::kMerge, *patch, "status");
   if (!written && base::is_not_found(written.error())) return base::Done{};  // it may be deleted at any time
-  if (!written) return written.error().during("reporting to the Eviction");
+  if (!written) return written.error().during("updating the status of the Eviction");
   return base::Done{};
 }
 
 base::Status ResponderReconciler::cancel(const api::ObjectKey& evacuation) {
-  const Json patch = {{"spec", {{"cancel", {{"requested", true}, {"reason", "the native Eviction was called off"}}}}}};
+  const Json patch = {{"spec", {{"cancel", {{"requested", true}, {"reason", "the Eviction was withdrawn"}}}}}};
   const auto written = deps_.client.patch(kube::kEvacuations, evacuation, kube::PatchType::kMerge, patch);
   if (!written && !base::is_not_found(written.error())) return written.error().during("cancelling the Evacuation");
   return base::Done{};

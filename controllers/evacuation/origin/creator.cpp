@@ -80,7 +80,7 @@ bool is_signed(const api::Evacuation& evacuation, const Record& record, const cr
 
 base::Result<Json> subject_of(const Json& user_info) {
   const std::string user = api::text_at(user_info, {"username"});
-  if (user.empty()) return base::invalid("the request names no user");
+  if (user.empty()) return base::invalid("the request contains no user name");
   if (user.size() > kMaxUser) return base::invalid("the user's name is longer than 1024 bytes");
   Json subject = {{"user", user}};
   std::size_t bytes = 0;

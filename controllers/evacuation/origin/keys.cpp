@@ -23,7 +23,7 @@ base::Result<std::optional<crypto::Key>> decode_key(const Json& secret, std::str
   const Json* text = api::find_at(secret, {"data", name});
   if (text == nullptr) return std::optional<crypto::Key>();
   const auto bytes = text->is_string() ? base::decode_base64(text->get<std::string>()) : std::nullopt;
-  if (!bytes) return base::invalid(fmt::format("data.{} is no Base64", name));
+  if (!bytes) return base::invalid(fmt::format("data.{} is not valid Base64", name));
   auto key = crypto::Key::from_bytes(*bytes);
   if (!key) return key.error().during(fmt::format("data.{}", name));
   return std::optional(*std::move(key));
@@ -43,7 +43,7 @@ class KeysInMemory final : public KeySource {
   }
   void refresh(bool) override {}
   std::shared_ptr<const crypto::KeyRing> keys() const override { return keys_; }
-  std::string problem() const override { return keys_ ? "" : "no random numbers for a signing key"; }
+  std::string problem() const override { return keys_ ? "" : "cannot generate random bytes for a signing key"; }
 
  private:
   std::shared_ptr<const crypto::KeyRing> keys_;
@@ -91,7 +91,7 @@ SecretKeys::SecretKeys(kube::Client& client, const base::Clock& clock, SecretKey
       steady_(steady ? *steady : clock),
       options_(std::move(options)),
       log_(log.with({kv("secret", where())})),
-      problem_(fmt::format("Secret {} is not read yet", where())) {}
+      problem_(fmt::format("Secret {} has not been read yet", where())) {}
 
 void SecretKeys::refresh(bool leads) {
   const std::scoped_lock lock(refreshing_);
@@ -103,13 +103,13 @@ void SecretKeys::refresh(bool leads) {
 base::Status SecretKeys::look(bool leads) {
   const auto body = client_.get(kSecrets, {options_.ns, options_.name});
   if (!body && base::is_not_found(body.error()))
-    return leads ? make() : base::Status(base::unavailable("it is not there; the leader makes it"));
+    return leads ? make() : base::Status(base::unavailable("the Secret does not exist; the leader creates it"));
   if (!body) return body.error();
   const auto secret = api::parse_json(*body);
   if (!secret) return secret.error();
   const auto content = decode_signing_secret(*secret);
   if (!content) {
-    return content.error().during("delete it, and the leader makes a new one; or put the right keys into it");
+    return content.error().during("delete the Secret, and the leader creates a new one; or restore the correct keys");
   }
   const base::TimePoint now = clock_.now();
   const auto& rotated = content->rotated_at;
@@ -127,7 +127,7 @@ base::Status SecretKeys::make() {
   const SecretContent content{{*key, known ? std::optional(known->current) : std::nullopt}, clock_.now()};
   const auto made = client_.create(kSecrets, options_.ns, encode_signing_secret(nullptr, options_, content));
   if (!made) return made.error().during("making it");
-  log_.info("signing key made", {kv("key", key->id())});
+  log_.info("created a signing key", {kv("key", key->id())});
   return take(content);
 }
 
@@ -142,7 +142,7 @@ base::Status SecretKeys::rotate(const Json& secret, const SecretContent& old) {
     (void)take(old);
     return written.error().during("rotating the key in it");
   }
-  log_.info("signing key rotated", {kv("key", key->id()), kv("previous", old.keys.current.id())});
+  log_.info("rotated the signing key", {kv("key", key->id()), kv("previous", old.keys.current.id())});
   return take(next);
 }
 
@@ -160,11 +160,10 @@ void SecretKeys::conclude(const base::Status& looked, bool leads) {
     const std::scoped_lock lock(mutex_);
     if (std::exchange(problem_, problem) == problem) return;
   }
-  if (looked) return log_.info("signing keys are read", {kv("key", keys()->current.id())});
+  if (looked) return log_.info("read the signing keys", {kv("key", keys()->current.id())});
   if (!leads && looked.error().code == base::ErrorCode::kUnavailable) return log_.info("waiting for signing keys");
-  if (keys())
-    return log_.warning("the signing keys cannot be read again, the known ones stay in use", {kv("problem", problem)});
-  log_.error("there are no signing keys: policies evacuate nothing without them", {kv("problem", problem)});
+  if (keys()) return log_.warning("cannot reload the signing keys, keeping the known keys", {kv("problem", problem)});
+  log_.error("there are no signing keys: policies do not evacuate pods", {kv("problem", problem)});
 }
 
 std::shared_ptr<const crypto::KeyRing> SecretKeys::keys() const {

@@ -127,15 +127,14 @@ OriginProof prove_origin(const api::Evacuation& evacuation, const crypto::KeyRin
 
 std::string_view to_string(OriginProof proof) {
   switch (proof) {
-    case OriginProof::kSigned: return "the operator made it";
-    case OriginProof::kNone: return "made by hand: it carries no signature of the operator";
-    case OriginProof::kMalformed: return "made by hand: annotation evacuator.dev/origin holds no signature";
-    case OriginProof::kUnknownKey:
-      return "made by hand: its signature is of a key that the operator does not have (any more)";
+    case OriginProof::kSigned: return "created by the operator";
+    case OriginProof::kNone: return "manual: it has no signature of the operator";
+    case OriginProof::kMalformed: return "manual: annotation evacuator.dev/origin contains no valid signature";
+    case OriginProof::kUnknownKey: return "manual: it is signed with a key that the operator does not have (any more)";
     case OriginProof::kOtherObject:
-      return "made by hand: its signature is not of this object, or the object was changed since it was signed";
+      return "manual: its signature belongs to another object, or the object was changed after it was signed";
     case OriginProof::kOtherTime:
-      return "made by hand: its signature is of another time than its creation; a copy, or clocks that differ";
+      return "manual: its signature does not match its creation time; it is a copy, or the clocks differ";
   }
   return {};
 }
@@ -193,9 +192,10 @@ void update_origin_condition(api::Evacuation& evacuation, const crypto::KeyRing*
                            !evacuation.status.spec_hash.empty() &&
                            !has_spec_hash(evacuation.spec, evacuation.status.spec_hash);
   if (!was_changed) return;
-  replace_condition(evacuation, origin_condition(evacuation, false, api::Reason::kSpecChanged,
-                                                 "its spec was changed after it was accepted: it is not what the "
-                                                 "operator made any more"));
+  replace_condition(
+      evacuation,
+      origin_condition(evacuation, false, api::Reason::kSpecChanged,
+                       "its spec was changed after it was accepted: it no longer matches what the operator created"));
 }
 
 base::Duration clock_skew(base::TimePoint sent, base::TimePoint answered, base::TimePoint created) {
@@ -215,7 +215,7 @@ std::string clock_skew_warning(base::Duration skew) {
   const base::Duration size = skew < base::Duration::zero() ? -skew : skew;
   if (size < kMaxClockSkew) return {};
   return fmt::format(
-      "the API server's clock is {} {} the operator's; what the operator makes counts as its own only within {}: "
+      "the API server's clock is {} {} the operator's; the operator's own Evacuations are recognized only within {}: "
       "synchronize the clocks of the nodes (NTP)",
       base::format_age(size), skew < base::Duration::zero() ? "behind" : "ahead of",
       base::format_age(base::Duration(kOriginWindow)));

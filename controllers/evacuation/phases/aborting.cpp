@@ -44,7 +44,7 @@ std::string what_remains(const StatusBuilder& builder) {
 Step rolled_back(StatusBuilder& builder, Reason how) {
   const api::EvacuationAbort abort = builder.status().abort.value_or(api::EvacuationAbort{});
   builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kTrue, how, what_remains(builder));
-  builder.record_event(EventReason::kRollbackCompleted, "nothing of this attempt is left on the pod");
+  builder.record_event(EventReason::kRollbackCompleted, "the attempt is rolled back completely");
   return go_on_to(builder, abort.next, ReasonText::carried(abort.reason), builder.status().message);
 }
 
@@ -63,7 +63,7 @@ std::string why_not_undone(const StatusBuilder& builder) {
   const api::EvacuationStatus& status = builder.status();
   const auto& last = status.last_response;
   const bool refused = last && last->code >= 400 && last->time >= status.abort->started_at;
-  if (refused) return fmt::format("could not be taken back in time: {} {}", last->code, last->message);
+  if (refused) return fmt::format("the rollback did not complete in time: {} {}", last->code, last->message);
   const auto* rollback = api::find_condition(status.conditions, ConditionType::kRollbackComplete);
   const std::string waits = rollback && !rollback->message.empty() ? ": " + rollback->message : std::string();
   return "the pod's owner did not confirm the abort in time" + waits;
@@ -84,10 +84,11 @@ std::optional<Step> give_up_on_remaining_mark(StatusBuilder& builder) {
   const std::string remains = what_remains(builder);
   return not_rolled_back(
       builder, Reason::kRemoteMarkRemains,
-      fmt::format("not all of it can be taken back: {}",
-                  remains.empty() ? "the pod's owner cannot be asked to stop (its mark stays), or the "
-                                    "undo hook did not run to its end"
-                                  : remains));
+      fmt::format(
+          "the rollback is incomplete: {}",
+          remains.empty()
+              ? "the pod's owner does not support stopping (its mark remains), or the undo hook did not complete"
+              : remains));
 }
 
 /// Counts timeouts.abort from the beginning of the abort. Never returns a step.

@@ -48,7 +48,7 @@ std::optional<Step> end_if_required(StatusBuilder& builder) {
 std::optional<Step> fail_without_attempts(StatusBuilder& builder) {
   if (builder.attempts_left()) return std::nullopt;
   return builder.finish(EvacuationPhase::kFailed, Reason::kMaxAttempts,
-                        fmt::format("all {} attempts are used up", builder.status().attempt));
+                        fmt::format("all {} attempts failed", builder.status().attempt));
 }
 
 /// T25b: no slot in time.
@@ -58,7 +58,8 @@ std::optional<Step> expire_waiting(StatusBuilder& builder) {
   builder.set_deadline(deadline);
   builder.wake_at_deadline(deadline);
   if (!builder.expired(deadline)) return std::nullopt;
-  return builder.finish(EvacuationPhase::kCancelled, Reason::kDecisionExpired, "no slot for the next attempt in time");
+  return builder.finish(EvacuationPhase::kCancelled, Reason::kDecisionExpired,
+                        "got no slot for the next attempt in time");
 }
 
 /// T25: waits for the backoff delay.

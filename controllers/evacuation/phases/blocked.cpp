@@ -78,7 +78,8 @@ std::string hopeless_budget(const StatusBuilder& builder, const evictors::Classi
     if (pdbs[i]->meta.name != name && !(name.empty() && pdbs.size() == 1)) continue;
     std::string why = scheduling::why_never_evictable(*pdbs[i], i < ended.size() ? ended[i] : 0);
     const std::string advice = why.empty() ? std::string() : advice_of_evictors(builder);
-    return advice.empty() ? why : fmt::format("PodDisruptionBudget {} keeps it: {}", pdbs[i]->meta.name, advice);
+    return advice.empty() ? why
+                          : fmt::format("PodDisruptionBudget {} blocks the eviction: {}", pdbs[i]->meta.name, advice);
   }
   return {};
 }

@@ -49,8 +49,9 @@ OutcomeKind kind_of_departure(const StatusBuilder& builder) {
 std::string left_before(const StatusBuilder& builder, Reason how) {
   const std::string& name = builder.spec().pod_ref.name;
   if (!builder.pod() || !builder.pod()->is_terminal())
-    return fmt::format("pod {} left before anything was asked ({})", name, to_string(how));
-  return fmt::format("pod {} has ended ({}): nothing of it runs any more", name, api::to_string(builder.pod()->phase));
+    return fmt::format("pod {} left before the operator requested anything ({})", name, to_string(how));
+  return fmt::format("pod {} has terminated ({}): none of its containers run", name,
+                     api::to_string(builder.pod()->phase));
 }
 
 // --- T0: state of the pod itself
@@ -188,7 +189,7 @@ std::optional<Step> refuse_late_cancel(StatusBuilder& builder) {
     return std::nullopt;
   builder.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kFalse, Reason::kPointOfNoReturn,
                         "the pod is already leaving");
-  builder.record_warning(EventReason::kCancelRefused, "the pod is already leaving; the cancel came too late");
+  builder.record_warning(EventReason::kCancelRefused, "the pod is already leaving; the cancellation came too late");
   return std::nullopt;
 }
 

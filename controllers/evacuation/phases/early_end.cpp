@@ -27,8 +27,8 @@ struct Standstill {
 base::Duration patience(const StatusBuilder& builder) { return builder.seen().rules.slot_without_progress; }
 
 std::string no_progress(const StatusBuilder& builder, std::string_view what) {
-  return fmt::format("no progress for {} while others wait for its slot: {}", base::format_duration(patience(builder)),
-                     what);
+  return fmt::format("no progress for {} while other Evacuations wait for the slot: {}",
+                     base::format_duration(patience(builder)), what);
 }
 
 /// Blocked by a refusal, in a phase in which this operator makes the requests.
@@ -89,8 +89,8 @@ std::optional<Standstill> takes_too_long(const StatusBuilder& builder) {
   const auto since = status.attempt_started_at ? status.attempt_started_at : status.phase_entered_at;
   const base::Duration most = counted_as_progress(builder);
   return Standstill{since.value_or(builder.now()) + most,
-                    fmt::format("others wait for its slot, and the attempt takes longer than {} (limits.maxProgress of "
-                                "the operator's configuration)",
+                    fmt::format("other Evacuations wait for the slot, and the attempt takes longer than {} "
+                                "(limits.maxProgress of the operator's configuration)",
                                 base::format_duration(most)),
                     is_preparing};
 }
@@ -154,7 +154,7 @@ void show_slot_wait(StatusBuilder& builder, const Slot& slot) {
 /// T38: the attempt continues but counts for its workload only, until it requests a slot again (T39).
 void stop_counting(StatusBuilder& builder, const std::string& why) {
   builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kNoProgress, why);
-  builder.record_warning(EventReason::kSlotReturned, why + "; it goes on without a slot");
+  builder.record_warning(EventReason::kSlotReturned, why + "; it continues without a slot");
 }
 
 struct Refused {
@@ -197,7 +197,7 @@ std::optional<Step> regain_slot(StatusBuilder& builder, const evictors::Action& 
   if (slot.state != Slot::State::kGranted) return builder.wait();
   stop_waiting_for_slot(builder);
   builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kTrue, Reason::kAcquired);
-  builder.record_event(EventReason::kSlotAcquired, "the attempt has a slot again");
+  builder.record_event(EventReason::kSlotAcquired, "the attempt holds a slot again");
   return std::nullopt;
 }
 
@@ -212,7 +212,7 @@ std::optional<Step> stop_counting_departure(StatusBuilder& builder) {
   const base::Duration most = departure_counts_for(builder.seen().rules, builder.spec(), builder.pod());
   const base::TimePoint since = builder.status().phase_entered_at.value_or(builder.now());
   if (must_give_slot(builder, since + most, builder.seen().departure_is_waited_for)) {
-    stop_counting(builder, fmt::format("others wait for its slot, and the pod has been terminating for {}",
+    stop_counting(builder, fmt::format("other Evacuations wait for the slot, and the pod has been terminating for {}",
                                        base::format_duration(most)));
   }
   return std::nullopt;

@@ -14,7 +14,8 @@ using api::OutcomeKind;
 
 std::string stuck_because(const StatusBuilder& builder) {
   const auto& finalizers = builder.pod()->meta.finalizers;
-  if (!finalizers.empty()) return fmt::format("finalizers hold the pod: {}", fmt::join(finalizers, ", "));
+  if (!finalizers.empty())
+    return fmt::format("finalizers block the deletion of the pod: {}", fmt::join(finalizers, ", "));
   return fmt::format("the kubelet of node {} does not confirm the deletion; is the node down?",
                      builder.pod()->node_name.value);
 }
@@ -55,8 +56,8 @@ Step granted_without_delete(StatusBuilder& builder) {
   }
   builder.start_blocked_clock();
   builder.record_warning(EventReason::kEvictionBlocked,
-                         "the eviction was granted, but the pod was not deleted; asking again");
-  builder.enter(EvacuationPhase::kRequesting, Reason::kGrantedWithoutDelete, "the pod got no deletionTimestamp");
+                         "the eviction was granted, but the pod was not deleted; retrying");
+  builder.enter(EvacuationPhase::kRequesting, Reason::kGrantedWithoutDelete, "the pod has no deletionTimestamp");
   builder.set_deadline(*builder.status().blocked_since + builder.timeouts().blocked);
   return Step::kRetryInterval;
 }

@@ -19,7 +19,7 @@ Step not_evictable(StatusBuilder& builder, const std::string& why) {
 }
 
 std::string no_such_evictor(const std::string& name) {
-  return fmt::format("this version of Evacuator has no evictor {}", name);
+  return fmt::format("this version of Evacuator does not support evictor {}", name);
 }
 
 /// A terminal pod runs nothing, so it needs no owner's consent and no handoff, and the server checks no PDB.
@@ -40,7 +40,7 @@ void take(StatusBuilder& builder, const ChosenEvictor& chosen) {
   if (!chosen.probe.reports_post || api::find_condition(builder.status().conditions, ConditionType::kPostCompleted))
     return;
   builder.set_condition(ConditionType::kPostCompleted, ConditionStatus::kUnknown, Reason::kWaiting,
-                        "to be set to True by the workload's operator once its work after the move is done");
+                        "must be set to True by the workload's operator after it has finished its work after the move");
 }
 
 /// T22: returns the evictor before entry `end` of the chain through which the pod's owner must consent; empty if none.
@@ -84,7 +84,8 @@ Tried try_evictor(const StatusBuilder& builder, const std::vector<api::EvictorCh
   evictors::Probe probe = evictor->probe(builder.context_for(name));
   if (const std::string other = who_decides_instead(builder, chain, at, *evictor, probe); !other.empty()) {
     return {.chosen = {},
-            .no_advice_reason = fmt::format("{}: only its owner lets this pod go, who is asked by {}", name, other),
+            .no_advice_reason =
+                fmt::format("{}: only the pod's owner releases it, which must be requested by {}", name, other),
             .ask_again = {}};
   }
   if (probe.support == evictors::Support::kSupported) {
@@ -111,7 +112,7 @@ EvictorSearch find_evictor(const StatusBuilder& builder, std::int32_t from) {
     if (!none.ask_again) none.ask_again = tried.ask_again;
     if (tried.hold) return none;
   }
-  if (none.why.empty()) none.why = "no evictor is left in spec.evictors";
+  if (none.why.empty()) none.why = "no evictor of spec.evictors remains";
   return none;
 }
 

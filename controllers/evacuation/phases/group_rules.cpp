@@ -99,17 +99,19 @@ std::optional<Step> wait_for_pod_group(StatusBuilder& builder) {
   const PodGroupView& pod_group = builder.seen().pod_group;
   if (pod_group.too_large) {
     return wait_with_pod_group(
-        builder, make_blocker(BlockerKind::kPodGroup, pod_group.name,
-                              fmt::format("more pods of the group leave at the same time than any free slot will ever "
-                                          "allow: a group has at most {}",
-                                          kMaxPodGroup)));
+        builder,
+        make_blocker(
+            BlockerKind::kPodGroup, pod_group.name,
+            fmt::format(
+                "more pods of the PodGroup leave at the same time than any limit allows: a PodGroup has at most {}",
+                kMaxPodGroup)));
   }
   if (pod_group.alone()) return std::nullopt;
   if (const std::string missing = not_requested(pod_group); !missing.empty()) {
-    return wait_with_pod_group(builder,
-                               make_blocker(BlockerKind::kPodGroup, pod_group.name,
-                                            fmt::format("PodGroup {} leaves as a whole, and these are not asked to: {}",
-                                                        pod_group.name, missing)));
+    return wait_with_pod_group(
+        builder, make_blocker(BlockerKind::kPodGroup, pod_group.name,
+                              fmt::format("PodGroup {} leaves as a whole, and these members have no Evacuation: {}",
+                                          pod_group.name, missing)));
   }
   if (!budgets_count(builder)) return std::nullopt;
   if (auto blocker = short_budget(builder)) return wait_with_pod_group(builder, *std::move(blocker));
@@ -129,7 +131,7 @@ std::optional<Step> wait_at_pod_group_gate(StatusBuilder& builder) {
   if (const std::string earlier = waits_for_earlier(pod_group); !earlier.empty())
     return wait_for_turn(builder, earlier);
   builder.set_condition(ConditionType::kGroupReady, ConditionStatus::kTrue, Reason::kLeaving,
-                        "all of PodGroup " + pod_group.name + " are ready");
+                        "all members of PodGroup " + pod_group.name + " are ready");
   return std::nullopt;
 }
 

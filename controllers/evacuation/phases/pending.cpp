@@ -30,7 +30,7 @@ Step fill_from_pod(StatusBuilder& builder) {
     builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, Reason::kPodNotFound);
     builder.set_outcome(api::OutcomeKind::kTargetGone);
     return builder.finish(EvacuationPhase::kCancelled, Reason::kTargetGone,
-                          fmt::format("there is no pod {}", builder.spec().pod_ref.name));
+                          fmt::format("pod {} does not exist", builder.spec().pod_ref.name));
   }
   builder.fill_spec(SpecFill{pod->uid(), pod->node_name});
   if (needs_finalizer(builder)) builder.add_finalizer();
@@ -61,12 +61,12 @@ std::optional<base::TimePoint> pending_deadline(const StatusBuilder& builder) {
 /// Names the blocker of a PodGroup, which is reported nowhere else.
 std::string expired_message(const StatusBuilder& builder) {
   if (builder.spec().suspend && !builder.spec().timeouts.decision_ttl) {
-    return fmt::format("nobody released it within {} (limits.manual.suspended of the operator's configuration)",
+    return fmt::format("not approved within {} (limits.manual.suspended of the operator's configuration)",
                        base::format_duration(builder.seen().rules.manual_suspended));
   }
   const std::string within = base::format_duration(builder.timeouts().decision_ttl);
   const auto& held = builder.status().blocked_by;
-  if (held.empty() || held.front().kind != BlockerKind::kPodGroup) return "no slot within " + within;
+  if (held.empty() || held.front().kind != BlockerKind::kPodGroup) return "got no slot within " + within;
   return fmt::format("its PodGroup could not leave within {}: {}", within, held.front().message);
 }
 
@@ -144,8 +144,8 @@ std::optional<Step> refuse_priority(StatusBuilder& builder) {
   const std::int32_t most = builder.seen().rules.manual_priority;
   if (!origin || origin->status != ConditionStatus::kFalse || builder.spec().priority <= most) return std::nullopt;
   std::string message = fmt::format(
-      "spec.priority is {}, and a manual Evacuation has at most {} (limits.manual.priority of the "
-      "operator's configuration)",
+      "spec.priority is {}, and the maximum of a manual Evacuation is {} (limits.manual.priority of the operator's "
+      "configuration)",
       builder.spec().priority, most);
   builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, Reason::kNotAllowed, message);
   return builder.finish(EvacuationPhase::kFailed, Reason::kNotAllowed, std::move(message));
@@ -165,7 +165,7 @@ std::optional<Step> reject_immovable_pod(StatusBuilder& builder) {
   if (api::is_hotplug_pod(*builder.pod())) {
     return reject(
         builder, Reason::kExcludedByPolicy,
-        "the pod attaches disks to a virtual machine and follows it: evacuate the machine's virt-launcher pod");
+        "the pod attaches disks to a virtual machine and moves with it: evacuate the machine's virt-launcher pod");
   }
   if (!builder.pod()->is_daemon_set()) return std::nullopt;
   return reject(builder, Reason::kExcludedByPolicy,
@@ -252,7 +252,7 @@ std::optional<Step> reject_duplicate(StatusBuilder& builder) {
 std::optional<Step> wait_while_suspended(StatusBuilder& builder) {
   if (!builder.spec().suspend) return std::nullopt;
   builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kPaused, "spec.suspend is true");
-  builder.set_blocker(make_blocker(BlockerKind::kSuspended, "", "set spec.suspend to false to release it"));
+  builder.set_blocker(make_blocker(BlockerKind::kSuspended, "", "set spec.suspend to false to approve it"));
   return builder.wait();
 }
 
@@ -290,7 +290,7 @@ Step begin_attempt(StatusBuilder& builder) {
   const std::int32_t attempt = builder.status().attempt;
   builder.record_event(
       EventReason::kSlotAcquired,
-      fmt::format("attempt {} of {} to evacuate pod {} from node {} begins", attempt, builder.spec().retry.max_attempts,
+      fmt::format("attempt {} of {} to evacuate pod {} from node {} starts", attempt, builder.spec().retry.max_attempts,
                   builder.spec().pod_ref.name, builder.pod()->node_name.value),
       attempt == 1 ? EventOn::kEvacuationAndPod : EventOn::kEvacuation);
   builder.enter(EvacuationPhase::kPreparing, Reason::kSlotAcquired, fmt::format("attempt {}", attempt));

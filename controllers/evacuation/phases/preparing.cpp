@@ -37,7 +37,7 @@ std::optional<Step> go_on_to_request(StatusBuilder& builder) {
   builder.resolve_intent(IntentResult::kObserved);
   if (const auto held = wait_at_pod_group_gate(builder)) return held;
   builder.stop_blocked_clock();  // it belonged to a finished hook; the request has its own clock
-  return builder.enter(EvacuationPhase::kRequesting, Reason::kPrepared, "ready to make the request");
+  return builder.enter(EvacuationPhase::kRequesting, Reason::kPrepared, "ready to request the eviction");
 }
 
 /// T22: preparing took too long.
@@ -45,7 +45,7 @@ std::optional<Step> time_out_preparing(StatusBuilder& builder) {
   show_wait(builder, builder.plan());
   if (!builder.began_late()) return std::nullopt;
   return time_out(builder, Reason::kProgressTimeout,
-                  "preparing took longer than timeouts.prepare" + waited_for(builder));
+                  "the preparation took longer than timeouts.prepare" + waited_for(builder));
 }
 
 /// T5, T13: a `pre` step is due.

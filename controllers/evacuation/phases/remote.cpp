@@ -74,14 +74,14 @@ void follow_failures(StatusBuilder& builder, const evictors::Observation& remote
 void follow_acknowledgement(StatusBuilder& builder, const evictors::Observation& remote) {
   if (!remote.acknowledged || api::is_true(builder.status().conditions, ConditionType::kHandoffAcknowledged)) return;
   builder.set_condition(ConditionType::kHandoffAcknowledged, ConditionStatus::kTrue, Reason::kAcknowledged);
-  builder.record_event(EventReason::kHandoffAcknowledged, "the pod's owner is at work");
+  builder.record_event(EventReason::kHandoffAcknowledged, "the pod's owner is working on the request");
 }
 
 void follow_readiness(StatusBuilder& builder, const evictors::Observation& remote) {
   const bool was_ready = api::is_true(builder.status().conditions, ConditionType::kReadyToEvict);
   if (remote.ready && !was_ready) {
     builder.set_condition(ConditionType::kReadyToEvict, ConditionStatus::kTrue, Reason::kReady);
-    builder.record_event(EventReason::kReadyToEvict, "the pod's owner says it is safe to evict");
+    builder.record_event(EventReason::kReadyToEvict, "the pod's owner reports that it is safe to evict");
   } else if (!remote.ready && was_ready && builder.phase() == EvacuationPhase::kInProgress) {
     builder.set_condition(ConditionType::kReadyToEvict, ConditionStatus::kFalse,
                           Reason::kRevoked);  // T18; for Requesting see T12b
@@ -92,7 +92,7 @@ void follow_readiness(StatusBuilder& builder, const evictors::Observation& remot
 /// For onTimeout NextEvictor: the next evictor of the chain that can and may move this pod.
 EvictorSearch next_evictor(const StatusBuilder& builder) {
   if (!builder.pod()) return NoEvictor{"the pod is gone", {}};
-  if (!builder.attempts_left()) return NoEvictor{"no attempt is left for the next evictor", {}};
+  if (!builder.attempts_left()) return NoEvictor{"no attempt remains for the next evictor", {}};
   return find_evictor(builder, builder.status().evictor_index + 1);
 }
 
@@ -119,12 +119,13 @@ Step acknowledge_timeout(StatusBuilder& builder, const evictors::Probe& probe) {
   const std::string after = base::format_duration(builder.timeouts().acknowledge);
   builder.set_condition(ConditionType::kHandoffAcknowledged, ConditionStatus::kFalse, Reason::kAcknowledgeTimeout);
   if (!probe.required) {
-    builder.record_warning(EventReason::kTimedOut,
-                           fmt::format("nobody acknowledged within {}; evicting without a handoff", after));
+    builder.record_warning(
+        EventReason::kTimedOut,
+        fmt::format("the request was not acknowledged within {}; evicting without a handoff", after));
     return Step::kRetryInterval;
   }
   return time_out(builder, Reason::kAcknowledgeTimeout,
-                  fmt::format("nobody acknowledged the request within {}", after));
+                  fmt::format("the request was not acknowledged within {}", after));
 }
 
 std::optional<Step> check_acknowledgement(StatusBuilder& builder, const evictors::Probe& probe) {
@@ -146,9 +147,9 @@ std::optional<Step> check_heartbeat(StatusBuilder& builder, const evictors::Prob
   builder.wake_at_deadline(due);
   if (!builder.expired(due)) return std::nullopt;
   builder.set_condition(ConditionType::kProgressing, ConditionStatus::kFalse, Reason::kHeartbeatLost);
-  builder.record_warning(EventReason::kHeartbeatLost, "the pod's owner shows no life any more");
+  builder.record_warning(EventReason::kHeartbeatLost, "the pod's owner no longer sends heartbeats");
   return time_out(builder, Reason::kHeartbeatLost,
-                  fmt::format("no sign of life for {}", base::format_duration(builder.timeouts().heartbeat)));
+                  fmt::format("no heartbeat for {}", base::format_duration(builder.timeouts().heartbeat)));
 }
 
 /// While the remote side queues the work, only timeouts.queue applies.
@@ -186,9 +187,9 @@ std::optional<Step> follow_remote(StatusBuilder& builder, const evictors::Observ
   follow_readiness(builder, remote);
   if (remote.failed) return remote_failed(builder, *remote.failed);  // takes precedence over ready
   if (!remote.vanished) return std::nullopt;
-  builder.record_warning(EventReason::kHandoffFailed, "the request vanished from the pod, and the pod is still there");
+  builder.record_warning(EventReason::kHandoffFailed, "the request disappeared from the pod, and the pod still exists");
   return retry_or_fail(builder, Reason::kHandoffFailed,
-                       "the request vanished from the pod, and the pod is still there");
+                       "the request disappeared from the pod, and the pod still exists");
 }
 
 std::optional<Step> check_remote_deadlines(StatusBuilder& builder) {
@@ -198,7 +199,7 @@ std::optional<Step> check_remote_deadlines(StatusBuilder& builder) {
     if (builder.status().queued_since) return check_queue(builder);
     builder.wake_at_deadline(*builder.status().deadline);
     if (builder.deadline_expired())
-      return time_out(builder, Reason::kProgressTimeout, "the total timeout is over" + waited_for(builder));
+      return time_out(builder, Reason::kProgressTimeout, "the total timeout expired" + waited_for(builder));
   }
   if (builder.remote().ready) return std::nullopt;  // declared ready: only the total timeout applies now
   if (auto ended = check_acknowledgement(builder, probe)) return ended;
@@ -228,7 +229,7 @@ Step time_out(StatusBuilder& builder, Reason reason, std::string message) {
   const EvictorSearch search = next_evictor(builder);
   if (const auto* next = std::get_if<ChosenEvictor>(&search)) return switch_evictor(builder, *next, reason, message);
   const auto& none = std::get<NoEvictor>(search);
-  message += "; no other evictor takes over: " + none.why;
+  message += "; no other evictor is available: " + none.why;
   if (none.ask_again) return retry_or_fail(builder, reason, std::move(message));
   return leave_attempt(builder, EvacuationPhase::kFailed, reason, std::move(message));
 }

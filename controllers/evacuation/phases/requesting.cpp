@@ -80,7 +80,7 @@ std::optional<Step> go_back_in_progress(StatusBuilder& builder) {
 /// T22: the total timeout includes earlier time in InProgress.
 std::optional<Step> time_out_in_all(StatusBuilder& builder) {
   if (!builder.status().in_progress_since || !builder.deadline_expired()) return std::nullopt;
-  return time_out(builder, Reason::kProgressTimeout, "the total timeout is over");
+  return time_out(builder, Reason::kProgressTimeout, "the total timeout expired");
 }
 
 /// T12: sends no request whose state is unknown. The blocked clock bounds the wait.
@@ -131,9 +131,9 @@ Step on_granted(StatusBuilder& builder) {
 /// T11: the owner moves the pod in the background.
 Step on_accepted(StatusBuilder& builder) {
   builder.clear_blocked();
-  if (builder.spec().dry_run) return end_dry_run(builder, "the pod's owner would take the eviction over");
+  if (builder.spec().dry_run) return end_dry_run(builder, "the pod's owner would accept the eviction");
   builder.record_event(EventReason::kEvictionAccepted,
-                       "the pod's owner took the eviction over and moves the pod in the background");
+                       "the pod's owner accepted the eviction and moves the pod in the background");
   return enter_in_progress(builder, Reason::kEvictionAccepted, "moved in the background by the pod's owner");
 }
 

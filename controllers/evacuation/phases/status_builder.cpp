@@ -242,7 +242,7 @@ Step StatusBuilder::finish(EvacuationPhase phase, const ReasonText& reason, std:
   set_condition(ConditionType::kComplete, api::ConditionStatus::kTrue, reason, message);
   if (spec().placement && !status().placement && status().attempt > 0) {
     set_condition(ConditionType::kPlacementHinted, api::ConditionStatus::kFalse, Reason::kHintUnused,
-                  fmt::format("no new pod was given node {}", spec().placement->node_name.value));
+                  fmt::format("no new pod was assigned to node {}", spec().placement->node_name.value));
   }
   if (api::find_condition(status().conditions, ConditionType::kSlotAcquired)) {
     set_condition(ConditionType::kSlotAcquired, api::ConditionStatus::kFalse, Reason::kReleased);
@@ -305,11 +305,11 @@ std::optional<StatusBuilder::Ending> StatusBuilder::must_end() const {
   if (cancelled()) return Ending{EvacuationPhase::kCancelled, cancel_reason(), cancel_message()};
   if (!seen_.spec_problem.empty()) {
     return Ending{EvacuationPhase::kFailed, Reason::kInvalidSpec,
-                  "its spec cannot be read any more: " + seen_.spec_problem};
+                  "its spec can no longer be read: " + seen_.spec_problem};
   }
   if (!seen_.spec_changed) return std::nullopt;
   return Ending{EvacuationPhase::kFailed, Reason::kSpecChanged,
-                "its spec was changed after it was accepted; only suspend, priority and cancel may change"};
+                "its spec was changed after it was accepted; only suspend, priority and cancel may be changed"};
 }
 
 bool StatusBuilder::has_finalizer() const {

@@ -85,7 +85,7 @@ std::string not_expected(const StatusBuilder& builder) {
   const auto& owner = builder.status().pod_owner;
   if (is_of_terminal_pod(builder.status().adapter)) return "the pod was terminal before";
   if (!owner) return "the pod has no controller";
-  if (owner->kind == "Job") return "a Job counts its own completions";
+  if (owner->kind == "Job") return "the Job controller creates its own replacements";
   if (!builder.seen().desired_replicas) return {};
   if (!has_ready(builder, *builder.seen().desired_replicas)) return {};
   return fmt::format("{} {} has its {} replicas", owner->kind, owner->name, *builder.seen().desired_replicas);
@@ -247,7 +247,7 @@ std::optional<Step> succeed_when_settled(StatusBuilder& builder) {
 std::optional<Step> end_at_verify_deadline(StatusBuilder& builder) {
   if (builder.deadline_expired()) {
     if (!settled(builder)) return no_replacement_in_time(builder);
-    return succeed(builder, success_message(builder) + "; the post phase was not reported in time");
+    return succeed(builder, success_message(builder) + "; the post phase was not confirmed in time");
   }
   builder.wake_at_deadline(*builder.status().deadline);
   return std::nullopt;
@@ -265,9 +265,10 @@ std::optional<Step> note_placement(StatusBuilder& builder) {
   if (taken == siblings.end()) return std::nullopt;
   const api::ObjectMeta& pod = taken->pod->meta;
   builder.set_placement({pod.name, pod.uid});
-  builder.set_condition(ConditionType::kPlacementHinted, ConditionStatus::kTrue, Reason::kHintTaken,
-                        fmt::format("pod {} was given node {}, {}", pod.name, builder.spec().placement->node_name.value,
-                                    to_string(builder.spec().placement->policy)));
+  builder.set_condition(
+      ConditionType::kPlacementHinted, ConditionStatus::kTrue, Reason::kHintTaken,
+      fmt::format("pod {} was assigned to node {}, {}", pod.name, builder.spec().placement->node_name.value,
+                  to_string(builder.spec().placement->policy)));
   return std::nullopt;
 }
 

@@ -17,7 +17,7 @@ base::Result<std::string> url_of(const NotificationChannel& channel) {
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
   std::string url(kube::trim(text));
-  if (url.size() > kMaxUrl) return base::invalid("urlFile holds no usable URL: it is too long");
+  if (url.size() > kMaxUrl) return base::invalid("urlFile contains no usable URL: it is too long");
   return url;
 }
 

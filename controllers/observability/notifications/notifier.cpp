@@ -86,7 +86,7 @@ void Notifier::enqueue(Channel& channel, const Notification& told, base::TimePoi
 
 void Notifier::count(const Channel& channel, const char* result, std::size_t by) {
   deps_.metrics
-      .counter("evacuator_notifications_total", "Notifications, by channel and what became of them.",
+      .counter("evacuator_notifications_total", "Number of notifications, by channel and result.",
                {{"channel", channel.config.name}, {"result", result}})
       .increment(static_cast<double>(by));
 }
@@ -96,7 +96,7 @@ void Notifier::finish_batch(Channel& channel, const std::vector<Notification>& s
   const bool is_over = is_accepted(answer) || !may_be_taken_later(answer) || channel.pending.repeats() ||
                        ++channel.failures >= kMaxTries;
   if (!is_accepted(answer)) {
-    deps_.log.warning("a notification was not taken",
+    deps_.log.warning("a notification was not accepted",
                       {kv("channel", channel.config.name), kv("answer", outcome_text(answer)), kv("givenUp", is_over)});
   }
   if (!is_over) return pause(channel, answer);

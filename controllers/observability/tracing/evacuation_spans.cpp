@@ -149,7 +149,7 @@ Span span_of_answer(const api::Evacuation& evacuation, const evictors::Action& a
   if (answer) span.attributes.push_back({"http.response.status_code", std::int64_t{answer->status}});
   const std::string meant = meaning ? meaning->response_class : std::string();
   add_text(span.attributes, "evacuator.response_class", meant);
-  if (!answer) span.problem = "no answer: " + std::string(to_string(answer.error().code));
+  if (!answer) span.problem = "no response: " + std::string(to_string(answer.error().code));
   if (answer && answer->status >= 400) span.problem = meant.empty() ? std::to_string(answer->status) : meant;
   return span;
 }

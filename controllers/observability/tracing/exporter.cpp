@@ -42,8 +42,7 @@ std::string outcome_text(const base::Result<kube::Response>& answer) {
 void SpanExporter::count(const char* result, std::size_t by) const {
   if (by == 0) return;
   deps_.metrics
-      .counter("evacuator_trace_spans_total", "Spans for the collector of traces, by what became of them.",
-               {{"result", result}})
+      .counter("evacuator_trace_spans_total", "Number of spans, by result of their export.", {{"result", result}})
       .increment(static_cast<double>(by));
 }
 
@@ -65,11 +64,11 @@ std::optional<base::TimePoint> SpanExporter::next_due() const {
 /// Logs the begin and the end of an outage only, because a collector may be unavailable for days.
 void SpanExporter::tell(const base::Result<kube::Response>& answer, bool is_over) {
   if (was_accepted(answer)) {
-    if (std::exchange(is_down_, false)) deps_.log.info("the collector takes traces again");
+    if (std::exchange(is_down_, false)) deps_.log.info("the trace collector accepts traces again");
     return;
   }
   if (std::exchange(is_down_, true)) return;
-  deps_.log.warning("traces were not taken", {kv("answer", outcome_text(answer)), kv("givenUp", is_over)});
+  deps_.log.warning("traces were not accepted", {kv("answer", outcome_text(answer)), kv("givenUp", is_over)});
 }
 
 /// Returns true if the batch is done and removed.

@@ -34,7 +34,7 @@ base::Result<std::vector<std::pair<std::string, std::string>>> parse_headers(con
     const std::string_view name = kube::trim(line.substr(0, colon));
     const std::string_view value = colon == std::string_view::npos ? "" : kube::trim(line.substr(colon + 1));
     if (!api::is_header_name(name) || !is_header_value(value) || kube::is_own_header(name))
-      return base::invalid(fmt::format("line {} is no header such as \"Authorization: Bearer …\"", number));
+      return base::invalid(fmt::format("line {} is not a header such as \"Authorization: Bearer …\"", number));
     headers.emplace_back(name, value);
   }
   return headers;

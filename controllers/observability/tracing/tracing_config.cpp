@@ -11,10 +11,10 @@ std::string complaint_about_endpoint(const TracingConfig& config) {
   const auto url = kube::parse_url(config.endpoint);
   if (config.endpoint.find("://") == std::string::npos || !url)
     return "must be a URL such as https://collector.example.com:4318/v1/traces";
-  if (!url->user_info.empty()) return "must not carry a user or password: use headersFile";
-  if (url->path.empty()) return "must have a path: collectors take traces at /v1/traces";
+  if (!url->user_info.empty()) return "must not contain a user name or password: use headersFile";
+  if (url->path.empty()) return "must have a path: collectors accept traces at /v1/traces";
   if (url->tls || url->is_loopback()) return {};
-  if (!config.insecure) return "must be https; http needs insecure: true, but to 127.0.0.1, ::1 and localhost";
+  if (!config.insecure) return "must be https; http requires insecure: true, except to 127.0.0.1, ::1 and localhost";
   return {};
 }
 
@@ -43,7 +43,7 @@ void check_tracing(const TracingConfig& config, api::FieldErrors& errors) {
   std::string complaint = complaint_about_endpoint(config);
   require(complaint.empty(), "endpoint", complaint);
   if (!complaint.empty()) return;
-  require(config.ca_file.empty() || config.endpoint.starts_with("https://"), "caFile", "needs an https endpoint");
+  require(config.ca_file.empty() || config.endpoint.starts_with("https://"), "caFile", "requires an https endpoint");
 }
 
 }  // namespace controllers

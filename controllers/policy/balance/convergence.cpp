@@ -93,8 +93,8 @@ std::set<std::string> stopped_strategies(const std::vector<api::BalanceRow>& row
 
 std::string describe_counts(const api::BalanceRow& row) {
   const std::string_view what = row.resource == strategies::kCountsByDomain
-                                    ? "domains hold more pods than maxSkew allows"
-                                    : "nodes hold more duplicates than their share";
+                                    ? "domains contain more pods than maxSkew allows"
+                                    : "nodes run more duplicates than their share";
   if (row.before.deviation <= 0) return fmt::format("{}: no {}", row.strategy, what);
   return fmt::format("{}: {}, the fullest {:.2f} of the mean", row.strategy, what, row.before.peak_to_mean);
 }
@@ -155,7 +155,8 @@ void set_converged_condition(api::DeschedulerPolicyStatus& status, std::int64_t 
     const auto first = std::ranges::find_if(status.balance, is_stopped);
     const bool oscillates = first->state == planner::kOscillating;
     condition.reason = to_string(oscillates ? api::Reason::kOscillating : api::Reason::kNoProgress);
-    condition.message = "moving does not help, so it has stopped: " + joined(status.balance, is_stopped);
+    condition.message =
+        "moves do not improve the balance, so the strategy has stopped: " + joined(status.balance, is_stopped);
   } else if (!status.balance.empty() && !moves && status.active == 0) {
     condition.status = api::ConditionStatus::kTrue;
     condition.reason = to_string(api::Reason::kConverged);

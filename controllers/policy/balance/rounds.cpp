@@ -34,17 +34,16 @@ std::string running_text(const api::RoundsStatus& rounds, const strategies::Roun
 
 std::string stopped_text(const api::RoundsStatus& rounds, const strategies::RoundRules& rules) {
   const std::string done = fmt::format(
-      "{} nodes are in use, {} were freed; it begins again when a tenth more or fewer are in use, a tenth more nodes "
-      "are "
-      "there, or the imbalance of {:.1f} points is another one",
+      "{} nodes are in use, {} were freed; it starts again when the number of nodes in use or of all nodes changes by "
+      "a tenth, or the imbalance of {:.1f} points changes",
       rounds.nodes_in_use, rounds.nodes_freed, rounds.imbalance);
   const auto text = [&](std::string_view why) {
     return fmt::format("{} stopped in round {}: {}; {}", rounds.strategy, rounds.round, why, done);
   };
-  if (rounds.reason == api::Reason::kConverged) return text("there is nothing left to move");
+  if (rounds.reason == api::Reason::kConverged) return text("no moves remain");
   if (rounds.reason == api::Reason::kMaxRounds) return text("maxRounds is reached");
   if (rounds.reason == api::Reason::kNotSettled)
-    return text(fmt::format("what it moved has not settled within {}, settleTimeout",
+    return text(fmt::format("its moves have not settled within {}, settleTimeout",
                             base::format_duration(rules.settle_timeout)));
   return text(fmt::format("it moved {} pods and gained less than minGain", rounds.moved));
 }

@@ -175,8 +175,7 @@ CycleOutcome CyclePlanner::make(Collected& collected, const Cycle& cycle) const 
 
 /// Drops the moves of strategies that have stopped gaining, and of a plan in waves that does not shrink.
 base::Result<CycleOutcome> CyclePlanner::judge(CycleOutcome outcome, const Cycle& cycle) const {
-  if (!deps_.is_wanted(cycle.policy))
-    return base::Error{base::ErrorCode::kCancelled, "the plan is not wanted any more"};
+  if (!deps_.is_wanted(cycle.policy)) return base::Error{base::ErrorCode::kCancelled, "the plan was cancelled"};
   judge_balance(cycle.policy, outcome, cycle.terms.continues);
   if (cycle.terms.continues) end_if_not_shrinking(outcome, cycle.policy.status.last_cycle->waves);
   return outcome;

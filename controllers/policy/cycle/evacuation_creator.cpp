@@ -38,7 +38,7 @@ bool is_of_namespace(const base::Error& error) {
 void EvacuationCreator::create(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {
   const auto keys = deps_.keys.keys();
   if (!keys && !outcome.moves.empty()) {
-    outcome.problems.push_back("nothing is evacuated: an Evacuation that is not signed would count as made by hand; " +
+    outcome.problems.push_back("no Evacuations are created: an unsigned Evacuation would be treated as manual; " +
                                deps_.keys.problem());
     return;
   }
@@ -146,7 +146,7 @@ bool EvacuationCreator::clocks_agree(base::TimePoint sent, std::string_view made
   if (!warning.empty() && clock_warning_.empty()) deps_.log.warning("clocks differ", {kv("problem", warning)});
   clock_warning_ = std::move(warning);
   if (std::chrono::abs(skew) <= kOriginWindow) return true;
-  outcome.problems.push_back("nothing more is evacuated: " + clock_warning_);
+  outcome.problems.push_back("no more Evacuations are created: " + clock_warning_);
   return false;
 }
 

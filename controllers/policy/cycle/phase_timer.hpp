@@ -24,7 +24,7 @@ class PhaseTimer {
     const base::TimePoint now = clock_.now();
     if (trace_) trace_->end_phase(phase_, now);
     metrics_
-        .histogram("evacuator_planning_phase_duration_seconds", "How long the phases of planning cycles took.",
+        .histogram("evacuator_planning_phase_duration_seconds", "Duration of the phases of planning cycles.",
                    {0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120}, {{"phase", phase_}})
         .observe(std::max(0.0, std::chrono::duration<double>(now - began_).count()),
                  {trace_ ? trace_->id() : std::string(), now});

@@ -80,8 +80,8 @@ std::string HintBackoff::why(const std::string& policy, base::TimePoint now) con
   const auto found = until_.find(policy);
   if (found == until_.end() || now >= found->second) return {};
   return fmt::format(
-      "new pods took none of the last placement hints: plans do without hints until {}; see whether the API server "
-      "reaches the placement webhook, or kube-scheduler the extender",
+      "new pods used none of the recent placement hints: plans do not rely on hints until {}; check that the API "
+      "server reaches the placement webhook, or kube-scheduler the extender",
       base::format_time(std::chrono::ceil<base::seconds>(found->second)));
 }
 

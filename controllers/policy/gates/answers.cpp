@@ -19,9 +19,9 @@ constexpr std::size_t kMaxName = 128;
 constexpr std::size_t kMaxMessage = 256;
 
 base::Result<Json> parsed(std::string_view body, std::size_t most) {
-  if (body.size() > most) return base::invalid(fmt::format("the answer is longer than {} bytes", most));
+  if (body.size() > most) return base::invalid(fmt::format("the response is longer than {} bytes", most));
   auto json = api::parse_json(body);
-  if (!json) return base::invalid("the answer is no JSON");
+  if (!json) return base::invalid("the response is not valid JSON");
   return json;
 }
 
@@ -58,17 +58,17 @@ bool is_set(double value) { return value != 0 && !std::isnan(value); }
 
 base::Result<GateAnswer> of_scalar(const Json& result) {
   const auto value = value_of_pair(&result);
-  if (!value) return base::invalid("the answer's scalar is no number");
+  if (!value) return base::invalid("the scalar of the response is not a number");
   return GateAnswer{is_set(*value), fmt::format("{:g}", *value)};
 }
 
 base::Result<GateAnswer> of_vector(const Json& result) {
-  if (!result.is_array()) return base::invalid("the answer is none of Prometheus' HTTP API");
+  if (!result.is_array()) return base::invalid("the response is not from Prometheus' HTTP API");
   std::size_t holding = 0;
   std::optional<double> first;
   for (const Json& series : result) {
     const auto value = value_of_pair(member(series, "value"));
-    if (!value) return base::invalid("a series of the answer has no number");
+    if (!value) return base::invalid("a series of the response has no number");
     if (!first || (holding == 0 && is_set(*value))) first = value;
     if (is_set(*value)) ++holding;
   }
@@ -91,7 +91,7 @@ base::Result<GateAnswer> read_query_answer(std::string_view body) {
   if (status == "error") return base::invalid("the server cannot evaluate the expression");
   const Json* data = member(*json, "data");
   const Json* result = data ? member(*data, "result") : nullptr;
-  if (status != "success" || !result) return base::invalid("the answer is none of Prometheus' HTTP API");
+  if (status != "success" || !result) return base::invalid("the response is not from Prometheus' HTTP API");
   const std::string type = text_of(member(*data, "resultType"));
   if (type == "vector") return of_vector(*result);
   if (type == "scalar") return of_scalar(*result);
@@ -101,12 +101,12 @@ base::Result<GateAnswer> read_query_answer(std::string_view body) {
 base::Result<GateAnswer> read_alerts_answer(std::string_view body) {
   const auto json = parsed(body, kMaxAlertsBytes);
   if (!json) return json.error();
-  if (!json->is_array()) return base::invalid("the answer is no list of alerts");
+  if (!json->is_array()) return base::invalid("the response contains no list of alerts");
   std::size_t active = 0;
   std::string first;
   for (const Json& alert : *json) {
     const Json* labels = member(alert, "labels");
-    if (!labels || !labels->is_object()) return base::invalid("an alert of the answer has no labels");
+    if (!labels || !labels->is_object()) return base::invalid("an alert of the response has no labels");
     if (is_suppressed(alert)) continue;
     if (active++ == 0) first = shown(text_of(member(*labels, "alertname")), kMaxName);
   }
@@ -118,9 +118,9 @@ base::Result<GateAnswer> read_webhook_answer(std::string_view body) {
   const auto json = parsed(body, kMaxWebhookBytes);
   if (!json) return json.error();
   const Json* hold = member(*json, "hold");
-  if (!hold || !hold->is_boolean()) return base::invalid("the answer has no \"hold\": true or false");
+  if (!hold || !hold->is_boolean()) return base::invalid("the response has no \"hold\": true or false");
   const Json* message = member(*json, "message");
-  if (message && !message->is_string()) return base::invalid("the answer's \"message\" is no text");
+  if (message && !message->is_string()) return base::invalid("the \"message\" of the response is not a string");
   return GateAnswer{hold->get<bool>(), shown(text_of(message), kMaxMessage)};
 }
 

@@ -110,7 +110,7 @@ base::Result<GateAnswer> ask_gate(GateClient& client, const std::string& policy,
     case api::GateType::kAlertmanager: return answered(alerts_request(gate), read_alerts_answer);
     case api::GateType::kWebhook: return answered(webhook_request(policy, gate, endpoint), read_webhook_answer);
   }
-  return base::invalid("no such type of gate");
+  return base::invalid("unknown type of gate");
 }
 
 }  // namespace controllers

@@ -82,7 +82,7 @@ base::Result<GateAnswer> GatePoller::ask_now(const std::string& policy, Gate& ga
   const std::scoped_lock lock(gate.request_mutex);
   if (!gate.client && deps_.make_client)
     gate.client = deps_.make_client(gate.endpoint, max_answer_bytes(gate.spec.type));
-  if (!gate.client) return base::Error{base::ErrorCode::kUnsupported, "nobody asks gates here"};
+  if (!gate.client) return base::Error{base::ErrorCode::kUnsupported, "gates are not polled in this process"};
   return ask_gate(*gate.client, policy, gate.spec, gate.endpoint);
 }
 
@@ -102,7 +102,7 @@ bool GatePoller::keep(const api::ObjectKey& key, Gate& gate, const base::Result<
   const std::scoped_lock lock(mutex_);
   const std::string problem = answer ? std::string() : answer.error().message;
   if (!problem.empty() && problem != gate.problem)
-    deps_.log.warning("gate not answered",
+    deps_.log.warning("a gate did not respond",
                       {base::kv("policy", key.ns), base::kv("gate", key.name), base::kv("problem", problem)});
   gate.was_asked = true;
   gate.problem = problem;
@@ -129,11 +129,11 @@ GateVerdict GatePoller::verdict_of(const Gate& gate) const {
             fmt::format("gate {} holds: {}{}", gate.spec.name, question_of(gate.spec), gate.answer->value)};
   }
   if (gate.spec.on_error == api::GateOnError::kIgnore) return {};
-  const std::string why = !gate.was_asked        ? "it was not asked yet"
-                          : gate.problem.empty() ? "its last answer is too old"
+  const std::string why = !gate.was_asked        ? "it has not been queried yet"
+                          : gate.problem.empty() ? "its last response is too old"
                                                  : gate.problem;
   return {GateVerdict::Kind::kUnanswered, !gate.was_asked,
-          fmt::format("gate {} has no answer: {}", gate.spec.name, why)};
+          fmt::format("gate {} has no response: {}", gate.spec.name, why)};
 }
 
 /// A gate that holds takes precedence over one without an answer; otherwise the order of the spec applies.
@@ -156,7 +156,7 @@ GateVerdict GatePoller::verdict(const std::string& policy) const {
 void GatePoller::publish(const std::string& policy, const Gate& gate) {
   deps_.metrics
       .gauge("evacuator_gate_holding",
-             "1: the gate holds evictions of the policy, or has no answer and onError is Hold.",
+             "1 if the gate holds evictions of the policy, or has no response and onError is Hold.",
              {{"policy", policy}, {"gate", gate.spec.name}})
       .set(verdict_of(gate).stops() ? 1 : 0);
 }

@@ -123,17 +123,17 @@ bool read_item(std::string_view item, const FieldKind& kind, std::uint64_t& set,
 
 base::Error wrong(const FieldKind& kind, std::string_view item) {
   return base::invalid(
-      fmt::format("{}: \"{}\" is no value, range or step from {} to {}", kind.name, item, kind.least, kind.most));
+      fmt::format("{}: \"{}\" is not a value, range or step from {} to {}", kind.name, item, kind.least, kind.most));
 }
 
 base::Error not_five_fields(std::string_view text) {
   if (text.starts_with("@every")) return base::invalid("@every is not supported, use spec.schedule.interval");
   if (text.find("TZ=") != std::string_view::npos)
-    return base::invalid("a time zone does not belong here, use spec.schedule.timeZone");
+    return base::invalid("a time zone is not allowed here, use spec.schedule.timeZone");
   if (text.starts_with('@'))
     return base::invalid(fmt::format("\"{}\" is not one of @yearly, @monthly, @weekly, @daily, @hourly", text));
   return base::invalid(
-      fmt::format("\"{}\" has not five fields: minute, hour, day of the month, month, day of the week", text));
+      fmt::format("\"{}\" must have five fields: minute, hour, day of the month, month, day of the week", text));
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ base::Result<CronExpression> CronExpression::parse(std::string_view text) {
   if (auto error = read(text, fields)) return *std::move(error);
   const CronExpression parsed(fields);
   if (!parsed.ever_comes())
-    return base::invalid(fmt::format("\"{}\" never comes: none of its months has such a day", text));
+    return base::invalid(fmt::format("\"{}\" never matches: none of its months has such a day", text));
   return parsed;
 }
 

@@ -22,7 +22,7 @@ api::FieldErrors problems_of_all(const api::PolicySchedule& schedule, const Time
   const Calendar calendar(schedule, zone);
   if (calendar.is_never_open()) return {{at.field("blackouts").text(), "leave no time in which a cycle may start"}};
   if (cron && !ever_meet(*cron, calendar))
-    return {{at.field("cron").text(), "none of its times is in a window and outside of the blackouts"}};
+    return {{at.field("cron").text(), "all of its times are outside of the windows or inside the blackouts"}};
   return {};
 }
 

@@ -21,7 +21,7 @@ base::Status data_base_is_there() {
     date::get_tzdb();
     return base::Done{};
   } catch (const std::exception& error) {
-    return base::unavailable(fmt::format("the time zone data base cannot be read (package tzdata): {}", error.what()));
+    return base::unavailable(fmt::format("the time zone database cannot be read (package tzdata): {}", error.what()));
   }
 }
 
@@ -30,8 +30,8 @@ base::Status data_base_is_there() {
 base::Result<TimeZone> TimeZone::find(std::string_view name) {
   if (name.empty() || name == "UTC") return TimeZone();
   if (const auto there = data_base_is_there(); !there) return there.error();
-  const base::Error unknown = base::invalid(fmt::format(
-      "\"{}\" is no time zone of the IANA data base, such as Europe/Berlin (upper and lower case count)", name));
+  const base::Error unknown = base::invalid(
+      fmt::format("\"{}\" is not a time zone of the IANA database, such as Europe/Berlin (case-sensitive)", name));
   if (name == "localtime") return unknown;  // rejected because it depends on the machine's settings
   try {
     const date::time_zone* zone = date::locate_zone(name);

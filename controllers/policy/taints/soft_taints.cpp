@@ -19,11 +19,11 @@ namespace {
 using api::Json;
 using base::kv;
 
-constexpr const char* kWayOut = "give the operator's ServiceAccount config/optional/soft-taints.yaml";
+constexpr const char* kWayOut = "apply config/optional/soft-taints.yaml for the operator's ServiceAccount";
 
 std::string words_of(std::size_t nodes) {
-  return nodes == 1 ? "1 node bears a soft taint of this policy"
-                    : fmt::format("{} nodes bear a soft taint of this policy", nodes);
+  return nodes == 1 ? "1 node has a soft taint of this policy"
+                    : fmt::format("{} nodes have a soft taint of this policy", nodes);
 }
 
 }  // namespace
@@ -97,9 +97,9 @@ void SoftTaints::give_up(const std::string& policy, const base::Error& error) {
   using base::ErrorCode;
   const bool lasts = error.code == ErrorCode::kForbidden || error.code == ErrorCode::kInvalid;
   const std::lock_guard lock(mutex_);
-  given_up_[policy] = {deps_.clock.now() + (lasts ? kForbiddenFor : kFailedFor),
-                       {lasts ? api::Reason::kForbidden : api::Reason::kRetryLater,
-                        "no node gets a soft taint of this policy: " + error.message}};
+  given_up_[policy] = {
+      deps_.clock.now() + (lasts ? kForbiddenFor : kFailedFor),
+      {lasts ? api::Reason::kForbidden : api::Reason::kRetryLater, "the policy taints no node: " + error.message}};
 }
 
 void SoftTaints::keep(const std::string& policy) {
@@ -188,7 +188,7 @@ base::Error SoftTaints::refused(const std::string& node, const base::Error& erro
   if (kube::is_right_missing(error)) {
     const std::lock_guard lock(mutex_);
     forbidden_ = {deps_.clock.now() + kForbiddenFor,
-                  {api::Reason::kForbidden, fmt::format("no node gets a soft taint: {}; {}", error.message, kWayOut)}};
+                  {api::Reason::kForbidden, fmt::format("no soft taints are written: {}; {}", error.message, kWayOut)}};
   }
   return error.during("writing the soft taints of node " + node);
 }
@@ -219,8 +219,9 @@ base::Status SoftTaints::try_to_write(const std::string& node) {
   const auto done = deps_.client.patch(kube::kNodes, {"", node}, kube::PatchType::kMerge, patch);
   if (!done && done.error().code == base::ErrorCode::kNotFound) return base::Done{};
   if (!done) return refused(node, done.error());
-  deps_.metrics.counter("evacuator_soft_taint_writes_total", "Nodes whose soft taints were written.", {}).increment();
-  deps_.log.info("soft taints written",
+  deps_.metrics.counter("evacuator_soft_taint_writes_total", "Number of nodes whose soft taints were written.", {})
+      .increment();
+  deps_.log.info("wrote soft taints",
                  {kv("node", node), kv("added", change.add.size()), kv("removed", change.remove.size())});
   return base::Done{};
 }

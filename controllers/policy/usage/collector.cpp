@@ -89,7 +89,7 @@ void UsageCollector::begin_history(Entry& entry, const std::vector<usage::Column
     return entry.history->seed(columns, *past);
   }
   if (past.error().code == base::ErrorCode::kUnsupported) return;
-  deps_.log.warning("a usage source does not tell its past: forecasts begin without it",
+  deps_.log.warning("a usage source provides no history: forecasts start without it",
                     {kv("source", entry.settings.name), kv("problem", past.error().message)});
 }
 
@@ -185,11 +185,11 @@ void UsageCollector::keep(Entry& entry, usage::Samples samples) {
 void UsageCollector::publish(const Entry& entry, const base::Status& done) {
   const std::string& name = entry.settings.name;
   deps_.metrics
-      .counter("evacuator_usage_questions_total", "Questions to usage sources, by result.",
+      .counter("evacuator_usage_questions_total", "Number of requests to usage sources, by result.",
                {{"source", name}, {"result", done ? "answered" : "failed"}})
       .increment();
   if (!done)
-    deps_.log.warning("a usage source gave no usable answer",
+    deps_.log.warning("a usage source returned no usable response",
                       {kv("source", name), kv("problem", done.error().message)});
 }
 
@@ -197,7 +197,7 @@ void UsageCollector::publish_complaints(Entry& entry, std::vector<std::string> c
   if (complaints == entry.told) return;
   entry.told = std::move(complaints);
   for (const std::string& each : entry.told)
-    deps_.log.warning("a usage source gave an answer with faults",
+    deps_.log.warning("a usage source returned a response with faults",
                       {kv("source", entry.settings.name), kv("problem", each)});
 }
 

@@ -48,10 +48,10 @@ void note_gaps(UsageReport& report, const MeasuredUsage& measured, const Measure
 /// Describes the more severe shortage.
 std::string shortage(const UsageReport& report) {
   if (!report.may_miss(report.unknown))
-    return fmt::format("{} of {} nodes have no good sample, at most {} % may: {}", report.unknown, report.nodes,
+    return fmt::format("{} of {} nodes have no usable sample, the maximum is {} %: {}", report.unknown, report.nodes,
                        report.max_unknown_percent, fmt::join(report.examples, "; "));
   const auto gap = std::ranges::find_if(report.gaps, [&](const auto& each) { return !report.may_miss(each.unknown); });
-  return fmt::format("{} of {} nodes have no good figure of {}, at most {} % may: {}", gap->unknown, report.nodes,
+  return fmt::format("{} of {} nodes have no usable value of {}, the maximum is {} %: {}", gap->unknown, report.nodes,
                      gap->resource, report.max_unknown_percent, fmt::join(gap->examples, ", "));
 }
 
@@ -87,15 +87,16 @@ Word usage_text(const std::vector<UsageReport>& reports) {
     if (!wrong.empty()) told += fmt::format("; {}: {}", report.source, wrong.substr(2));
   }
   return {true, api::Reason::kFreshSamples,
-          fmt::format("{} of {} sources have fresh samples of enough nodes{}", reports.size(), reports.size(), told)};
+          fmt::format("{} of {} sources have recent samples of enough nodes{}", reports.size(), reports.size(), told)};
 }
 
 std::string describe(const ForecastReport& report) {
   const usage::ForecastQuality& quality = report.quality;
-  if (quality.judged == 0) return report.source + ": too little history to judge forecasts";
-  std::string text =
-      fmt::format("{}: {} of {} series are foreseen better than by \"as now\" and not worse than by \"as yesterday\"",
-                  report.source, quality.trusted, quality.judged);
+  if (quality.judged == 0) return report.source + ": too little history to evaluate forecasts";
+  std::string text = fmt::format(
+      "{}: the forecasts of {} of {} series are more accurate than \"as now\" and not less accurate than \"as "
+      "yesterday\"",
+      report.source, quality.trusted, quality.judged);
   std::string errors;
   if (std::isfinite(quality.ratio_to_now)) errors += fmt::format("{:.2f} of that of \"as now\"", quality.ratio_to_now);
   if (std::isfinite(quality.to_yesterday))
@@ -147,7 +148,7 @@ UsageReport usage_report(const MeasuredUsage& measured, const UsageHealth& healt
     if (!scheduling::is_in_scope(node_selector, object)) continue;
     ++report.nodes;
     const MeasuredUsage::Node* const known = find_node(measured, object.meta.name);
-    const std::string problem = known == nullptr ? "the source does not know it" : known->problem;
+    const std::string problem = known == nullptr ? "the source has no data for it" : known->problem;
     if (problem.empty()) {
       note_gaps(report, measured, *known);
       continue;

@@ -47,7 +47,8 @@ base::Duration max_sample_age(const std::vector<usage::Column>& columns) {
 
 /// RuleFailure if pods should be measured, and none is.
 std::string complaint_about_pods(const usage::Samples& samples) {
-  if (samples.pods.empty()) return "no pod is measured: pods count by their share of the node's usage, by requests";
+  if (samples.pods.empty())
+    return "no pod is measured: pods get a share of the node's usage in proportion to their requests";
   const std::size_t count = samples.pod_columns.size();
   std::string missing;
   for (std::size_t c = 0; c < count; ++c) {
@@ -56,7 +57,7 @@ std::string complaint_about_pods(const usage::Samples& samples) {
       is_known = std::isfinite(samples.pod_values[p * count + c]);
     if (!is_known) missing += (missing.empty() ? "" : ", ") + samples.pod_columns[c].resource;
   }
-  return missing.empty() ? "" : missing + " of no pod is measured: pods count with their requests";
+  return missing.empty() ? "" : missing + " of no pod is measured: the pods' requests are used";
 }
 
 bool has_value(const std::vector<float>& values) {
@@ -227,11 +228,11 @@ void UsageRounds::forget_missing(base::TimePoint now) {
 
 std::string UsageRounds::problem_of(const Round& newest, base::TimePoint now) const {
   if (!has_value(newest.values)) return "its newest sample has no usable value";
-  if (newest.time == base::TimePoint{}) return "its newest sample does not say of when it is";
+  if (newest.time == base::TimePoint{}) return "its newest sample has no time";
   if (now - newest.time > source_.max_age)
     return fmt::format("its newest sample is {} old", base::format_age(now - newest.time));
   if (newest.time - now > source_.max_age)
-    return fmt::format("its newest sample is {} in the future: the clocks disagree",
+    return fmt::format("its newest sample is {} in the future: check that the clocks are synchronized",
                        base::format_age(newest.time - now));
   return {};
 }

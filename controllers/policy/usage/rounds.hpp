@@ -132,7 +132,7 @@ class UsageRounds {
   std::map<std::pair<std::string, std::string>, Vanished> vanished_;  ///< by namespace and name
   PodMeans means_;
   std::vector<std::string> complaints_;  ///< about the newest answer
-  std::string problem_ = "it has not answered yet";
+  std::string problem_ = "the source has not responded yet";
 };
 
 /// Converts to thousandths. Returns kUnknownUsage if the value is not finite, negative, or too large.

@@ -37,8 +37,8 @@ bool has_columns(const UsageSource& source) {
 }
 
 std::string complaint_about(const UsageNeed& need) {
-  if (need.metrics_server) return "metricsUtilization needs a source of type MetricsServer in spec.usageSources";
-  if (!need.query.empty()) return "metricsUtilization needs a source of type Prometheus in spec.usageSources";
+  if (need.metrics_server) return "metricsUtilization requires a source of type MetricsServer in spec.usageSources";
+  if (!need.query.empty()) return "metricsUtilization requires a source of type Prometheus in spec.usageSources";
   return fmt::format("there is no source \"{}\" in spec.usageSources", need.source);
 }
 
@@ -65,7 +65,7 @@ api::FieldErrors unmet_usage(const std::vector<UsageSource>& sources, const std:
       errors.push_back({"spec.strategies", complaint_about(need)});
     } else if (need.key() == need.source && !has_columns(*source)) {
       errors.push_back(
-          {"spec.usageSources", fmt::format("\"{}\" has no queries, and a strategy goes by it", source->name)});
+          {"spec.usageSources", fmt::format("\"{}\" has no queries, which a strategy requires", source->name)});
     }
   }
   return errors;

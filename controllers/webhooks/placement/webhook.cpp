@@ -33,7 +33,7 @@ std::string Webhook::answer_to(const PodReview& review) {
     return webhooks::allow(review.uid, nullptr);
   }
   // Logs no field of the pod, because the lengths of its names are not validated yet.
-  log_.info("placement hint given",
+  log_.info("gave a placement hint",
             {kv("evacuation", evacuation->meta.key().to_string()), kv("request", review.uid),
              kv("node", evacuation->spec.placement->node_name.value),
              kv("policy", to_string(evacuation->spec.placement->policy)), kv("dryRun", review.dry_run)});
@@ -44,8 +44,8 @@ std::string Webhook::answer_to(const PodReview& review) {
 void Webhook::count(Result result) {
   const char* name = result == Result::kHinted ? "hinted" : result == Result::kNone ? "none" : "invalid";
   metrics_
-      .counter("evacuator_placement_reviews_total", "New pods that the placement webhook was asked about, by result.",
-               {{"result", name}})
+      .counter("evacuator_placement_reviews_total",
+               "Number of new pods in requests to the placement webhook, by result.", {{"result", name}})
       .increment();
 }
 

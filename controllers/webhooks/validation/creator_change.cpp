@@ -36,7 +36,8 @@ Json record_patch(const Json& object, const std::optional<std::string>& wanted) 
   return Json::array({{{"op", "add"}, {"path", "/metadata/annotations"}, {"value", only}}});
 }
 
-constexpr const char* kNotYours = "metadata.annotations[evacuator.dev/creator]: only the operator's webhook writes it";
+constexpr const char* kNotYours =
+    "metadata.annotations[evacuator.dev/creator]: may be set only by the operator's webhook";
 
 CreatorChange change_to(const Json& object, const std::optional<std::string>& wanted) {
   CreatorChange change{record_patch(object, wanted)};

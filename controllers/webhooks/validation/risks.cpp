@@ -20,30 +20,28 @@ void add_unbounded(const Spec& spec, Risks& risks) {
   const api::PolicyLimits& limits = spec.limits;
   if (!acts_alone(spec) || limits.per_cycle.total || limits.in_flight.total || limits.rate) return;
   risks.emplace_back(
-      "spec.limits: without perCycle.total, inFlight.total or rate only the operator's own limits bound what an "
-      "Automatic policy evicts");
+      "spec.limits: without perCycle.total, inFlight.total or rate, only the operator's own limits apply to the "
+      "evictions of an Automatic policy");
 }
 
 void add_no_budgets(const Spec& spec, const ClusterContext& around, Risks& risks) {
   if (!acts_alone(spec) || around.has_budgets) return;
   risks.emplace_back(
-      "spec.mode: Automatic, and the cluster has no PodDisruptionBudget: nothing keeps all pods of a workload from "
-      "leaving");
+      "spec.mode: Automatic, and the cluster has no PodDisruptionBudget: all pods of a workload may be evicted");
 }
 
 void add_no_breaker(const Spec& spec, Risks& risks) {
   if (!acts_alone(spec) || spec.circuit_breaker.failures != 0) return;
   risks.emplace_back(
-      "spec.circuitBreaker.failures: 0 lets the policy go on however many of its moves leave workloads without a Ready "
-      "replacement");
+      "spec.circuitBreaker.failures: 0 lets the policy continue regardless of how many of its moves leave workloads "
+      "without a Ready replacement");
 }
 
 void add_lost_data(const Spec& spec, Risks& risks) {
   const auto& disabled = spec.evictability.pod_protections.default_disabled;
   if (!acts(spec) || std::ranges::find(disabled, api::PodProtection::kPodsWithLocalStorage) == disabled.end()) return;
   risks.emplace_back(
-      "spec.evictability.podProtections.defaultDisabled: without PodsWithLocalStorage pods are evicted that lose what "
-      "is "
+      "spec.evictability.podProtections.defaultDisabled: without PodsWithLocalStorage, evicted pods may lose the data "
       "in their emptyDir and hostPath volumes");
 }
 
@@ -77,8 +75,8 @@ void add_conflicting_policies(const std::string& name, const Spec& spec, const C
     for (const auto& [strategy, policy] : theirs) {
       if (risks.size() >= kMaxRisks || !undo_each_other(spec.strategies[i].name, strategy)) continue;
       risks.push_back(
-          fmt::format("spec.strategies[{}]: {} undoes what {} of policy {} does, unless they have nodes of "
-                      "their own (spec.nodeSelector)",
+          fmt::format("spec.strategies[{}]: {} undoes the moves of {} of policy {}, unless the policies select "
+                      "different nodes (spec.nodeSelector)",
                       i, spec.strategies[i].name, strategy, policy));
     }
   }

@@ -40,7 +40,7 @@ base::Result<CreatorChange> Webhook::change_of(const AdmissionReview& review) co
   if (!is_ours(review)) return CreatorChange{};
   if (review.operation != "CREATE") return keep_record(review);
   const auto keys = deps_.keys.keys();
-  if (!keys) return base::unavailable("the operator has no key yet with which it signs who made this: try again");
+  if (!keys) return base::unavailable("the operator has no key yet to sign the creator of the object: try again");
   return record_new(review, keys->current, deps_.clock.now());
 }
 
@@ -66,7 +66,7 @@ std::optional<AdmissionReview> Webhook::parse(std::string_view body, const char*
 void Webhook::count(const char* webhook, const char* result) {
   deps_.metrics
       .counter("evacuator_admission_reviews_total",
-               "Policies and Evacuations that the admission webhooks were asked about, by webhook and result.",
+               "Number of policies and Evacuations in requests to the admission webhooks, by webhook and result.",
                {{"webhook", webhook}, {"result", result}})
       .increment();
 }

@@ -136,8 +136,8 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
   std::string remains(const EvictorContext& context) const override {
     const auto view = our_target(context).empty() ? std::nullopt : cnpg_view(context);
     if (!view || view->current.empty()) return {};
-    if (view->target == view->current) return fmt::format("{} leads now", view->current);
-    return fmt::format("the switchover to {} goes on; {} leads now", view->target, view->current);
+    if (view->target == view->current) return fmt::format("{} is the leader now", view->current);
+    return fmt::format("the switchover to {} continues; {} is the leader now", view->target, view->current);
   }
 
  private:

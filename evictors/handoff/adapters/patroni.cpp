@@ -86,10 +86,11 @@ class PatroniAdapter final : public SwitchoverAdapter {
   std::string remains(const EvictorContext& context) const override {
     if (!was_requested(context)) return {};
     const std::string leader = patroni_leader(context);
-    const std::string now = leader.empty() ? "no member leads now" : fmt::format("{} leads now", leader);
+    const std::string now =
+        leader.empty() ? "no member is the leader now" : fmt::format("{} is the leader now", leader);
     const std::string to = patroni_failover(context, context.pod->meta.name);
     if (to.empty()) return patroni_store(context) == PatroniStore::kElsewhere ? std::string() : now;
-    return fmt::format("Patroni goes on with the switchover to {}; {}", to == "?" ? "another member" : to, now);
+    return fmt::format("Patroni continues the switchover to {}; {}", to == "?" ? "another member" : to, now);
   }
 
  private:
@@ -118,8 +119,8 @@ class PatroniAdapter final : public SwitchoverAdapter {
   base::seconds total() const override { return base::seconds(1200); }
   std::string_view cluster_role() const override { return "evacuator-handoff-patroni"; }
   std::string role_hint() const override {
-    return fmt::format(". If its role is in another label than {}, name that by parameter {}", kSpiloRole,
-                       kRoleLabelParameter);
+    return fmt::format(". If its role is in another label than {}, set the name of the label in parameter {}",
+                       kSpiloRole, kRoleLabelParameter);
   }
 
   std::optional<std::pair<std::string, std::string>> cluster_label(const EvictorContext& context) const override {
@@ -156,7 +157,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
     if (auto why = unfit_patroni_member(pod); !why.empty()) return why;
     const auto standbys = patroni_sync_standbys(context);
     const bool may_lead = !standbys || std::ranges::find(*standbys, pod.meta.name) != standbys->end();
-    return may_lead ? std::string() : "it is no synchronous standby";
+    return may_lead ? std::string() : "it is not a synchronous standby";
   }
 
   std::int64_t position(const EvictorContext&, const api::Pod& pod) const override {
@@ -222,7 +223,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
     if (!cluster_label(context)) {
       return RemoteFailure{
           "ClusterUnknown",
-          fmt::format("the pod has no label {}: name the label of the cluster by parameter {}",
+          fmt::format("the pod has no label {}: set the label of the cluster in parameter {}",
                       context.parameter(kClusterLabelParameter, kSpiloCluster), kClusterLabelParameter),
           false, false, api::Reason::kNotEvictable};
     }
@@ -306,13 +307,12 @@ class PatroniAdapter final : public SwitchoverAdapter {
   static Classification refused_credentials(const EvictorContext& context, Classification meaning) {
     const std::string service(context.parameter(kServiceParameter, ""));
     meaning.answer = ResponseClass::kPermanent;
-    meaning.message +=
-        service.empty()
-            ? fmt::format(
-                  ". Its REST API wants credentials, which the pod proxy does not have: name a service of the "
-                  "operator's configuration that has them by parameter {}",
-                  kServiceParameter)
-            : fmt::format(". It does not take the credentials of service {}", service);
+    meaning.message += service.empty()
+                           ? fmt::format(
+                                 ". Its REST API requires credentials, which the pod proxy does not have: set a "
+                                 "service of the operator's configuration that has them in parameter {}",
+                                 kServiceParameter)
+                           : fmt::format(". It does not accept the credentials of service {}", service);
     return meaning;
   }
 

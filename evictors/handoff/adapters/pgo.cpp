@@ -145,8 +145,8 @@ std::optional<RemoteFailure> refused_target(const PgoView& view, const std::vect
       std::ranges::any_of(fit, [&](const api::Pod& each) { return pod_label(each, kPgoInstanceLabel) == target; });
   if (target.empty() || is_fit) return std::nullopt;
   return RemoteFailure{"TargetInstanceNotFit",
-                       fmt::format("spec.patroni.switchover.targetInstance of {} is {}, which is no Ready replica on "
-                                   "another node: correct or remove it",
+                       fmt::format("spec.patroni.switchover.targetInstance of {} is {}, which is not a Ready replica "
+                                   "on another node: correct or remove it",
                                    object_text(view), base::truncate_utf8(target, kShownValue)),
                        true};
 }
@@ -170,12 +170,11 @@ std::optional<RemoteFailure> refused_by_other_trigger(const EvictorContext& cont
   const std::string trigger = trigger_of(view.holder);
   if (trigger.empty() || trigger == done_trigger(view.cluster) || carries_our_trigger(context, view.holder))
     return std::nullopt;
-  return RemoteFailure{
-      "TriggerPending",
-      fmt::format("{} carries the trigger-switchover \"{}\" of somebody else, which PGO is not through "
-                  "with: wait for it, or remove it",
-                  object_text(view), base::truncate_utf8(trigger, kShownValue)),
-      true};
+  return RemoteFailure{"TriggerPending",
+                       fmt::format("{} has the trigger-switchover \"{}\" of another requester, which PGO has not "
+                                   "completed: wait for it, or remove it",
+                                   object_text(view), base::truncate_utf8(trigger, kShownValue)),
+                       true};
 }
 
 class PgoAdapter final : public SwitchoverAdapter {

@@ -33,8 +33,8 @@ class TikvV2Adapter final : public Adapter {
   Probe probe(const EvictorContext& context) const override {
     if (context.evacuation.spec.grace_period_seconds) {
       return unsupported(name(),
-                         "spec.gracePeriodSeconds would end TiKV before its leaders have moved: remove it, the pod has "
-                         "a grace period of its own");
+                         "spec.gracePeriodSeconds would stop TiKV before its leaders have moved: remove it, the pod "
+                         "has its own grace period");
     }
     Probe probe;
     probe.adapter = name();

@@ -86,7 +86,7 @@ class VitessAdapter final : public Adapter, public Undoer {
   static std::optional<RemoteFailure> leftover(const EvictorContext& context) {
     if (!has(context, kAcknowledged) && !has(context, kFinished)) return std::nullopt;
     return RemoteFailure{"FormerDrainNotCleared",
-                         fmt::format("{} or {} is still there from a former drain", kAcknowledged, kFinished), true};
+                         fmt::format("{} or {} remains from an earlier drain", kAcknowledged, kFinished), true};
   }
   static bool ours(const EvictorContext& context) {
     return is_our_token(context, context.pod->meta.annotations.value(kStarted));

@@ -116,7 +116,7 @@ std::string unfit_patroni_member(const api::Pod& pod) {
   if (!member) return {};
   if (!member->may_lead) return "its tags forbid a failover to it";
   if (member->state == "running" || member->state == "streaming") return {};
-  return fmt::format("Patroni says that it is {}", member->state.substr(0, 32));
+  return fmt::format("Patroni reports that it is {}", member->state.substr(0, 32));
 }
 
 PatroniStore patroni_store(const EvictorContext& context) {

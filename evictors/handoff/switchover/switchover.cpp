@@ -80,7 +80,7 @@ RemoteFailure SwitchoverAdapter::no_candidate(const EvictorContext& context) con
     if (pod.meta.name == context.pod->meta.name || is_helper(pod) || shown == kShownObjections) continue;
     const bool is_replica = role(context, pod) == InstanceRole::kReplica;
     why += fmt::format("{}{}: {}", shown++ == 0 ? ": " : "; ", pod.meta.name,
-                       is_replica ? reason_not_candidate(context, pod) : "it is no replica now");
+                       is_replica ? reason_not_candidate(context, pod) : "it is not a replica now");
   }
   return RemoteFailure{"NoHealthyReplica", std::move(why), true};
 }
@@ -148,8 +148,8 @@ bool SwitchoverAdapter::protects(const EvictorContext& context) const {
 std::string SwitchoverAdapter::advice(const EvictorContext& context) const {
   if (role(context, *context.pod) != InstanceRole::kPrimary) return {};
   return fmt::format(
-      "the pod is its cluster's primary, which hands over before it leaves: name evictor stateful-handoff with "
-      "parameter {}: \"true\", and bind the ClusterRole {}. The budget can stay as it is",
+      "the pod is its cluster's primary, which hands over before it leaves: list evictor stateful-handoff with "
+      "parameter {}: \"true\", and bind the ClusterRole {}. The budget does not have to change",
       kSwitchoverParameter, cluster_role());
 }
 
@@ -177,8 +177,8 @@ std::string SwitchoverAdapter::why_waiting(const EvictorContext& context, Instan
     return fmt::format("the pod has no role in its cluster yet: it waits until its operator sets one{}", role_hint());
   if (now == InstanceRole::kPrimary) return opted_in(context) ? unread(context) : hint();
   if (auto why = unread(context); !why.empty()) return why;
-  if (!other_leader(context)) return "no other Ready member leads the cluster";
-  return settled(context) ? std::string() : "its operator is not through with a switchover";
+  if (!other_leader(context)) return "no other Ready member is the leader of the cluster";
+  return settled(context) ? std::string() : "its operator has not completed a switchover";
 }
 
 EvictionStep SwitchoverAdapter::plan(const EvictorContext& context) const {

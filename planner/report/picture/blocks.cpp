@@ -178,7 +178,7 @@ class BlockPicture {
     const std::string_view separator = style_.columns < 72 ? "\n" : "   ";
     constexpr std::array kMeanings = {std::pair(Part::kStays, "stays"),
                                       std::pair(Part::kEmpties, "leaves a node that is freed"),
-                                      std::pair(Part::kRoom, "makes room"), std::pair(Part::kFree, "free")};
+                                      std::pair(Part::kRoom, "frees capacity"), std::pair(Part::kFree, "free")};
     for (const auto& [part, meaning] : kMeanings)
       text += fmt::format("{}{} {}", part == Part::kStays ? "" : separator, cells(1, part), meaning);
     return text + "\n";

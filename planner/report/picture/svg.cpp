@@ -46,11 +46,11 @@ std::string_view class_of(TileKind kind) {
 std::string_view meaning_of(TileKind kind) {
   switch (kind) {
     case TileKind::kStays: return "stays";
-    case TileKind::kWithNode: return "goes with its node (DaemonSet, static)";
+    case TileKind::kWithNode: return "bound to its node (DaemonSet, static)";
     case TileKind::kLeaving: return "leaving already";
     case TileKind::kEmpties: return "leaves a node that is freed";
-    case TileKind::kRoom: return "makes room, or evens out";
-    case TileKind::kHolds: return "holds its node";
+    case TileKind::kRoom: return "frees capacity, or balances";
+    case TileKind::kHolds: return "keeps its node";
   }
   return "";
 }
@@ -132,7 +132,7 @@ class SvgPicture {
       if (std::ranges::find(kinds_, kind) != kinds_.end()) add(class_of(kind), meaning_of(kind));
     }
     if (report_.freed() > 0) add("box-freed", "node is freed");
-    if (std::ranges::count(held_open_, true) > 0) add("box-held", "node is held open");
+    if (std::ranges::count(held_open_, true) > 0) add("box-held", "node is kept");
   }
 
   // --- Nodes
@@ -188,10 +188,10 @@ class SvgPicture {
     if (tooltips_.empty()) {
       for (const ReportPod& each : report_.pods) tooltips_.push_back(each.ns + "/" + each.name);
       for (const ReportMove& move : report_.moves) {
-        const std::string to = move.to == kNoNode ? "nowhere that is known" : report_.nodes[move.to].name;
+        const std::string to = move.to == kNoNode ? "unknown node" : report_.nodes[move.to].name;
         const std::string wave = move.wave > 0 ? fmt::format(" in wave {}", move.wave) : "";
-        tooltips_[move.pod] += fmt::format(" goes from {} to {}{}: {}", report_.nodes[report_.pods[move.pod].node].name,
-                                           to, wave, move.reason);
+        tooltips_[move.pod] += fmt::format(" moves from {} to {}{}: {}",
+                                           report_.nodes[report_.pods[move.pod].node].name, to, wave, move.reason);
       }
     }
     return tooltips_[pod];
@@ -240,7 +240,7 @@ class SvgPicture {
     std::string counts;
     for (const auto& [reason, count] : reasons)
       counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, reason);
-    svg_.text(kMargin, y_, "What holds nodes", "head");
+    svg_.text(kMargin, y_, "What keeps nodes", "head");
     svg_.text(kMargin + 130, y_, counts, "faint", kWidth - 2 * kMargin - 130);
     const std::size_t shown = std::min(report_.held.size(), kMaxHolds);
     for (std::size_t i = 0; i < shown; ++i) {

@@ -64,12 +64,12 @@ std::optional<std::string> offer_moves(const DefragmentationProblem& problem, co
       return problem.takes(to) && to != move.from && !std::ranges::binary_search(plan.avoided, to);
     };
     const NominationResult result = sink.offer_towards(
-        move.pod, leaves_for_good ? "its node is emptied" : "makes room for a pod of a node that is emptied", goal);
+        move.pod, leaves_for_good ? "its node is emptied" : "frees capacity for a pod of a node that is emptied", goal);
     if (result == NominationResult::kAccepted) continue;
     const api::ObjectMeta& meta = problem.base().pod(move.pod).meta;
-    return fmt::format("the plan of {} moves that frees {} nodes is not made: {} not let {}/{} go with the others",
-                       plan.moves.size(), plan.emptied.size(), limit_behind(result, move.pod, sink), meta.ns,
-                       meta.name);
+    return fmt::format(
+        "the plan of {} moves that frees {} nodes is not executed: {} not allow {}/{} to move with the others",
+        plan.moves.size(), plan.emptied.size(), limit_behind(result, move.pod, sink), meta.ns, meta.name);
   }
   return std::nullopt;
 }
@@ -98,7 +98,7 @@ std::string Defragmentation::shortfall(const DefragmentationPlan& plan, bool is_
                        plan.moves.size(), args_.min_nodes_freed);
   if (!plan.is_cut_short) return note;
   return note + (note.empty() ? "" : "; ") +
-         fmt::format("timeBudget ran out after {} nodes: raise it or narrow nodeSelector", plan.emptied.size());
+         fmt::format("timeBudget expired after {} nodes: raise it or narrow nodeSelector", plan.emptied.size());
 }
 
 base::Status Defragmentation::nominate(const StrategyContext& context, NominationSink& sink) const {
@@ -125,12 +125,12 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
       DefragmentationSearch(problem, capacities, origin.get(), sink.plan().chooses_targets(), limits, budget, kSeed)
           .run();
   const bool is_enough = context.continues_plan || frees_enough(plan);
-  report.note = limits.most_moves == 0 ? "limits.perCycle.total leaves no move" : shortfall(plan, is_enough);
+  report.note = limits.most_moves == 0 ? "limits.perCycle.total allows no moves" : shortfall(plan, is_enough);
   const bool is_undecided = plan.is_cut_short && (!is_enough || plan.moves.empty());
   if (!is_enough || plan.moves.empty()) plan = {};
   const bool may_taint = sink.plan().avoid(api::well_known::kEmptyingTaint, {});
   if (!may_taint && !sink.plan().chooses_targets() && report.note.empty())
-    report.note = "the policy may not taint nodes, so only moves that the scheduler makes without are planned";
+    report.note = "the policy may not taint nodes, so only moves that the scheduler makes without taints are planned";
   if (std::string obstacle = offer(problem, plan, sink); !obstacle.empty()) {
     report.note = std::move(obstacle);
     plan = {};

@@ -39,7 +39,7 @@ class HeldNodes {
   EmptyingReport::Held row_of(NodeIndex node, const std::vector<PodIndex>& pods) const {
     const auto held = std::ranges::find(problem_.held(), node, &HeldNode::node);
     if (held != problem_.held().end()) return row(node, held->pod, held->refusal.reason, held->refusal.message());
-    if (problem_.is_held(node)) return {name_of(node), "", "", "NotSelected", "nodeSelector leaves it as it is"};
+    if (problem_.is_held(node)) return {name_of(node), "", "", "NotSelected", "nodeSelector does not select it"};
     // A replacement that is created while the old pod exists may have to fit next to it.
     for (const auto old_pod : {scheduling::OldPod::kGone, scheduling::OldPod::kStays}) {
       for (const PodIndex pod : pods) {
@@ -64,7 +64,7 @@ class HeldNodes {
       if (!refusal) return std::nullopt;
       ++refusals.try_emplace(refusal->reason, 0, *refusal).first->second.first;
     }
-    if (refusals.empty()) return std::pair<std::string, std::string>("NoOtherNode", "no other node takes pods");
+    if (refusals.empty()) return std::pair<std::string, std::string>("NoOtherNode", "no other node accepts pods");
     const auto& [reason, most] =
         *std::ranges::max_element(refusals, {}, [](const auto& each) { return each.second.first; });
     return std::pair(std::string(reason), describe(most.first, nodes, most.second));
@@ -72,8 +72,8 @@ class HeldNodes {
 
   static std::string describe(std::size_t count, std::size_t nodes, const Refusal& refusal) {
     const bool repels = refusal.reason == "AntiAffinity" || refusal.reason == "ExistingAntiAffinity";
-    return fmt::format("{} of {} other nodes refuse it: {}{}", count, nodes, refusal.message(),
-                       repels ? " (required anti-affinity; preferred would free the node)" : "");
+    return fmt::format("{} of {} other nodes do not accept it: {}{}", count, nodes, refusal.message(),
+                       repels ? " (required anti-affinity; preferred anti-affinity would free the node)" : "");
   }
 
   std::string name_of(NodeIndex node) const { return problem_.base().node(node).meta.name; }

@@ -186,10 +186,10 @@ const std::optional<Refusal>& DefragmentationProblem::objection_to(PodIndex pod)
 }
 
 std::optional<Refusal> DefragmentationProblem::find_objection(PodIndex pod) const {
-  if (is_node_bound(pod)) return Refusal{"GoesWithNode", "it goes with its node"};
+  if (is_node_bound(pod)) return Refusal{"GoesWithNode", "it is bound to its node"};
   if (auto refusal = context_.evictability.refusal(pod)) return refusal;
   if (auto refusal = context_.evictability.refusal_by_namespace(pod)) return refusal;
-  if (!base().owner_of(pod)) return Refusal{"NoReplacement", "nobody would start it again on another node"};
+  if (!base().owner_of(pod)) return Refusal{"NoReplacement", "nothing would recreate it on another node"};
   return sink_.objection(pod);
 }
 

@@ -41,8 +41,8 @@ NodePreference read_preference(api::StrictObject& entry) {
   api::read_label_selector(entry, "nodeSelector", preference.selector, true);
   const bool by_age = entry.find("age") != nullptr;
   if (int{!preference.label.empty()} + int{preference.selector.has_value()} + int{by_age} != 1)
-    complain_of(entry, "needs exactly one of label, nodeSelector and age");
-  if (preference.label.empty() && entry.find("order") != nullptr) entry.complain("order", "goes with label only");
+    complain_of(entry, "requires exactly one of label, nodeSelector and age");
+  if (preference.label.empty() && entry.find("order") != nullptr) entry.complain("order", "requires label");
   preference.by = by_age                ? NodePreference::By::kAge
                   : preference.selector ? NodePreference::By::kSelector
                                         : NodePreference::By::kLabel;
@@ -52,12 +52,12 @@ NodePreference read_preference(api::StrictObject& entry) {
 
 void read_limits(api::StrictObject& args, DefragmentationRules& rules) {
   args.read("minNodesFreed", rules.min_nodes_freed);
-  check_positive(args, "minNodesFreed", rules.min_nodes_freed, "a plan that frees nothing is none");
+  check_positive(args, "minNodesFreed", rules.min_nodes_freed, "a plan must free at least one node");
   args.read("maxMoves", rules.max_moves);
-  check_positive(args, "maxMoves", rules.max_moves.value_or(1), "leave the strategy out if nothing may move");
+  check_positive(args, "maxMoves", rules.max_moves.value_or(1), "remove the strategy to move no pods");
   api::read_int_or_percent(args, "maxDisruptionPerWorkload", rules.per_workload);
   if (rules.per_workload)
-    check_positive(args, "maxDisruptionPerWorkload", rules.per_workload->value, "leave it out for no limit");
+    check_positive(args, "maxDisruptionPerWorkload", rules.per_workload->value, "remove the field for no limit");
   args.read_duration("timeBudget", rules.time_budget);
   if (rules.time_budget < kMinTime || rules.time_budget > kMaxTime)
     args.complain("timeBudget", "must be between 100ms and 2m");
@@ -68,11 +68,12 @@ void read_weights(api::StrictObject& args, DefragmentationRules& rules) {
     weights.read("nodeFreed", rules.weight_of_node);
     weights.read("move", rules.weight_of_move);
     if (rules.weight_of_node > kMaxWeight) weights.complain("nodeFreed", "must not be above 1000000000");
-    if (rules.weight_of_node <= 0) weights.complain("nodeFreed", "must be above 0, or no node would be worth freeing");
+    if (rules.weight_of_node <= 0)
+      weights.complain("nodeFreed", "must be above 0, otherwise no node would be worth freeing");
     if (rules.weight_of_move < 0)
-      weights.complain("move", "must not be below 0, or moves would be made for their own sake");
+      weights.complain("move", "must not be below 0, otherwise moves without benefit would be planned");
     if (rules.weight_of_node > 0 && rules.weight_of_move >= rules.weight_of_node)
-      weights.complain("move", "must be below nodeFreed, or no node would ever pay for a move");
+      weights.complain("move", "must be below nodeFreed, otherwise no node would be worth a move");
   });
 }
 
@@ -83,7 +84,7 @@ void check_repetition(api::StrictObject& entry, const std::vector<NodePreference
     return each.by == preference.by && each.label == preference.label && each.selector == preference.selector;
   };
   if (std::ranges::any_of(earlier, sorts_by_the_same))
-    complain_of(entry, "goes by the same as an earlier entry, which has decided already");
+    complain_of(entry, "uses the same criterion as an earlier entry, and has no effect");
 }
 
 std::optional<double> number_at(const api::Node& node, const std::string& label) {

@@ -216,7 +216,7 @@ Criterion restarted(RestartCriterion restarts) {
   return {[=](const Subject& subject) { return count_restarts(restarts, subject) >= restarts.at_least; },
           [=](const Subject& subject) {
             const std::string window = restarts.within ? " within " + base::format_duration(*restarts.within) : "";
-            return fmt::format("its containers restarted {} times{}, {} are too many",
+            return fmt::format("its containers restarted {} times{}, the threshold is {}",
                                count_restarts(restarts, subject), window, restarts.at_least);
           }};
 }

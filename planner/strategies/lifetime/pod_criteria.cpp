@@ -53,7 +53,7 @@ PodCriteria::Args PodCriteria::Args::read(api::StrictObject& args) {
   args.read("includingEphemeralContainers", parsed.containers.ephemeral);
   args.read("includingLastState", parsed.containers.last_state);
   if (parsed.containers.last_state && parsed.reasons.empty() && parsed.exit_codes.empty()) {
-    args.complain("includingLastState", "does nothing without reasons or exitCodes");
+    args.complain("includingLastState", "requires reasons or exitCodes");
   }
   parsed.terminal_pods = TerminalPods::read(args);
   require_consent(args, "phases", phases, parsed.terminal_pods);
@@ -61,9 +61,9 @@ PodCriteria::Args PodCriteria::Args::read(api::StrictObject& args) {
   const bool has_none = !parsed.min_age_seconds && parsed.phases.empty() && parsed.reasons.empty() &&
                         parsed.exit_codes.empty() && parsed.conditions.empty() && !parsed.restarts;
   if (has_none && args.errors().size() == before) {
-    args.errors().push_back({args.path().text(),
-                             "needs at least one of minAgeSeconds, phases, reasons, exitCodes, conditions and "
-                             "restarts"});
+    args.errors().push_back(
+        {args.path().text(),
+         "requires at least one of minAgeSeconds, phases, reasons, exitCodes, conditions and restarts"});
   }
   return parsed;
 }

@@ -55,7 +55,7 @@ PodLifeTime::Args PodLifeTime::Args::read(api::StrictObject& args) {
       !parsed.max_seconds && parsed.states.empty() && parsed.conditions.empty() && parsed.exit_codes.empty();
   if (!has_criterion || (all_empty && args.errors().empty())) {
     args.errors().push_back(
-        {args.path().text(), "needs at least one of maxPodLifeTimeSeconds, states, conditions and exitCodes"});
+        {args.path().text(), "requires at least one of maxPodLifeTimeSeconds, states, conditions and exitCodes"});
   }
   return parsed;
 }

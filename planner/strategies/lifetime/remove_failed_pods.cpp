@@ -32,7 +32,7 @@ RemoveFailedPods::Args RemoveFailedPods::Args::read(api::StrictObject& args) {
   parsed.terminal_pods = TerminalPods::read(args, true);
   if (!parsed.terminal_pods.evict) {
     args.errors().push_back({args.path().field("terminalPods").field("evict").text(),
-                             "failed pods have ended: without it the strategy does nothing, leave it out"});
+                             "failed pods have terminated: without it the strategy does nothing, remove the strategy"});
   }
   return parsed;
 }

@@ -61,7 +61,7 @@ void require_consent(api::StrictObject& args, std::string_view name, const std::
     if (std::ranges::find(kTerminalPhases, states[i]) == kTerminalPhases.end()) continue;
     args.errors().push_back(
         {args.path().field(name).index(i).text(),
-         fmt::format("{} selects pods that have ended; set terminalPods: {{evict: true}} if they are to be removed",
+         fmt::format("{} selects pods that have terminated; set terminalPods: {{evict: true}} to remove them",
                      states[i])});
   }
 }
@@ -115,7 +115,7 @@ std::optional<scheduling::Refusal> TerminalPodRules::cleaned_up_by_owner(const a
     if (job == nullptr) continue;
     if (job->ttl_seconds_after_finished) {
       return scheduling::Refusal{"CleanedUpByOwner",
-                                 "its Job {subject} is cleared away {wanted} s after it finished, and the pod with it",
+                                 "its Job {subject} is deleted {wanted} s after it finished, together with the pod",
                                  owner.name, *job->ttl_seconds_after_finished};
     }
     if (!job->meta.owner_references.empty()) {
@@ -130,17 +130,17 @@ std::optional<scheduling::Refusal> TerminalPodRules::refusal(PodIndex pod) const
   const api::Pod& object = context_.cluster.base().pod(pod);
   if (!object.is_terminal() || context_.is_upstream()) return std::nullopt;
   if (!spec_.evict) {
-    return scheduling::Refusal{"TerminalPod", "it has ended, and terminalPods.evict is not set"};
+    return scheduling::Refusal{"TerminalPod", "it has terminated, and terminalPods.evict is not set"};
   }
   if (auto refusal = cleaned_up_by_owner(object)) return refusal;
   const TerminalPods::Retention& retention = retention_of(object);
   const base::TimePoint end = end_of(object);
   if (end == base::TimePoint{} && (retention.keep.count() > 0 || retention.keep_newest > 0)) {
-    return scheduling::Refusal{"TerminalPodKept", "it is not known when it ended"};
+    return scheduling::Refusal{"TerminalPodKept", "the time of its termination is unknown"};
   }
   const base::Duration since = context_.now - end;
   if (since < retention.keep) {
-    return scheduling::Refusal{"TerminalPodKept", "it ended {available} s ago and is kept for {wanted} s", "",
+    return scheduling::Refusal{"TerminalPodKept", "it terminated {available} s ago and is kept for {wanted} s", "",
                                retention.keep.count(), whole_seconds_of(since)};
   }
   if (retention.keep_newest == 0) return std::nullopt;

@@ -108,12 +108,12 @@ class Leveller {
   }
 
   std::string why_idle(const LoadRules& rules, std::int32_t number_of_nodes, const NodeClassification& classes) const {
-    if (giving_.known().empty()) return "no node has usable figures of a resource that has thresholds";
+    if (giving_.known().empty()) return "no node has usable values of a resource that has thresholds";
     if (!has_enough_low_nodes(number_of_nodes)) return describe_too_few(low_nodes(), number_of_nodes, classes);
     if (rules.sources.empty() && is_uneven_to_give())
       return "the overutilized nodes are not confirmed by enough samples yet";
     if (rules.sources.empty()) return "no node is overutilized";
-    return rules.destinations.empty() ? "no node that takes pods is low enough to take more load" : "";
+    return rules.destinations.empty() ? "no destination node has a load low enough to accept more" : "";
   }
 
   bool is_uneven_to_give() const {

@@ -100,7 +100,7 @@ std::string MeasuredLoad::complaint_about(NodeIndex node) const {
   const auto* const entry = lower_.entry_of(node);
   const std::string why = entry == nullptr          ? "no sample"
                           : !entry->problem.empty() ? entry->problem
-                                                    : "no figure of every resource";
+                                                    : "no value for some resources";
   return fmt::format("{} ({})", cluster_.node(node).meta.name, why);
 }
 
@@ -116,9 +116,9 @@ base::Status MeasuredLoad::check_known(std::span<const NodeIndex> nodes) const {
   std::string named;
   for (std::size_t i = 0; i < std::min(unknown.size(), kMaxNamed); ++i)
     named += (i == 0 ? "" : ", ") + complaint_about(unknown[i]);
-  return base::unavailable(fmt::format("usage source {}: {} of {} nodes have no good sample, at most {} % may: {}{}",
-                                       measured_.source, unknown.size(), nodes.size(), measured_.max_unknown_percent,
-                                       named, unknown.size() > kMaxNamed ? ", …" : ""));
+  return base::unavailable(fmt::format(
+      "usage source {}: {} of {} nodes have no usable sample, the maximum is {} %: {}{}", measured_.source,
+      unknown.size(), nodes.size(), measured_.max_unknown_percent, named, unknown.size() > kMaxNamed ? ", …" : ""));
 }
 
 }  // namespace strategies

@@ -193,9 +193,10 @@ class LoadMover {
     }
     const auto place = find_place(departure);
     if (!place) {
-      sink_.refused_because(departure.pod,
-                            {"NoDestinationHasCapacity", "no node takes it and stays low enough by measured usage"},
-                            [&] { return why_no_place(departure); });
+      sink_.refused_because(
+          departure.pod,
+          {"NoDestinationHasCapacity", "no node accepts it and stays below the threshold by measured usage"},
+          [&] { return why_no_place(departure); });
       return NominationResult::kRefused;
     }
     const Goal goal = [this, &departure](NodeIndex to) { return may_take_pods_[to] && may_take(to, departure); };
@@ -266,10 +267,10 @@ class LoadMover {
     using scheduling::Refusal;
     if (auto refusal = why_out_of_scope(context_, node)) return refusal;
     if (std::ranges::find(taking_.unknown(), node) != taking_.unknown().end())
-      return Refusal{"AboveTarget", "its {subject} is not known", "load"};
+      return Refusal{"AboveTarget", "its {subject} is unknown", "load"};
     if (!taking_.knows(node)) return std::nullopt;
     if (context_.cluster.base().node(node).unschedulable) return Refusal{"NodeCordoned", "the node is cordoned"};
-    return Refusal{"AboveTarget", "its load is too high already"};
+    return Refusal{"AboveTarget", "its load is already too high"};
   }
 
   void account(const Departure& departure, NodeIndex expected) {

@@ -87,20 +87,20 @@ void pick(const StrategyContext& context, const MeasuredLoad& load, const LoadTa
 
 /// Returns why no node is relieved, or "" if one may be.
 std::string why_not_relieved(const LoadTable& giving, const Percents& targets, const LoadRules& rules) {
-  if (giving.known().empty()) return "no node has usable figures of a resource that has a target";
+  if (giving.known().empty()) return "no node has usable values of a resource that has a target";
   if (rules.sources.empty() && has_any_over(giving, targets))
     return "the nodes above the target are not confirmed by enough samples yet";
   if (rules.sources.empty()) return "no node is above the target";
-  return rules.destinations.empty() ? "no node that takes pods is below the target" : "";
+  return rules.destinations.empty() ? "no destination node is below the target" : "";
 }
 
 /// Returns why no node is emptied, or "" if one may be.
 std::string why_not_emptied(const LoadTable& load, const ConsolidationRules& rules, bool has_unconfirmed) {
-  if (load.known().empty()) return "no node has usable figures of a resource that has a target";
+  if (load.known().empty()) return "no node has usable values of a resource that has a target";
   if (rules.sources.empty() && has_unconfirmed)
-    return "the nodes at half of the target or below are not confirmed by enough samples yet";
-  if (rules.sources.empty()) return "no node with pods that may be emptied is at half of the target or below";
-  return rules.sources.size() + rules.others.size() < 2 ? "no other node with pods can take its pods" : "";
+    return "the nodes at or below half of the target are not confirmed by enough samples yet";
+  if (rules.sources.empty()) return "no node with pods that may be emptied is at or below half of the target";
+  return rules.sources.size() + rules.others.size() < 2 ? "no other node with pods can accept its pods" : "";
 }
 
 std::string describe(const LoadTable& load, NodeIndex node, const Percents& targets) {
@@ -136,7 +136,7 @@ TargetLoadPacking::Args TargetLoadPacking::Args::read(api::StrictObject& args) {
   if (const auto usage = read_usage(args)) {
     parsed.usage = *usage;
   } else {
-    args.complain("usage", "is required: whose figures it goes by");
+    args.complain("usage", "is required: the usage source of the strategy");
   }
   parsed.pools =
       read_node_pools(args, [](api::StrictObject& entry, NodePool& pool) { pool.thresholds = read_target(entry); });

@@ -151,13 +151,14 @@ base::Status RemovePodsViolatingNodeAffinity::nominate(const StrategyContext& co
       [](const StrategyContext& in, PodIndex pod, NodeIndex) { return matching_nodes(in, pod); },
       violates_required_upstream,
       {"NoMatchingNodeFits",
-       "it violates its nodeSelector or required node affinity, but fits on no node that matches"}};
+       "it violates its nodeSelector or required node affinity, but does not fit on any matching node"}};
   static constexpr Type kByPreference{
       "another node matches its preferred node affinity better",
       violates_preferred,
       preferred_nodes_over,
       violates_preferred,
-      {"NoMatchingNodeFits", "other nodes match its preferred node affinity better, but it fits on none of them"}};
+      {"NoMatchingNodeFits",
+       "other nodes match its preferred node affinity better, but it does not fit on any of them"}};
   for (const std::string& name : args_.types) {
     const Type& type = name == kRequired ? kByRequirement : kByPreference;
     // The total limit ends one type. The next one still starts, as upstream's does.

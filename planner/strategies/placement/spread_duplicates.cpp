@@ -276,7 +276,7 @@ class DuplicateSpreader {
       if (context_.cluster.is_moved(each.pod) || !may_leave(context_, sink_, each.pod)) continue;
       sink_.refused_because(
           each.pod,
-          {"NoOtherNodeFits", "{wanted} pods of its owner and images are on its node, and no other node may hold any",
+          {"NoOtherNodeFits", "{wanted} pods of its owner and images are on its node, and no other node can run one",
            "", count},
           [&] { return why_on_none_of(context_, what_if_.cluster(), each.pod, [](NodeIndex) { return true; }); });
     }
@@ -299,10 +299,11 @@ class DuplicateSpreader {
       if (!may_leave(context_, sink_, pod)) continue;
       const auto target = find_target(pod, holds_less);
       if (!target) {
-        sink_.refused_because(pod, {"NoOtherNodeFits", "it fits on no node that holds less than its share"}, [&] {
-          const auto level = context_.evictability.fit_level();
-          return scheduling::misfits_of(what_if_.cluster(), pod, level, holds_less).text();
-        });
+        sink_.refused_because(pod, {"NoOtherNodeFits", "it does not fit on any node that runs less than its share"},
+                              [&] {
+                                const auto level = context_.evictability.fit_level();
+                                return scheduling::misfits_of(what_if_.cluster(), pod, level, holds_less).text();
+                              });
         continue;
       }
       const NominationResult result = sink_.offer_towards(pod, reason(), holds_less);

@@ -20,7 +20,7 @@ constexpr std::array kPreferences = {kNodeAffinity, kPodAffinity, kTopologySprea
 CountedPreferences read_preferences(api::StrictObject& args) {
   if (args.find("preferences") == nullptr) return {};
   const std::vector<std::string> names = read_choices(args, "preferences", kPreferences);
-  if (names.empty()) args.complain("preferences", "must name at least one; left out, all count");
+  if (names.empty()) args.complain("preferences", "must contain at least one; if not set, all apply");
   const auto counts = [&](std::string_view name) { return std::ranges::find(names, name) != names.end(); };
   return {counts(kNodeAffinity), counts(kPodAffinity), counts(kTopologySpread)};
 }
@@ -51,17 +51,17 @@ class StuckPods {
       : context_(context),
         gain_(gain),
         told_(told),
-        wishes_{WantedFigures{{context.scheduler, {args.counted.node_affinity, false, false}},
-                              {"NoMatchingNodeFits",
-                               "other nodes match its preferred node affinity better, but it fits on none of them"}},
-                WantedFigures{{context.scheduler, {false, args.counted.pod_affinity, false}},
-                              {"NowhereBetter",
-                               "its preferred pod affinity is met better on other nodes, but it fits on none of them"}},
-                WantedFigures{
-                    {context.scheduler, {false, false, args.counted.topology_spread}},
-                    {"NowhereBetter",
-                     "its topology spread constraints (ScheduleAnyway) are met better on other nodes, but it fits on "
-                     "none of them"}}},
+        wishes_{
+            WantedFigures{{context.scheduler, {args.counted.node_affinity, false, false}},
+                          {"NoMatchingNodeFits",
+                           "other nodes match its preferred node affinity better, but it does not fit on any of them"}},
+            WantedFigures{{context.scheduler, {false, args.counted.pod_affinity, false}},
+                          {"NowhereBetter",
+                           "other nodes match its preferred pod affinity better, but it does not fit on any of them"}},
+            WantedFigures{{context.scheduler, {false, false, args.counted.topology_spread}},
+                          {"NowhereBetter",
+                           "other nodes match its topology spread constraints (ScheduleAnyway) better, but it does not "
+                           "fit on any of them"}}},
         least_gain_(args.min_gain),
         is_in_scope_(looked_at(context)) {}
 
@@ -109,16 +109,16 @@ class StuckPods {
     if (!placement_) placement_ = sink.plan().try_placements();
     if (const auto to = placement_->relocate(pod, helps)) {
       placement_->restore(pod);
-      return sink.refused(
-          pod, {"NowhereBetter", "its preferences are met better on {subject}, but it would have to move again",
-                context_.cluster.base().node(*to).meta.name});
+      return sink.refused(pod,
+                          {"NowhereBetter", "{subject} matches its preferences better, but it would have to move again",
+                           context_.cluster.base().node(*to).meta.name});
     }
     const auto to = placement_->relocate(pod, [](NodeIndex) { return true; });
-    if (!to) return sink.refused(pod, {"NowhereBetter", "no node where its preferences are met better takes it"});
+    if (!to) return sink.refused(pod, {"NowhereBetter", "no node that matches its preferences better accepts it"});
     placement_->restore(pod);
     sink.refused(pod, {"SchedulerDisagrees",
-                       "its preferences are met better elsewhere, but the scheduler would put its replacement on "
-                       "{subject}, where that does not help",
+                       "other nodes match its preferences better, but the scheduler would place its replacement on "
+                       "{subject}, where the move does not help",
                        context_.cluster.base().node(*to).meta.name});
   }
 
@@ -171,7 +171,7 @@ bool PreferredPlacement::offer(const StrategyContext& context, NominationSink& s
     const PreferenceGain::Gains gains = gain.of(context.cluster, move.pod);
     if (gains.at(move.to) < args_.min_gain) continue;
     const NominationResult result = sink.offer_towards(
-        move.pod, fmt::format("its preferences are met better elsewhere: by {:.0f} points", gains.at(move.to)),
+        move.pod, fmt::format("other nodes match its preferences better: by {:.0f} points", gains.at(move.to)),
         [&](NodeIndex node) { return is_in_scope[node] && gains.at(node) >= args_.min_gain; });
     if (result == NominationResult::kTotalLimit) return false;
     if (result == NominationResult::kAccepted) ++made;
@@ -197,7 +197,7 @@ base::Status PreferredPlacement::nominate(const StrategyContext& context, Nomina
   const std::vector<PreferredMove> moves = search.find();
   if (moves.empty() && budget.is_over())
     return base::Error{base::ErrorCode::kTimeout,
-                       "the search took too many steps, nothing moves: narrow namespaces or labelSelector"};
+                       "the search exceeded its step limit, nothing moves: narrow namespaces or labelSelector"};
   const bool is_done = offer(context, sink, gain, moves);
   for (const PreferredMove& move : moves) told.insert(move.pod);
   StuckPods stuck(context, gain, args_, told);

@@ -270,7 +270,7 @@ class UpstreamSpread {
 
   std::string describe(const SpreadRule& rule, const SpreadDomains& domains, std::size_t from, std::size_t most,
                        std::size_t least) const {
-    return fmt::format("{} {} holds {} pods of its kind, another {}; the allowed skew is {}",
+    return fmt::format("{} {} contains {} pods of its kind, another {}; the allowed skew is {}",
                        rule.constraint->topology_key, domains.topology->domain_names[domain_[from]], most, least,
                        rule.constraint->max_skew);
   }

@@ -22,7 +22,7 @@ using scheduling::Topology;
 constexpr std::size_t kMaxSlots = 256;  ///< maximum slots tried for one move
 
 const scheduling::Refusal kNowhereBetter{"NoDomainHasCapacity",
-                                         "no node where it would even out its constraints takes it"};
+                                         "no node where it would improve its constraints accepts it"};
 
 bool has_hard_rules(const api::Pod& pod) {
   return std::ranges::any_of(pod.topology_spread,
@@ -444,10 +444,10 @@ class ComponentMoves {
 
   std::string describe(const Slot& slot) const {
     const SpreadState* state = broken_rule(slot);
-    if (state == nullptr) return "its move makes capacity for pods that break their topology spread constraints";
+    if (state == nullptr) return "its move frees capacity for pods that violate their topology spread constraints";
     const api::TopologySpreadConstraint& constraint = *state->rule().constraint;
     const std::uint32_t domain = state->domain_of(slot.node);
-    return fmt::format("{} {} holds {} pods of its kind, {} are allowed by maxSkew {}", constraint.topology_key,
+    return fmt::format("{} {} contains {} pods of its kind, {} are allowed by maxSkew {}", constraint.topology_key,
                        state->domains().topology->domain_names[domain], state->count(domain), state->limit(),
                        constraint.max_skew);
   }

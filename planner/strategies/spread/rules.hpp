@@ -41,7 +41,7 @@ struct SpreadRule {
 inline constexpr std::size_t kMaxRulesOfSelector = 64;
 inline constexpr std::size_t kMaxRulesOfNamespace = 4096;
 inline constexpr scheduling::Refusal kTooManySpreadRules{
-    "TooManySpreadRules", "its topology spread constraints are beyond the bound on those of its namespace"};
+    "TooManySpreadRules", "its topology spread constraints exceed the maximum number for its namespace"};
 
 /// Returns the constraint's selector with the pod's values of matchLabelKeys. Returns nullopt if it selects nothing or
 /// does not parse.

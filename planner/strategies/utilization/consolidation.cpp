@@ -112,7 +112,7 @@ class Consolidation {
       auto refusal = objection_to(pod);
       const auto place = refusal ? std::nullopt : find_place(pod);
       if (refusal || !place) {
-        const auto& no_place = Refusal{"NodeCannotBeEmptied", "no node that takes pods takes it, so its node stays"};
+        const auto& no_place = Refusal{"NodeCannotBeEmptied", "no destination node accepts it, so its node stays"};
         sink_.refused_because(pod, refusal.value_or(no_place),
                               [&] { return refusal ? std::string() : why_no_place(pod); });
         for (std::size_t i = 0; i < places.size(); ++i) take_back(pods[i], places[i]);
@@ -145,7 +145,7 @@ class Consolidation {
   std::optional<Refusal> objection_to(PodIndex pod) const {
     const api::Pod& object = context_.cluster.base().pod(pod);
     if (rules_.wants && !rules_.wants(object)) {
-      return Refusal{"NodeCannotBeEmptied", "evictionModes leaves it where it is, so its node cannot be emptied whole"};
+      return Refusal{"NodeCannotBeEmptied", "evictionModes excludes it, so its node cannot be emptied completely"};
     }
     const std::string& ns = object.meta.ns;
     if (std::ranges::find(rules_.excluded_namespaces, ns) != rules_.excluded_namespaces.end()) {
@@ -174,7 +174,7 @@ class Consolidation {
     for (const NodeIndex node : context_.nodes) {
       if (node == context_.cluster.base().node_of(pod) || misfits.nodes() == scheduling::kMaxCheckedNodes) continue;
       auto refusal = query.refusal_ignoring_capacity(node);
-      if (!refusal && !may_take_pods_[node]) refusal = Refusal{"NodeTakesNoPods", "the node is to be emptied itself"};
+      if (!refusal && !may_take_pods_[node]) refusal = Refusal{"NodeTakesNoPods", "the node itself is to be emptied"};
       if (!refusal) refusal = query.refusal(node);
       if (!refusal && !has_capacity_for_load(pod, node)) refusal = Refusal{"AboveTarget", "its load would be too high"};
       if (refusal) misfits.add(node, *refusal);

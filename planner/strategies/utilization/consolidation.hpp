@@ -11,7 +11,7 @@
 namespace strategies {
 
 /// Reasons for moves from a node that is to become empty.
-inline constexpr std::string_view kEmptiedWhole = "its node is underutilized and can be emptied whole";
+inline constexpr std::string_view kEmptiedWhole = "its node is underutilized and can be emptied completely";
 inline constexpr std::string_view kToBeEmptied = "its node is underutilized and is to be emptied";
 
 /// Nodes to empty, possible destinations, and limits of the moves.

@@ -63,7 +63,7 @@ Thresholds read_emptying(api::StrictObject& object, const std::optional<UsageArg
   for (const auto& [resource, percent] : parsed.low) parsed.high.emplace_back(resource, kMaxByDefault);
   if (object.find("targetThresholds") == nullptr) return parsed;
   if (!usage) {
-    object.complain("targetThresholds", "does nothing without usage");
+    object.complain("targetThresholds", "has no effect without usage");
     return parsed;
   }
   parsed.high = read_percentages(object, "targetThresholds", rule);
@@ -76,8 +76,8 @@ Thresholds read_emptying(api::StrictObject& object, const std::optional<UsageArg
 /// Returns why nothing is moved with compatibility Upstream, or "".
 std::string why_upstream_idle(const StrategyContext& context, const MoveRules& rules) {
   if (rules.sources.size() == context.nodes.size())
-    return "all nodes are underutilized, and then compatibility Upstream moves nothing";
-  return rules.destinations.empty() ? "every node that is not underutilized is cordoned and takes no pods" : "";
+    return "all nodes are underutilized, and in this case compatibility Upstream moves nothing";
+  return rules.destinations.empty() ? "every node that is not underutilized is cordoned and accepts no pods" : "";
 }
 
 }  // namespace
@@ -87,8 +87,9 @@ HighNodeUtilization::Args HighNodeUtilization::Args::read(api::StrictObject& arg
   parsed.excluded_namespaces = read_excluded_namespaces(args);
   parsed.usage = read_usage(args);
   if (parsed.usage && parsed.usage->soft_taint)
-    args.complain("usage.softTaint",
-                  "is of LowNodeUtilization and TargetLoadPacking: nodes that empty are no loaded ones");
+    args.complain(
+        "usage.softTaint",
+        "is supported only by LowNodeUtilization and TargetLoadPacking: nodes to be emptied are not highly utilized");
   const std::size_t before = args.errors().size();
   parsed.pools = read_node_pools(
       args, [&](api::StrictObject& entry, NodePool& pool) { pool.thresholds = read_emptying(entry, parsed.usage); });
@@ -145,9 +146,10 @@ std::string HighNodeUtilization::caution(bool is_upstream) const {
   const auto is_extreme_pool = [&](const NodePool& pool) { return is_extreme(pool.thresholds); };
   if (!is_extreme(args_.thresholds) && std::ranges::none_of(args_.pools, is_extreme_pool)) return {};
   if (is_upstream)
-    return "thresholds of 100 count every node as underused, and then compatibility Upstream moves nothing";
-  return "thresholds of 100 count every node as underused: each cycle empties as many nodes as it can onto the fullest "
-         "ones, nodes that are well used included";
+    return "thresholds of 100 classify every node as underutilized, and in this case compatibility Upstream moves "
+           "nothing";
+  return "thresholds of 100 classify every node as underutilized: each cycle empties as many nodes as possible onto "
+         "the fullest ones, including well-utilized nodes";
 }
 
 bool HighNodeUtilization::is_too_few(std::size_t underused) const {

@@ -92,7 +92,7 @@ LowNodeUtilization::Args LowNodeUtilization::Args::read(api::StrictObject& args)
   Args parsed;
   parsed.metrics = read_metrics_utilization(args);
   parsed.usage = read_usage(args);
-  if (parsed.metrics && parsed.usage) args.complain("usage", "does not go with metricsUtilization");
+  if (parsed.metrics && parsed.usage) args.complain("usage", "cannot be combined with metricsUtilization");
   const ResourceRule rule = resource_rule_of(parsed.usage ? std::optional(parsed.usage->need) : parsed.metrics);
   const std::size_t before = args.errors().size();
   parsed.pools = read_node_pools(
@@ -101,7 +101,7 @@ LowNodeUtilization::Args LowNodeUtilization::Args::read(api::StrictObject& args)
   if (has_own || parsed.pools.empty()) {
     parsed.thresholds = read_thresholds(args, rule);
   } else if (args.find("useDeviationThresholds") != nullptr) {
-    args.complain("useDeviationThresholds", "does nothing without thresholds: set it in nodePools");
+    args.complain("useDeviationThresholds", "has no effect without thresholds: set it in nodePools");
   }
   if (args.errors().size() == before) check_pool_resources(args, parsed.pools, parsed.thresholds);
   parsed.number_of_nodes = read_number_of_nodes(args);

@@ -126,7 +126,7 @@ class MoveLoop {
     const auto place = find_place(pod, freed);
     if (!place) {
       sink_.refused_because(pod,
-                            {"NoDestinationHasCapacity", "no underutilized node takes it and stays below its target"},
+                            {"NoDestinationHasCapacity", "no underutilized node accepts it and stays below its target"},
                             [&] { return why_no_place(pod, freed); });
       return NominationResult::kRefused;
     }
@@ -170,7 +170,7 @@ class MoveLoop {
       auto refusal = query->refusal_ignoring_capacity(node);
       if (!refusal) refusal = query->refusal(node);
       if (!refusal && has_capacity(at, wanted)) return {};
-      misfits.add(node, refusal ? *refusal : scheduling::Refusal{"AboveTarget", "it would go above its target"});
+      misfits.add(node, refusal ? *refusal : scheduling::Refusal{"AboveTarget", "it would exceed its target"});
     }
     return misfits.text();
   }

@@ -99,7 +99,7 @@ class UpstreamMoveLoop {
     const api::Pod& object = context_.cluster.base().pod(pod);
     std::optional<scheduling::Refusal> refusal;
     if (!taints_.accept(object)) {
-      refusal = {"NoDestinationTolerated", "it tolerates the taints of no node that has free capacity"};
+      refusal = {"NoDestinationTolerated", "it does not tolerate the taints of any node that has free capacity"};
     } else if (std::ranges::find(rules_.excluded_namespaces, object.meta.ns) != rules_.excluded_namespaces.end()) {
       refusal = {"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", object.meta.ns};
     } else {

@@ -54,7 +54,7 @@ void NodeClassification::add(NodeIndex node, api::NodeClass node_class, const st
 
 void NodeClassification::add_rest(const LoadTable& load) {
   for (const NodeIndex node : load.unknown())
-    add(node, api::NodeClass::kUnknown, [] { return "figures of some resources are not usable"; });
+    add(node, api::NodeClass::kUnknown, [] { return "values of some resources are not usable"; });
   for (const NodeIndex node : load.out_of_scope()) {
     add(node, api::NodeClass::kOutOfScope,
         [&] { return fmt::format("without {}, which it does not publish", fmt::join(load.resources(), ", ")); });
@@ -143,11 +143,11 @@ bool is_in_scope(const NodeUsage& node, std::size_t thresholds) {
 
 std::string describe_too_few(std::size_t under, std::int32_t number_of_nodes, const NodeClassification& classes) {
   if (under > 0)
-    return fmt::format("{} {} underutilized, and numberOfNodes asks for more than {}", under,
+    return fmt::format("{} {} underutilized, and numberOfNodes requires more than {}", under,
                        under == 1 ? "node is" : "nodes are", number_of_nodes);
   const std::string cordoned = classes.cordoned_under();
   if (cordoned.empty()) return "no node is underutilized";
-  return fmt::format("no node is underutilized but for cordoned ones, which take no pods: {}", cordoned);
+  return fmt::format("no node is underutilized except cordoned nodes, which accept no pods: {}", cordoned);
 }
 
 }  // namespace strategies

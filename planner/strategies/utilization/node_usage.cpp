@@ -50,7 +50,7 @@ base::Result<std::vector<NodeUsage>> measure(const scheduling::WhatIf& cluster, 
       const auto used = usage.of_node(node, resource);
       if (!used)
         return base::unavailable(
-            fmt::format("no usage of {} is known for node {}", resource, cluster.base().node(node).meta.name));
+            fmt::format("the usage of {} is unknown for node {}", resource, cluster.base().node(node).meta.name));
       entry.used.push_back(*used);
       entry.capacity.push_back(capacity_in(cluster.base(), usage, node, resource));
     }

@@ -41,9 +41,9 @@ MetricsUtilization read_metrics(api::StrictObject& object) {
 /// Checks in upstream's order and reports the first problem only.
 void check_metrics(api::StrictObject& object, const MetricsUtilization& metrics) {
   if (metrics.metrics_server && metrics.source != MetricsSource::kNone)
-    return object.complain("metricsServer", "is the old spelling of source: KubernetesMetrics; only one can be set");
+    return object.complain("metricsServer", "is the deprecated form of source: KubernetesMetrics; only one can be set");
   if (metrics.source == MetricsSource::kKubernetesMetrics && metrics.has_prometheus)
-    return object.complain("prometheus", "does not go with source: KubernetesMetrics");
+    return object.complain("prometheus", "cannot be combined with source: KubernetesMetrics");
   if (metrics.source == MetricsSource::kPrometheus && metrics.query.empty())
     return object.complain("prometheus.query", "is required with source: Prometheus");
   if (metrics.source == MetricsSource::kNone && !metrics.metrics_server)
@@ -55,7 +55,7 @@ void read_hysteresis(api::StrictObject& object, UsageArgs& usage) {
     hysteresis.read("samples", usage.samples);
     hysteresis.read("of", usage.of);
     if (usage.of < 1 || usage.of > kMaxHysteresisSamples)
-      return hysteresis.complain("of", fmt::format("{} is not between 1 and {}: no more samples are kept of a node",
+      return hysteresis.complain("of", fmt::format("{} is not between 1 and {}: no more samples are kept per node",
                                                    usage.of, kMaxHysteresisSamples));
     if (usage.samples < 0 || usage.samples > usage.of)
       hysteresis.complain("samples", fmt::format("{} is not between 0 and of, which is {}", usage.samples, usage.of));
@@ -83,7 +83,7 @@ std::optional<UsageArgs> read_usage(api::StrictObject& args) {
   args.with("usage", [&](api::StrictObject& object) {
     usage.emplace();
     object.read("source", usage->need.source);
-    if (usage->need.source.empty()) object.complain("source", "is required: a name of spec.usageSources");
+    if (usage->need.source.empty()) object.complain("source", "is required: the name of an entry of spec.usageSources");
     object.read("forecast", usage->forecast);
     read_hysteresis(object, *usage);
     object.read("softTaint", usage->soft_taint);
@@ -127,7 +127,7 @@ std::vector<NodePool> read_node_pools(api::StrictObject& args,
     entry.read("name", pool.name);
     if (!api::is_dns_label(pool.name)) entry.complain("name", "must be a DNS label");
     if (std::ranges::find(pools, pool.name, &NodePool::name) != pools.end())
-      entry.complain("name", "is the name of another pool, too");
+      entry.complain("name", "is the name of another pool");
     api::read_label_selector(entry, "nodeSelector", pool.nodes);
     read_rest(entry, pool);
     entry.finish();

@@ -147,7 +147,7 @@ TEST_F(RealPrometheus, InvalidQueriesAreReported) {
     (void)ask(*source(url, {query_of("cpu", text)}), seen);
     return seen;
   };
-  EXPECT_TRUE(error_of("sum(").starts_with("query cpu: the server says bad_data: ")) << error_of("sum(");
+  EXPECT_TRUE(error_of("sum(").starts_with("query cpu: the server reports bad_data: ")) << error_of("sum(");
   EXPECT_TRUE(error_of("1 + 1").starts_with("query cpu: the result is a scalar")) << error_of("1 + 1");
   EXPECT_TRUE(error_of("\"x\"").starts_with("query cpu: the result is a string")) << error_of("\"x\"");
   EXPECT_TRUE(error_of("up[1m]").starts_with("query cpu: the result is a matrix")) << error_of("up[1m]");

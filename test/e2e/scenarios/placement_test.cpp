@@ -91,7 +91,7 @@ TEST_F(Placement, AnUnusedHintIsReported) {
   const Json done = await_phase(ns(), evacuate(leaving, {{"placement", {{"nodeName", hinted_}}}}), kFinished);
   EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);
   EXPECT_EQ(reason_of(done), "HintUnused");
-  EXPECT_EQ(text_at(condition(done, "PlacementHinted"), "/message"), "no new pod was given node " + hinted_);
+  EXPECT_EQ(text_at(condition(done, "PlacementHinted"), "/message"), "no new pod was assigned to node " + hinted_);
 }
 
 }  // namespace placement_test

@@ -63,7 +63,7 @@ TEST_F(ForgedOrigin, WithoutASignatureIsMadeByHand) {
   const std::string name = evacuate(pods()[0], of_balance());
   ASSERT_TRUE(run_to_end(name));
   EXPECT_EQ(phase(name), Phase::kSucceeded) << "her own pod may leave all the same";
-  expect_hand_made(name, "it carries no signature");
+  expect_hand_made(name, "it has no signature");
   run_for(seconds(120));
   EXPECT_EQ(policy().evicted, 0);
 }
@@ -74,7 +74,7 @@ TEST_F(ForgedOrigin, WithASignatureOfHerOwnIsMadeByHand) {
   body["metadata"]["annotations"]["evacuator.dev/origin"] = "v1.0123456789abcdef.1795262400." + std::string(64, 'a');
   const std::string name = create(body);
   ASSERT_TRUE(run_to_end(name));
-  expect_hand_made(name, "of a key that the operator does not have");
+  expect_hand_made(name, "with a key that the operator does not have");
 }
 
 TEST_F(ForgedOrigin, WithThePolicyAsOwnerCountsAsManual) {
@@ -89,7 +89,7 @@ TEST_F(ForgedOrigin, WithThePolicyAsOwnerCountsAsManual) {
   body["metadata"]["labels"]["evacuator.dev/policy"] = "balance";
   const std::string name = create(body);
   ASSERT_TRUE(run_to_end(name));
-  expect_hand_made(name, "it carries no signature");
+  expect_hand_made(name, "it has no signature");
   run_for(seconds(120));
   EXPECT_EQ(policy().evicted, 0);
 }
@@ -104,7 +104,7 @@ TEST_F(ForgedOrigin, ThatSaysInItsStatusThatItIsVerifiedIsMadeByHand) {
                                                  {"lastTransitionTime", "2026-11-21T12:00:00Z"}}})}};
   const std::string name = create(body);
   ASSERT_TRUE(run_to_end(name));
-  expect_hand_made(name, "it carries no signature");
+  expect_hand_made(name, "it has no signature");
 }
 
 /// The attacker has a wildcard role and may write evacuations/status.
@@ -124,7 +124,7 @@ TEST_F(ForgedOrigin, WhoseStatusIsMadeToSayThatItIsVerifiedIsMadeByHand) {
   start_operator("replica-2");
   patch_evacuation(name, {{"spec", {{"suspend", false}}}});
   ASSERT_TRUE(run_until([&] { return phase(name) == Phase::kRequesting; }, seconds(60)));
-  expect_hand_made(name, "it carries no signature");
+  expect_hand_made(name, "it has no signature");
   claim();
   start_operator("replica-3");
   run_for(seconds(90));
@@ -155,7 +155,7 @@ TEST_F(ForgedOrigin, ASignatureCopiedToAnotherObjectDoesNotCount) {
   copy["metadata"]["annotations"]["evacuator.dev/origin"] = origin_of(real);
   const std::string forged = create(copy);
   ASSERT_TRUE(run_to_end(forged));
-  expect_hand_made(forged, "its signature is not of this object");
+  expect_hand_made(forged, "its signature belongs to another object");
   EXPECT_EQ(condition(real, "OriginVerified"), "Signed") << "the other is unharmed";
 }
 
@@ -170,7 +170,7 @@ TEST_F(ForgedOrigin, ASignedObjectReplayedUnderItsNameDoesNotCount) {
   ASSERT_FALSE(find(name)) << "it is gone, and its pod stayed";
   create(body);
   settle();
-  expect_hand_made(name, "of another time than its creation");
+  expect_hand_made(name, "does not match its creation time");
 }
 
 TEST_F(ForgedOrigin, ASignedObjectMadeAgainAtOnceDoesNotCount) {
@@ -183,7 +183,7 @@ TEST_F(ForgedOrigin, ASignedObjectMadeAgainAtOnceDoesNotCount) {
   ASSERT_TRUE(run_until([&] { return !find(name); }, seconds(20)));
   create(body);
   settle();
-  expect_hand_made(name, "its signature is not of this object");
+  expect_hand_made(name, "its signature belongs to another object");
 }
 
 TEST_F(ForgedOrigin, WithAnotherTimeoutThanWasSignedDoesNotCount) {
@@ -192,7 +192,7 @@ TEST_F(ForgedOrigin, WithAnotherTimeoutThanWasSignedDoesNotCount) {
   body["spec"]["timeouts"]["verifySeconds"] = 1;
   const std::string name = create(body);
   ASSERT_TRUE(run_to_end(name));
-  expect_hand_made(name, "the object was changed since it was signed");
+  expect_hand_made(name, "the object was changed after it was signed");
 }
 
 // --- effects on the policy of another user
@@ -282,7 +282,7 @@ TEST_P(SpecChanged, FailsItByName) {
   ASSERT_TRUE(run_to_end(name, base::minutes(10)));
   EXPECT_EQ(phase(name), Phase::kFailed);
   EXPECT_EQ(reason(name), "SpecChanged");
-  EXPECT_THAT(get(name).status.message, HasSubstr("only suspend, priority and cancel may change"));
+  EXPECT_THAT(get(name).status.message, HasSubstr("only suspend, priority and cancel may be changed"));
   EXPECT_FALSE(api::origin_is_verified(get(name))) << "and it is nobody's any more";
   EXPECT_TRUE(evictions().empty() || granted() == 0U);
 }

@@ -127,7 +127,7 @@ TEST_F(Plugin, PodReportsExistingEvacuations) {
   EXPECT_EQ(in_shop({"pod", pod}).code, 0);
   const Ran again = in_shop({"pod", "pod/" + pod});
   EXPECT_EQ(again.code, 0);
-  EXPECT_THAT(again.out, HasSubstr("pod/" + pod + " is on its way already: evacuation.evacuator.dev/"));
+  EXPECT_THAT(again.out, HasSubstr("pod/" + pod + " is already being evacuated: evacuation.evacuator.dev/"));
   EXPECT_EQ(evacuations().size(), 1U);
 }
 
@@ -198,7 +198,7 @@ TEST_F(Plugin, PodAsksForItsWholeGroupAndWaitsForAll) {
   const auto names = pods();
   const Ran ran = in_shop({"pod", names[0], "--whole-group", "--wait", "--timeout", "10m"});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("PodGroup trainer leaves as a whole: also asked for " + names[1]),
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("PodGroup trainer leaves as a whole: also requested for " + names[1]),
                              HasSubstr("3 of 3 pods gone")));
   for (const std::string& name : names) EXPECT_FALSE(pod_exists(name));
 }
@@ -227,7 +227,7 @@ TEST_F(Plugin, PodRefusesAnIncompleteGroupAndContinuesWithTheRest) {
   settle();
   const Ran ran = in_shop({"pod", names[0], names[1], "--whole-group"});
   EXPECT_EQ(ran.code, 1);
-  EXPECT_THAT(ran.err, HasSubstr("nowhere of it cannot leave: it is on no node yet"));
+  EXPECT_THAT(ran.err, HasSubstr("nowhere of its members cannot leave: it is not scheduled yet"));
   ASSERT_EQ(evacuations().size(), 1U);
   EXPECT_EQ(evacuations()[0].spec.pod_ref.name, names[1]);
 }
@@ -308,7 +308,7 @@ TEST_F(Plugin, NodeKeepsEvacuationsOnCtrlCAndContinuesOnTheNextCall) {
   start_operator();
   const Ran first = run({"node", "node-a"}, [](int naps) { return naps == 1; });
   EXPECT_EQ(first.code, 130);
-  EXPECT_THAT(first.err, AllOf(HasSubstr("goes on without this command"), HasSubstr("node node-a --cancel")));
+  EXPECT_THAT(first.err, AllOf(HasSubstr("continue without this command"), HasSubstr("node node-a --cancel")));
   const std::size_t made = evacuations().size();
   const Ran second = run({"node", "node-a", "--timeout", "30m"});
   EXPECT_EQ(second.code, 0) << second.err;
@@ -326,7 +326,7 @@ TEST_F(Plugin, NodeCancelStopsItAndUncordonsWhenAskedTo) {
   run_for(base::seconds(10));
   const Ran stays = run({"node", "node-a", "--cancel"});
   EXPECT_EQ(stays.code, 0);
-  EXPECT_THAT(stays.err, HasSubstr("stays cordoned; to open it: kubectl uncordon node-a"));
+  EXPECT_THAT(stays.err, HasSubstr("stays cordoned; to uncordon it: kubectl uncordon node-a"));
   settle();
   for (const auto& each : evacuations()) EXPECT_EQ(each.status.phase, api::EvacuationPhase::kCancelled);
   answer_ = "y";
@@ -372,7 +372,7 @@ TEST_F(Plugin, StatusShowsEverythingOneNodeOnePodOnePolicy) {
   EXPECT_THAT(all.out, AllOf(HasSubstr("NAMESPACE"), HasSubstr(pod), HasSubstr("PDB web (needs 3, has 3)")));
   EXPECT_THAT(run({"status", "node/" + node_of(pod)}).out, HasSubstr("0 of 1 pods gone"));
   EXPECT_THAT(in_shop({"status", "pod/" + pod}).out, HasSubstr("held by PodDisruptionBudget web"));
-  EXPECT_THAT(in_shop({"status", evacuations()[0].meta.name}).out, HasSubstr("on its way out"));
+  EXPECT_THAT(in_shop({"status", evacuations()[0].meta.name}).out, HasSubstr("being evacuated"));
   const Json json = Json::parse(run({"status", "-A", "-o", "json"}).out);
   EXPECT_EQ(json["progress"]["waiting"], 1);
   EXPECT_EQ(Json::parse(run({"status", "node/node-a", "-o", "json"}).out)["node"], "node-a");
@@ -413,7 +413,7 @@ TEST_F(Plugin, ApproveReleasesEvacuationsThatWaitForApproval) {
   EXPECT_TRUE(run_to_end(name));
   EXPECT_EQ(phase(name), api::EvacuationPhase::kSucceeded);
   EXPECT_EQ(in_shop({"approve", name}).code, 1);
-  EXPECT_THAT(in_shop({"approve", "--all"}).err, HasSubstr("Nothing waits for approval"));
+  EXPECT_THAT(in_shop({"approve", "--all"}).err, HasSubstr("No Evacuation waits for approval"));
 }
 
 /// Makes the Evacuation look as if the operator had created it and stored the proof.
@@ -434,7 +434,7 @@ TEST_F(Plugin, ApproveTakesNothingThatOnlySaysItIsOfThePolicy) {
     belong_to(object, "balance");
     object["status"]["conditions"][0]["status"] = "False";
   });
-  EXPECT_THAT(run({"approve", "--policy", "balance"}).err, HasSubstr("Nothing waits for approval"));
+  EXPECT_THAT(run({"approve", "--policy", "balance"}).err, HasSubstr("No Evacuation waits for approval"));
   EXPECT_TRUE(get(name).spec.suspend);
 }
 
@@ -468,7 +468,7 @@ TEST_F(Plugin, CancelStopsByNamePodAndSelection) {
   for (const auto& each : evacuations()) EXPECT_EQ(each.status.phase, api::EvacuationPhase::kCancelled);
   const Ran late = in_shop({"cancel", evacuations()[0].meta.name});
   EXPECT_EQ(late.code, 1);
-  EXPECT_THAT(late.err, HasSubstr("has ended already (Cancelled)"));
+  EXPECT_THAT(late.err, HasSubstr("has already ended (Cancelled)"));
   EXPECT_THAT(in_shop({"cancel", "--all"}).err, HasSubstr("There is nothing to cancel"));
 }
 
@@ -484,7 +484,7 @@ TEST_F(Plugin, ExplainAsksThePoliciesOnTheLiveCluster) {
   const std::string pod = pods().front();
   const Ran ran = in_shop({"explain", "pod/" + pod});
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_THAT(ran.out, AllOf(HasSubstr("policy tidy would move it, but only says so (mode DryRun)"),
+  EXPECT_THAT(ran.out, AllOf(HasSubstr("policy tidy would move it, but takes no action (mode DryRun)"),
                              HasSubstr("tidy (DryRun) would move it to node-"), HasSubstr("PodLifeTime: "),
                              HasSubstr("web: 0 disruptions allowed now (needs 3")));
   const Json json = Json::parse(in_shop({"explain", pod, "-o", "json"}).out);
@@ -501,7 +501,7 @@ TEST_F(Plugin, ExplainReadsTheOperatorsLimitsInItsNamespace) {
   const Json map = {{"metadata", {{"name", "evacuator-1"}, {"labels", {{"app.kubernetes.io/name", "evacuator"}}}}},
                     {"data", {{"config.yaml", "logging: {level: info}\n"}}}};
   const kube::ResourceType maps{"", "v1", "configmaps", "ConfigMap"};
-  const std::string assumed = "its default limits are assumed";
+  const std::string assumed = "the default limits are assumed";
   Json dashboards = map;
   dashboards["metadata"]["name"] = "evacuator-dashboards";
   dashboards["data"] = {{"overview.json", "{}"}};
@@ -570,21 +570,21 @@ TEST_F(Plugin, UsageKnowsNodesByTheirAddressesAsTheOperatorDoes) {
   cmd::plugin::UsageOptions options;
   options.make_source = [&](auto&, const auto&) { return std::make_unique<FixedSource>(samples); };
   EXPECT_EQ(cmd::plugin::run_usage(**session, options), cmd::plugin::kDone) << ran.err;
-  EXPECT_THAT(ran.out, HasSubstr("Warning: 1 of 3 are no nodes of this cluster: other\n"));
+  EXPECT_THAT(ran.out, HasSubstr("Warning: 1 of 3 are not nodes of this cluster: other\n"));
   EXPECT_THAT(ran.out, testing::ContainsRegex("node-a +2000m \\(25%\\) +0s +-\n"));
   EXPECT_THAT(ran.out, testing::ContainsRegex("node-b .* no usable value\n"));
-  EXPECT_THAT(ran.out, testing::ContainsRegex("node-c .* the source does not know it\n"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("node-c .* the source has no data for it\n"));
 }
 
 TEST_F(Plugin, RefusesFlagsThatContradict) {
   EXPECT_EQ(run({}).code, 1);
   EXPECT_THAT(run({"nonsense"}).err, HasSubstr("unknown command \"nonsense\""));
-  EXPECT_THAT(run({"pod"}).err, HasSubstr("say which pods"));
+  EXPECT_THAT(run({"pod"}).err, HasSubstr("no pods are selected"));
   EXPECT_THAT(run({"pod", "x", "-A"}).err, HasSubstr("use -n instead of -A"));
-  EXPECT_THAT(run({"pod", "x", "--timeout", "soon"}).err, HasSubstr("--timeout: \"soon\" is no duration"));
-  EXPECT_THAT(run({"status", "-A", "-n", "x"}).err, HasSubstr("exclude each other"));
+  EXPECT_THAT(run({"pod", "x", "--timeout", "soon"}).err, HasSubstr("--timeout: \"soon\" is not a duration"));
+  EXPECT_THAT(run({"status", "-A", "-n", "x"}).err, HasSubstr("mutually exclusive"));
   EXPECT_THAT(run({"watch", "-o", "json"}).err, HasSubstr("kubectl get evacuations -w"));
-  EXPECT_THAT(run({"node", "x", "--uncordon"}).err, HasSubstr("--cancel only"));
+  EXPECT_THAT(run({"node", "x", "--uncordon"}).err, HasSubstr("requires --cancel"));
   EXPECT_THAT(run({"status", "secret/x"}).err, HasSubstr("use pod/, node/"));
   EXPECT_EQ(run({"--help"}).code, 0);
 }
@@ -644,7 +644,7 @@ TEST_F(PluginMachines, AreNotShutDownWithoutTheFlag) {
   machines_on_one_node("None");
   const Ran ran = run({"node", "node-a", "--timeout", "10m"});
   EXPECT_EQ(ran.code, 1) << ran.out;
-  EXPECT_THAT(ran.err, AllOf(HasSubstr("runs a virtual machine that does not migrate: the guest is shut down"),
+  EXPECT_THAT(ran.err, AllOf(HasSubstr("runs a virtual machine that cannot be migrated: the guest is shut down"),
                              HasSubstr("--delete-emptydir-data"), HasSubstr("because of 1 pods")));
   EXPECT_TRUE(evacuations().empty());
 }

@@ -178,7 +178,7 @@ TEST_F(Uninstall, AsksFirst) {
   stage();
   make_policy();
   EXPECT_EQ(run({}), 1);
-  EXPECT_THAT(err_, HasSubstr("there is nobody to ask; use --yes"));
+  EXPECT_THAT(err_, HasSubstr("cannot prompt without a terminal; use --yes"));
   answer_ = "n";
   EXPECT_EQ(run({}), 1);
   EXPECT_THAT(err_, HasSubstr("Nothing was changed."));
@@ -258,7 +258,7 @@ TEST_F(Uninstall, SucceedsIfNothingIsInstalled) {
 
 TEST_F(Uninstall, AppliesToTheWholeCluster) {
   EXPECT_EQ(run({"-n", "shop"}), 1);
-  EXPECT_THAT(err_, HasSubstr("uninstall is about the whole cluster"));
+  EXPECT_THAT(err_, HasSubstr("uninstall applies to the whole cluster"));
   EXPECT_THAT(out_, IsEmpty());
 }
 
@@ -272,7 +272,7 @@ TEST_F(Uninstall, NamesTheTaintsThatNoOperatorTakesOff) {
       },
       "");
   EXPECT_EQ(run({"--yes"}), 0) << err_;
-  EXPECT_THAT(err_, HasSubstr("1 nodes still bear a taint of Evacuator"));
+  EXPECT_THAT(err_, HasSubstr("1 nodes still have a taint of Evacuator"));
   EXPECT_THAT(err_, HasSubstr("kubectl taint nodes --all evacuator.dev/loaded:PreferNoSchedule-"));
 }
 

@@ -148,7 +148,7 @@ TEST_F(Slots, AttackWithAGracePeriodOfAWeekHoldsASlotForAnHourOnly) {
   EXPECT_EQ(phase(victim), Phase::kPending) << "an hour of the grace period counts as progress";
   ASSERT_TRUE(run_to_end(victim, minutes(20)));
   EXPECT_EQ(reason(victim), "Evicted");
-  EXPECT_EQ(phase(slow), Phase::kEvicting) << "it goes on without a slot";
+  EXPECT_EQ(phase(slow), Phase::kEvicting) << "it continues without a slot";
   EXPECT_EQ(condition(slow, "SlotAcquired"), "NoProgress");
   EXPECT_TRUE(has_event("SlotReturned"));
   EXPECT_TRUE(pod_exists(pod));

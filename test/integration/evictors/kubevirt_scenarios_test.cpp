@@ -171,7 +171,8 @@ TEST_F(KubeVirtScenario, S19_AHangingPreparationOutlastsTheAbort) {
   cancel(name);
   expect_end(name, Phase::kCancelled, "UserCancelled");
   EXPECT_EQ(condition(name, "RollbackComplete"), "AbortTimeout");
-  EXPECT_NE(condition_message(name, "RollbackComplete").find("PreparingTarget: KubeVirt aborts it only once it runs"),
+  EXPECT_NE(condition_message(name, "RollbackComplete")
+                .find("PreparingTarget: KubeVirt aborts it only after it has started to run"),
             std::string::npos)
       << condition_message(name, "RollbackComplete");
   EXPECT_EQ(mark("db"), "") << "so much was taken back";
@@ -399,7 +400,7 @@ TEST_F(KubeVirtScenario, S22_APolicyShutsNoGuestDown) {
   };
   const std::string name = evacuate_as_operator(kept, of_policy(Json::object()));
   expect_end(name, Phase::kFailed, "NotEvictable");
-  EXPECT_NE(get(name).status.message.find("an eviction would shut the guest down: its evictionStrategy is None"),
+  EXPECT_NE(get(name).status.message.find("an eviction would shut down the guest: its evictionStrategy is None"),
             std::string::npos)
       << get(name).status.message;
   EXPECT_TRUE(evictions().empty());
@@ -584,11 +585,11 @@ TEST_F(KubeVirtScenario, UnschedulableTargetCountsAsFailures) {
   const std::string name = evacuate(pod, with({{"remoteFailures", "2"}}));
   ASSERT_TRUE(run_until([&] { return migration_phase() == "Scheduling"; }, seconds(60)));
   run_for(seconds(15));
-  EXPECT_NE(condition_message(name, "Progressing").find("no node takes the migration's target pod: "),
+  EXPECT_NE(condition_message(name, "Progressing").find("no node accepts the migration's target pod: "),
             std::string::npos)
       << condition_message(name, "Progressing");
   expect_end(name, Phase::kFailed, "MigrationFailed");
-  EXPECT_NE(get(name).status.message.find("no node took the migration's target pod: "), std::string::npos)
+  EXPECT_NE(get(name).status.message.find("no node accepted the migration's target pod: "), std::string::npos)
       << get(name).status.message;
   EXPECT_EQ(mark("db"), "");
 }
@@ -736,8 +737,8 @@ TEST_F(KubeVirtScenario, AnEditorDoesNotChooseTheNodeOfAVmThroughTheOperator) {
     spec["source"] = {{"policy", "balance"}};
   });
   expect_end(name, Phase::kFailed, "NotAllowed");
-  EXPECT_NE(get(name).status.message.find("addedNodeSelector of evictor kubevirt is for Evacuations that the operator "
-                                          "makes for a policy, or that somebody makes who may create"),
+  EXPECT_NE(get(name).status.message.find("addedNodeSelector of evictor kubevirt is allowed only for Evacuations that "
+                                          "the operator creates for a policy, or whose creator may create"),
             std::string::npos)
       << get(name).status.message;
   EXPECT_TRUE(migrations().empty());

@@ -107,17 +107,17 @@ TEST_F(MtlsService, IsNotCalledIfAnotherAuthoritySignedIt) {
 TEST_F(MtlsService, ReceivesNothingWithoutACertificate) {
   config.cert_file.clear();
   config.key_file.clear();
-  expect_refusal(begin(), "does not accept our client certificate");
+  expect_refusal(begin(), "does not accept the client certificate");
 }
 
 TEST_F(MtlsService, ReceivesNothingWithACertificateOfAnotherAuthority) {
   show(another_ca.issue({"evacuator"}));
-  expect_refusal(begin(), "does not accept our client certificate");
+  expect_refusal(begin(), "does not accept the client certificate");
 }
 
 TEST_F(MtlsService, HearsNothingFromWhoseCertificateHasExpired) {
   show(client_ca.issue({"evacuator"}, -3600, -60));
-  expect_refusal(begin(), "does not accept our client certificate");
+  expect_refusal(begin(), "does not accept the client certificate");
 }
 
 TEST_F(MtlsService, ReceivesNothingUntilTheSecretNamesIt) {

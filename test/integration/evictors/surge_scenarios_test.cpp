@@ -203,7 +203,7 @@ TEST_F(SurgeScenario, NoOutage_TheNextEvictorOfTheChainEvicts) {
     return surge();
   }();
   expect_end(alone, Phase::kFailed, "NotEvictable");
-  EXPECT_NE(get(alone).status.message.find("an eviction is no outage"), std::string::npos);
+  EXPECT_NE(get(alone).status.message.find("an eviction does not interrupt"), std::string::npos);
 }
 
 TEST_F(SurgeScenario, ReplacementNeverReady_IsUndone) {
@@ -342,7 +342,7 @@ TEST_F(SurgeScenario, AutoscalerPresent_ExtraReplicaIsRefused) {
   start_operator();
   const std::string name = surge({{"mode", "ExtraReplica"}});
   expect_end(name, Phase::kFailed, "NotEvictable");
-  EXPECT_NE(get(name).status.message.find("belong to HorizontalPodAutoscaler keda-hpa-web"), std::string::npos)
+  EXPECT_NE(get(name).status.message.find("are managed by HorizontalPodAutoscaler keda-hpa-web"), std::string::npos)
       << get(name).status.message;
   expect_undone();
 }
@@ -427,7 +427,7 @@ TEST_F(SurgeScenario, StatefulSet_IsRefusedWithTheReason) {
   start_operator();
   const std::string name = surge();
   expect_end(name, Phase::kFailed, "NotEvictable");
-  EXPECT_NE(get(name).status.message.find("identities by number"), std::string::npos) << get(name).status.message;
+  EXPECT_NE(get(name).status.message.find("ordinal identities"), std::string::npos) << get(name).status.message;
 }
 
 TEST_F(SurgeScenario, Success_ABareReplicaSet) {

@@ -562,7 +562,8 @@ TEST_F(RealPatroni, ASwitchoverThatContinuesAfterACancelIsReported) {
   expect_end(name, Phase::kCancelled, "UserCancelled");
   EXPECT_EQ(condition(name, "RollbackComplete"), "RemoteMarkRemains");
   const auto* rollback = api::find_condition(get(name).status.conditions, "RollbackComplete");
-  EXPECT_NE(rollback->message.find("the switchover to pg-1; pg-0 leads now"), std::string::npos) << rollback->message;
+  EXPECT_NE(rollback->message.find("the switchover to pg-1; pg-0 is the leader now"), std::string::npos)
+      << rollback->message;
   EXPECT_TRUE(evictions().empty());
 }
 

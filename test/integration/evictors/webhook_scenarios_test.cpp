@@ -266,7 +266,7 @@ struct LieCase {
 
 TEST_F(WebhookScenario, Lie_EveryOneEndsWithAReasonAndAnUntouchedPod) {
   const LieCase cases[] = {
-      {"html", Lie::kHtml, "BlockedTimeout", "no JSON"},
+      {"html", Lie::kHtml, "BlockedTimeout", "not valid JSON"},
       {"wrong token", Lie::kWrongToken, "NotEvictable", "somebody-elses.7"},
       {"300 kB", Lie::kHuge, "BlockedTimeout", "more than 65536"},
       {"wrong types", Lie::kWrongTypes, "BlockedTimeout", "progress: must be a whole number"},

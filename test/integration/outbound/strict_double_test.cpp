@@ -462,13 +462,13 @@ TEST(Redirect, IsNotFollowed) {
   });
   Callers callers;
   EXPECT_THAT(callers.ask_source(first.url(), source_of(api::UsageSourceType::kPrometheus, "load")),
-              HasSubstr("it redirects, which is not followed"));
+              HasSubstr("it redirects, which is not supported"));
   EXPECT_THAT(callers.ask_gate(first.url(), gate_of(api::GateType::kWebhook)), HasSubstr("it redirects"));
   EXPECT_THAT(callers.notify(first.url(), controllers::NotificationFormat::kSlack), HasSubstr("it redirects"));
   EXPECT_THAT(callers.trace(first.url()), HasSubstr("it redirects"));
   EXPECT_THAT(callers.call_service(first.url(), evictors::webhook::status_request("u.1")), HasSubstr("it redirects"));
   EXPECT_THAT(callers.ask_source(first.url(), source_of(api::UsageSourceType::kMetricsServer)),
-              HasSubstr("redirects, which is not followed"));
+              HasSubstr("redirects, which is not supported"));
   EXPECT_EQ(other.connections(), 0);
 }
 

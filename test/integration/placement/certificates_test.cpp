@@ -161,7 +161,7 @@ TEST_F(WebhookCertificates, TheLeaderHasAllConfigurationsTrustIt) {
   certificates.refresh(true);
   EXPECT_TRUE(certificates.in_force()) << "the hints of the placement webhook are given";
   EXPECT_EQ(certificates.problem(),
-            "ValidatingWebhookConfiguration evacuator-admission is not installed: nobody calls the webhook");
+            "ValidatingWebhookConfiguration evacuator-admission is not installed: the webhook is not called");
   install_admission(kValidating);
   clock.advance(Certificates::kRetryInterval);
   certificates.refresh(true);
@@ -177,7 +177,7 @@ TEST_F(WebhookCertificates, NothingIsInForceWithoutAConfiguration) {
   look();
   EXPECT_FALSE(leader.certificates.in_force());
   EXPECT_EQ(leader.certificates.problem(),
-            "MutatingWebhookConfiguration evacuator-placement is not installed: nobody calls the webhook");
+            "MutatingWebhookConfiguration evacuator-placement is not installed: the webhook is not called");
   install();
   clock.advance(Certificates::kRetryInterval);
   look();

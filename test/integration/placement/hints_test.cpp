@@ -122,7 +122,7 @@ TEST_F(PlacementHints, AnUnusedHintIsReported) {
   const auto* told = api::find_condition(ended.status.conditions, "PlacementHinted");
   ASSERT_NE(told, nullptr);
   EXPECT_EQ(told->reason, "HintUnused");
-  EXPECT_EQ(told->message, "no new pod was given node " + hinted);
+  EXPECT_EQ(told->message, "no new pod was assigned to node " + hinted);
 }
 
 TEST_F(PlacementHints, RequiredIsRefusedToPeopleUnlessTheConfigurationAllowsIt) {
@@ -165,7 +165,7 @@ TEST_F(PlacementHints, AreRefusedWhereTheWebhookIsOff) {
   const std::string name = evacuate_towards(node_of(pod) == "node-a" ? "node-b" : "node-a");
   ASSERT_TRUE(run_to_end(name));
   EXPECT_EQ(reason(name), "InvalidSpec");
-  EXPECT_NE(get(name).status.message.find("spec.placement: needs the placement webhook"), std::string::npos)
+  EXPECT_NE(get(name).status.message.find("spec.placement: requires the placement webhook"), std::string::npos)
       << get(name).status.message;
 }
 

@@ -137,7 +137,7 @@ TEST_F(DefragmentedByHints, MovesNoMorePodsForNothingThanOnePlanWhenNobodyAsksTh
   ASSERT_TRUE(std::ranges::any_of(status().plan, [](const auto& move) { return !move.hint.empty(); }));
   run_for(minutes(50));
   EXPECT_LE(granted(), planned);
-  EXPECT_THAT(warnings(), testing::HasSubstr("plans do without hints until"));
+  EXPECT_THAT(warnings(), testing::HasSubstr("plans do not rely on hints until"));
   for (const api::PlannedMove& move : status().plan) EXPECT_EQ(move.hint, "") << move.pod;
   webhook_answers = true;
   EXPECT_TRUE(run_until([&] { return is_done(); }, minutes(90))) << "an hour later they are tried again";

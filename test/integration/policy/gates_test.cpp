@@ -103,7 +103,7 @@ TEST_F(GatedPolicy, IsHeldByAGateWithoutAnAnswer) {
   run_for(minutes(2));
   EXPECT_EQ(evacuation_count(), 0U);
   EXPECT_EQ(suspended().reason, "GateUnanswered");
-  EXPECT_THAT(suspended().message, HasSubstr("gate freeze has no answer: connection refused"));
+  EXPECT_THAT(suspended().message, HasSubstr("gate freeze has no response: connection refused"));
 }
 
 }  // namespace gates_test

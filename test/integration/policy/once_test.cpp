@@ -66,7 +66,7 @@ TEST_F(Once, EachPolicyHasOneCycleAndItsPodsLeave) {
   EXPECT_TRUE(report.is_done() && report.is_success()) << to_text(report);
   EXPECT_EQ(report.succeeded_count, 3) << to_text(report);
   EXPECT_EQ(granted(), 3U);
-  EXPECT_THAT(to_text(report), HasSubstr("policy balance: 3 of 3 pods nominated, 3 Evacuations made\n"));
+  EXPECT_THAT(to_text(report), HasSubstr("policy balance: 3 of 3 pods nominated, 3 Evacuations created\n"));
 }
 
 TEST_F(Once, TheNextRunStartsIndependentlyOfTheSchedule) {
@@ -92,7 +92,7 @@ TEST_F(Once, APolicyWithoutACycleReportsWhy) {
   EXPECT_TRUE(report.is_done());
   EXPECT_FALSE(report.is_success()) << "one is invalid";
   EXPECT_THAT(to_text(report), HasSubstr("policy asleep: no cycle: spec.suspend is true\n"));
-  EXPECT_THAT(to_text(report), HasSubstr("; mode DryRun: nothing is made\n"));
+  EXPECT_THAT(to_text(report), HasSubstr("; mode DryRun: no Evacuations are created\n"));
   EXPECT_THAT(to_text(report), HasSubstr("policy wrong: no cycle: the policy is invalid: "));
   EXPECT_EQ(granted(), 0U);
 }

@@ -110,16 +110,16 @@ TEST_P(RefusedKinds, DoNotStopPlansAndAreNamed) {
   drive(base::minutes(2));
   EXPECT_TRUE(op_->ready());
   EXPECT_EQ(status().plan.size(), 3U);
+  EXPECT_THAT(warnings(), HasSubstr("storageclasses are not known, so unbound PersistentVolumeClaims exclude no node: "
+                                    "listing: GET /apis/storage.k8s.io/v1/storageclasses: storageclasses is refused"));
+  EXPECT_THAT(warnings(), HasSubstr("csinodes are not known, so the number of volumes per node is not limited"));
+  EXPECT_THAT(warnings(), HasSubstr("resourceclaims are not known, so pods with devices cannot be moved"));
+  EXPECT_THAT(warnings(), HasSubstr("volumeattachments are not known, so volumes of deleted pods are not counted"));
   EXPECT_THAT(warnings(),
-              HasSubstr("storageclasses are not known, so claims that are not bound keep no node from being chosen: "
-                        "listing: GET /apis/storage.k8s.io/v1/storageclasses: storageclasses is refused"));
-  EXPECT_THAT(warnings(), HasSubstr("csinodes are not known, so nodes attach any number of volumes"));
-  EXPECT_THAT(warnings(), HasSubstr("resourceclaims are not known, so pods with devices have nowhere to go"));
-  EXPECT_THAT(warnings(),
-              HasSubstr("volumeattachments are not known, so volumes of pods that are gone count against no limit"));
-  EXPECT_THAT(warnings(), HasSubstr("csidrivers are not known, so all of them count as having storage left"));
-  EXPECT_THAT(warnings(),
-              HasSubstr("csistoragecapacities are not known, so volumes are made however little storage is left"));
+              HasSubstr("csidrivers are not known, so all drivers are assumed to have enough storage capacity"));
+  EXPECT_THAT(
+      warnings(),
+      HasSubstr("csistoragecapacities are not known, so storage capacity does not limit the provisioning of volumes"));
 }
 
 INSTANTIATE_TEST_SUITE_P(OptionalKinds, RefusedKinds, testing::Values(403, 404),

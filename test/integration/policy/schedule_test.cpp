@@ -147,7 +147,7 @@ TEST_F(Schedules, ThatCannotBeReadAreNamed) {
   begin({{"interval", "1m"}, {"timeZone", "Europe/Belrin"}});
   run_for(minutes(2));
   EXPECT_EQ(told("Ready").reason, "InvalidSpec");
-  EXPECT_THAT(told("Ready").message, HasSubstr("spec.schedule.timeZone: \"Europe/Belrin\" is no time zone"));
+  EXPECT_THAT(told("Ready").message, HasSubstr("spec.schedule.timeZone: \"Europe/Belrin\" is not a time zone"));
   EXPECT_EQ(evacuation_count(), 0U);
 }
 

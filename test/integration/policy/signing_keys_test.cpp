@@ -168,7 +168,7 @@ TEST_F(SigningKeys, ClocksThatDifferTooMuchStopThePoliciesAfterTheFirst) {
   start();
   drive(seconds(30));
   EXPECT_EQ(made().size(), 1U);
-  EXPECT_THAT(told("Degraded"), HasSubstr("nothing more is evacuated: the API server's clock is"));
+  EXPECT_THAT(told("Degraded"), HasSubstr("no more Evacuations are created: the API server's clock is"));
 }
 
 }  // namespace signing_keys_test

@@ -52,7 +52,7 @@ TEST_F(StaleCaches, MakeNoEvacuationsAndAreNamedUntilTheyFollowAgain) {
   lose("nodes");
   run_for(minutes(7));
   EXPECT_FALSE(replica->ready());
-  EXPECT_THAT(replica->ready().error().message, HasSubstr("nodes: nothing heard from the server for more than 5m"));
+  EXPECT_THAT(replica->ready().error().message, HasSubstr("nodes: received nothing from the server for more than 5m"));
   EXPECT_EQ(degraded().status, api::ConditionStatus::kTrue);
   EXPECT_EQ(degraded().reason, "StaleCaches");
   EXPECT_THAT(degraded().message, HasSubstr("nodes"));

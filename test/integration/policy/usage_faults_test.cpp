@@ -57,7 +57,7 @@ class FaultySource : public integration::Rig {
     start_operator();
     add(policy());
     run_for(minutes(2));
-    ASSERT_EQ(told(), "FreshSamples: 1 of 1 sources have fresh samples of enough nodes");
+    ASSERT_EQ(told(), "FreshSamples: 1 of 1 sources have recent samples of enough nodes");
   }
   static Json policy() {
     const Json queries = Json::array({{{"resource", "cpu"}, {"query", "cpu"}},
@@ -102,7 +102,7 @@ class FaultySource : public integration::Rig {
   void expect_recovery() {
     answer = [this](const kube::Request& request) { return good(request); };
     run_for(minutes(3));
-    EXPECT_EQ(told(), "FreshSamples: 1 of 1 sources have fresh samples of enough nodes");
+    EXPECT_EQ(told(), "FreshSamples: 1 of 1 sources have recent samples of enough nodes");
   }
 
   Answer answer;
@@ -127,11 +127,11 @@ TEST_P(FailingSource, IsNamedWithItsLastAnswer) {
   begin();
   answer = [](const kube::Request&) { return response(GetParam().status, GetParam().body); };
   run_for(minutes(1));
-  EXPECT_THAT(told(), HasSubstr("FreshSamples: 1 of 1 sources have fresh samples of enough nodes; "
-                                "prom: last answer: " +
-                                GetParam().says));
+  EXPECT_THAT(told(),
+              HasSubstr("FreshSamples: 1 of 1 sources have recent samples of enough nodes; prom: last answer: " +
+                        GetParam().says));
   run_for(minutes(5));
-  EXPECT_THAT(told(), AllOf(HasSubstr("SourceFailing: prom: 3 of 3 nodes have no good sample, at most 30 % may: "
+  EXPECT_THAT(told(), AllOf(HasSubstr("SourceFailing: prom: 3 of 3 nodes have no usable sample, the maximum is 30 %: "
                                       "node-a: its newest sample is "),
                             HasSubstr("; last answer: " + GetParam().says)));
   expect_recovery();
@@ -139,10 +139,11 @@ TEST_P(FailingSource, IsNamedWithItsLastAnswer) {
 
 INSTANTIATE_TEST_SUITE_P(
     With, FailingSource,
-    testing::Values(
-        FailureCase{"Http401", 401, "go away", "query cpu: HTTP 401: the credentials are missing, wrong or expired"},
-        FailureCase{"Html", 200, "<!DOCTYPE html><html>Log in</html>", "query cpu of pods: the answer is HTML or XML"},
-        FailureCase{"Http503", 503, "", "query cpu: HTTP 503"}),
+    testing::Values(FailureCase{"Http401", 401, "go away",
+                                "query cpu: HTTP 401: the credentials are missing, wrong or expired"},
+                    FailureCase{"Html", 200, "<!DOCTYPE html><html>Log in</html>",
+                                "query cpu of pods: the response is HTML or XML"},
+                    FailureCase{"Http503", 503, "", "query cpu: HTTP 503"}),
     [](const auto& test) { return test.param.name; });
 
 /// A failure of one query only.
@@ -175,33 +176,33 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"Duplicates",
                   "cpu",
                   R"(["node-a", "node-a", "node-b", "node-c"])",
-                  {"SamplesMissing: prom: 1 of 3 nodes have no good figure of cpu, at most 30 % may: node-a",
+                  {"SamplesMissing: prom: 1 of 3 nodes have no usable value of cpu, the maximum is 30 %: node-a",
                    "query cpu: more than one value for node-a"}},
         FaultCase{"NoData",
                   "memory",
                   "[]",
-                  {"SamplesMissing: prom: 3 of 3 nodes have no good figure of memory, at most 30 % may: "
-                   "node-a, node-b, node-c",
+                  {"SamplesMissing: prom: 3 of 3 nodes have no usable value of memory, the maximum is 30 %: node-a, "
+                   "node-b, node-c",
                    "query memory: no data"}},
         FaultCase{"ABadQuery",
                   "memory",
                   kBadQuery,
                   {"SamplesMissing: prom: 3 of 3 nodes have no good figure of memory",
-                   "query memory: the server says bad_data: parse error"}},
+                   "query memory: the server reports bad_data: parse error"}},
         FaultCase{"UnknownNodes",
                   "cpu",
                   R"(["node-a", "node-b", "node-c", "stranger"])",
-                  {"FreshSamples: ", "prom: 1 of 4 are no nodes of this cluster: stranger"}},
+                  {"FreshSamples: ", "prom: 1 of 4 are not nodes of this cluster: stranger"}},
         FaultCase{"ATalkativeServer",
                   "pods",
                   R"({"status":"success","warnings":["store-1 is away"],)" + kNoVector + "}",
                   {"FreshSamples: ", "query cpu of pods: the server warns: store-1 is away",
-                   "no pod is measured: pods count by their share of the node's usage"}},
+                   "no pod is measured: pods get a share of the node's usage"}},
         FaultCase{"NoPods",
                   "pods",
                   kBadQuery,
-                  {"FreshSamples: ", "no pod is measured: pods count by their share of the node's usage",
-                   "query cpu of pods: the server says bad_data: parse error"}}),
+                  {"FreshSamples: ", "no pod is measured: pods get a share of the node's usage",
+                   "query cpu of pods: the server reports bad_data: parse error"}}),
     [](const auto& test) { return test.param.name; });
 
 TEST_F(FaultySource, CannotMakeTheConditionGrowWithoutBounds) {
@@ -209,7 +210,7 @@ TEST_F(FaultySource, CannotMakeTheConditionGrowWithoutBounds) {
   const Json talk = {{"status", "error"}, {"errorType", "bad_data"}, {"error", std::string(100'000, 'x')}};
   answer_with("memory", 400, [&] { return talk.dump(); });
   run_for(minutes(2));
-  EXPECT_THAT(told(), HasSubstr("the server says bad_data: xxx"));
+  EXPECT_THAT(told(), HasSubstr("the server reports bad_data: xxx"));
   EXPECT_LT(told().size(), 1500U);
 }
 

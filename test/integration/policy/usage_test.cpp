@@ -136,7 +136,7 @@ TEST_F(MeasuredLoad, ThatGoesStaleInTheMiddleMovesNothingMore) {
   const std::int64_t moved = status().evicted;
   run_for(minutes(30));
   EXPECT_EQ(status().evicted, moved);
-  EXPECT_THAT(condition_of("UsageAvailable"), HasSubstr("SourceFailing: server: 3 of 3 nodes have no good sample"));
+  EXPECT_THAT(condition_of("UsageAvailable"), HasSubstr("SourceFailing: server: 3 of 3 nodes have no usable sample"));
   EXPECT_THAT(condition_of("UsageAvailable"), HasSubstr("; last answer: no answer: timeout"));
 }
 
@@ -308,12 +308,12 @@ TEST_F(SoftTaints, AreNotThereWithoutTheRightAndTheConditionSaysSo) {
   replica->transport.lie = forbid;
   run_for(minutes(5));
   EXPECT_FALSE(has_any());
-  EXPECT_THAT(condition_of("SoftTaints"), HasSubstr("Forbidden: no node gets a soft taint: "));
+  EXPECT_THAT(condition_of("SoftTaints"), HasSubstr("Forbidden: no soft taints are written: "));
   EXPECT_THAT(condition_of("SoftTaints"), HasSubstr("config/optional/soft-taints.yaml"));
   replica->transport.lie = {};
   EXPECT_TRUE(run_until([&] { return has_any(); }, minutes(15))) << "tried again by itself";
   run_for(minutes(2));
-  EXPECT_THAT(condition_of("SoftTaints"), HasSubstr("TaintsWritten: 1 node bears"));
+  EXPECT_THAT(condition_of("SoftTaints"), HasSubstr("TaintsWritten: 1 node has"));
 }
 
 TEST_F(SoftTaints, WithoutTheRightTheLoadIsLevelledAllTheSame) {

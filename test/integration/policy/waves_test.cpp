@@ -220,7 +220,7 @@ TEST_F(LargeWave, StopsWhenItsCapacityIsGone) {
   run_for(minutes(1));
   const std::size_t moved = granted();
   const std::string planned = cycle();
-  ASSERT_TRUE(run_until([&] { return cycle() != planned; }, minutes(35))) << "the rest is planned anew";
+  ASSERT_TRUE(run_until([&] { return cycle() != planned; }, minutes(35))) << "the remaining moves are planned again";
   EXPECT_LE(granted(), moved + 1) << "one was on its way";
   int cancelled = 0;
   for (const auto& object : cluster->store().list(kube::kEvacuations, "shop")) {
@@ -228,7 +228,7 @@ TEST_F(LargeWave, StopsWhenItsCapacityIsGone) {
     if (status.value("phase", "") != "Cancelled") continue;
     ++cancelled;
     EXPECT_EQ(status.value("reason", ""), "DecisionExpired");
-    EXPECT_THAT(status.value("message", ""), HasSubstr("no node has capacity for it any more"));
+    EXPECT_THAT(status.value("message", ""), HasSubstr("no node has enough free capacity any more"));
   }
   EXPECT_GT(cancelled, 20);
 }

@@ -127,14 +127,14 @@ TEST_F(UsageOverTheWire, GivesUpOnAServerThatStalls) {
   TestServer server(stall);
   const auto samples = make(source(api::UsageSourceType::kLoadWatcher, server, milliseconds(100)))->sample();
   ASSERT_FALSE(samples);
-  EXPECT_THAT(samples.error().message, HasSubstr("no complete answer in time"));
+  EXPECT_THAT(samples.error().message, HasSubstr("no complete response in time"));
 }
 
 TEST_F(UsageOverTheWire, GivesUpOnAServerThatDrips) {
   TestServer server(drip);
   const auto samples = make(source(api::UsageSourceType::kPrometheus, server, milliseconds(100)))->sample();
   ASSERT_FALSE(samples);
-  EXPECT_THAT(samples.error().message, HasSubstr("no complete answer in time"));
+  EXPECT_THAT(samples.error().message, HasSubstr("no complete response in time"));
 }
 
 TEST_F(UsageOverTheWire, IsNotMisledByWhatIsCutOff) {
@@ -171,7 +171,7 @@ TEST_F(CollectedOverTheWire, AnAnswerAfterTheCycleIsForTheNextOne) {
   collector_.set("policy", {{"source", source(api::UsageSourceType::kLoadWatcher, server)}});
   std::jthread worker([&] { ASSERT_TRUE(collector_.collect(queue_.try_take().value())); });
   server.await_requests(1);
-  EXPECT_EQ(problem_of(0), "it has not answered yet") << "and the cycle did not wait";
+  EXPECT_EQ(problem_of(0), "the source has not responded yet") << "and the cycle did not wait";
   cycle_is_over.set_value();
   worker.join();
   EXPECT_EQ(problem_of(0), "");

@@ -99,7 +99,7 @@ TEST(NodeAdvice, RequiresThreeDays) {
   NodeDay blind = quiet_day();
   blind.at(NodeMetric::kPodsMemory) = kUnknown;
   EXPECT_THAT(advise_nodes({node_of("n1")}, days_of("n1", blind, 3), kADay).reservations[0].no_advice_reason,
-              HasSubstr("neither the root cgroup nor that of the pods"));
+              HasSubstr("no samples of the root cgroup"));
 }
 
 TEST(NodeAdvice, FindsOvercommittedNodesAndHotSpots) {

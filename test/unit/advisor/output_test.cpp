@@ -110,7 +110,7 @@ TEST_F(PatchesTest, OmitFieldsThatTheyMustNotChange) {
   EXPECT_THAT(
       patches.left_out,
       ElementsAre("shop/Deployment/web app: cpu: HPA web scales", HasSubstr("web mesh: its container is not"),
-                  HasSubstr("shop/Rollout/x app: the object with its template"), HasSubstr("a Job's template")));
+                  HasSubstr("shop/Rollout/x app: the object with its template"), HasSubstr("the template of a Job")));
   EXPECT_THAT(patches_of(inventory_, {conflict}, true).files[1].text, HasSubstr("cpu: 250m"));
 }
 

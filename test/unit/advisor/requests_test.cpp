@@ -100,7 +100,7 @@ TEST(Profiles, ExcludeStartUps) {
   const Advice advice = advise_container(spec_of(), all.containers.at(kApp), rules_of(Profile::kCore));
   EXPECT_EQ(advice.recommended.cpu_limit, 0.5);
   EXPECT_EQ(advice.startup_peak, 6);
-  EXPECT_THAT(advice.reasons, Contains(HasSubstr("starts up with 6000m: with a limit of 500m it starts more slowly")));
+  EXPECT_THAT(advice.reasons, Contains(HasSubstr("startup uses 6000m: with a limit of 500m it starts more slowly")));
   EXPECT_EQ(advice.risk, Level::kMedium);
 }
 
@@ -118,15 +118,15 @@ TEST(NoAdvice, IsBetterThanWrongAdvice) {
   EXPECT_EQ(why(minutes), "0 days of history with at least 12h, 3 are needed (8 samples, 40m in all)");
   ContainerHistory odd = days_of({1, 1, 1});
   odd.oddities.negative = 100;
-  EXPECT_EQ(why(odd), "100 of 964 samples are negative, absurd, there twice or not in the order of time");
+  EXPECT_EQ(why(odd), "100 of 964 samples are negative, implausible, duplicate or out of time order");
   ContainerHistory all_odd;
   all_odd.oddities.absurd = 100;
-  EXPECT_EQ(why(all_odd), "100 of 100 samples are negative, absurd, there twice or not in the order of time");
+  EXPECT_EQ(why(all_odd), "100 of 100 samples are negative, implausible, duplicate or out of time order");
   EXPECT_EQ(why(days_of({1, 1, 1}), Profile::kPercentile),
-            "profile Percentile needs single samples, days alone are not enough (864 samples)");
+            "profile Percentile needs individual samples, daily aggregates are not sufficient (864 samples)");
   ContainerHistory empty = days_of({1, 1, 1});
   for (auto& [day, usage] : empty.days) usage.cpu_peak = usage.memory_peak = kUnknown;
-  EXPECT_EQ(why(empty), "neither CPU nor memory was told of 3 days (864 samples)");
+  EXPECT_EQ(why(empty), "no CPU and no memory samples on 3 days (864 samples)");
   ContainerHistory outside;
   for (Day day = kDay - 5; day < kDay; ++day) outside.days[day] = day_of_peak(1);
   EXPECT_EQ(why(outside), "no history (0 samples)") << "of the days that were asked for";
@@ -138,10 +138,10 @@ TEST(NoAdvice, IsGivenForFewerThanThreeDays) {
   const Advice advice = advise_container(spec_of(), history, rules_of(Profile::kStandard));
   EXPECT_FALSE(advice.recommended.cpu_request);
   EXPECT_TRUE(advice.recommended.memory_request);
-  EXPECT_THAT(advice.reasons, Contains("CPU was told of 2 days, 3 are needed"));
+  EXPECT_THAT(advice.reasons, Contains("CPU has samples for 2 days, 3 are needed"));
   for (auto& [day, usage] : history.days) usage.memory_peak = day == kDay ? 1e9 : kUnknown;
   EXPECT_EQ(advise_container(spec_of(), history, rules_of(Profile::kStandard)).no_advice_reason,
-            "neither CPU nor memory was told of 3 days (1152 samples)");
+            "no CPU and no memory samples on 3 days (1152 samples)");
 }
 
 TEST(Advice, DoesNotTrustUsageCappedByALimit) {
@@ -191,8 +191,8 @@ TEST(Advice, ReportsNewLimits) {
   const ContainerHistory history = days_of({0.5, 0.5, 0.5});
   const Advice advice = advise_container(spec, history, rules_of(Profile::kCore));
   EXPECT_EQ(advice.risk, Level::kMedium);
-  EXPECT_THAT(advice.reasons, Contains("a memory limit is new: what exceeds it is killed"));
-  EXPECT_THAT(advice.reasons, Contains("a CPU limit is new: what exceeds it is throttled"));
+  EXPECT_THAT(advice.reasons, Contains("a memory limit is added: containers that exceed it are killed"));
+  EXPECT_THAT(advice.reasons, Contains("a CPU limit is added: containers that exceed it are throttled"));
   spec.resources = {0.5, 0.5, kGiB, kGiB};
   EXPECT_EQ(advise_container(spec, history, rules_of(Profile::kCore)).risk, Level::kLow);
 }
@@ -213,9 +213,9 @@ TEST(Advice, ReportsConflicts) {
   histories.containers[{{"shop", "Deployment", "gone"}, "x"}] = days_of({0.5});
   const auto all = advise_requests(inventory, histories, rules_of(Profile::kCore));
   ASSERT_EQ(all.size(), 3U);
-  EXPECT_EQ(all[0].no_advice_reason, "the workload is not there any more: its 1 days (288 samples) are not used");
+  EXPECT_EQ(all[0].no_advice_reason, "the workload no longer exists: its 1 days (288 samples) are not used");
   EXPECT_EQ(all[2].no_advice_reason,
-            "the workload has no such container any more (renamed?): its 2 days (576 samples) are not used");
+            "the workload no longer has this container (renamed?): its 2 days (576 samples) are not used");
   std::string conflicts;
   for (const Conflict& conflict : all[1].conflicts) conflicts += conflict.resource + " " + conflict.with + "; ";
   EXPECT_EQ(conflicts, "memory MaxRAMPercentage; memory -Xmx; cpu HPA web; cpu VPA v; memory VPA v; ");

@@ -161,14 +161,14 @@ INSTANTIATE_TEST_SUITE_P(
                    {"spec.schedule.interval: must be a string, not a number"}},
         StrictCase{"IntervalMalformed",
                    R"({"schedule":{"interval":"5 min"}})",
-                   {"spec.schedule.interval: \"5 min\" is no duration such as \"90s\", \"5m\" or \"1h30m\""}},
+                   {"spec.schedule.interval: \"5 min\" is not a duration such as \"90s\", \"5m\" or \"1h30m\""}},
         StrictCase{"IntervalWithFraction",
                    R"({"schedule":{"interval":"5.5s"}})",
                    {"spec.schedule.interval: must be whole seconds"}},
         StrictCase{"Windows",
                    R"({"schedule":{"windows":[{"days":["Monday"],"start":"25:00"}],"triggers":[{"type":"NodeLost"}]}})",
                    {"spec.schedule.windows[0].days[0]: \"Monday\" is not one of Sun, Mon, Tue, Wed, Thu, Fri or Sat",
-                    "spec.schedule.windows[0].start: \"25:00\" is no time of day from 00:00 to 24:00",
+                    "spec.schedule.windows[0].start: \"25:00\" is not a time of day from 00:00 to 24:00",
                     "spec.schedule.windows[0].end: is required, such as 22:00",
                     "spec.schedule.triggers[0].type: \"NodeLost\" is not one of NodeAdded, NodeChanged, PodFailed or "
                     "UsageSpike"}},
@@ -222,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(
             "Selector",
             R"({"evictability":{"labelSelector":{"matchLabels":{"a":1,"-":"x"},"matchExpressions":[{"key":"a","operator":"Gt","values":["1"]},
                       {"key":"a","operator":"In"},{"key":"a","operator":"Exists","values":["x"]},{"key":"b"}],"extra":1}}})",
-            {"spec.evictability.labelSelector.matchLabels.-: \"-\" is no label key",
+            {"spec.evictability.labelSelector.matchLabels.-: \"-\" is not a label key",
              "spec.evictability.labelSelector.matchLabels.a: must be a string, not a number",
              R"(spec.evictability.labelSelector.matchExpressions[0].operator: "Gt" is not one of In, NotIn, Exists or DoesNotExist)",
              "spec.evictability.labelSelector.matchExpressions[1].values: must not be empty for In and NotIn",
@@ -241,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(
             {"spec.limits.inFlight.total: must be a whole number or a percentage such as \"10%\"",
              "spec.limits.inFlight.perNode: must be a whole number or a percentage such as \"10%\"",
              "spec.limits.inFlight.perNamespace: must be a whole number or a percentage such as \"10%\", not a boolean",
-             "spec.limits.inFlight.perWorkload: 1.5 is no whole number from -9223372036854775808 to "
+             "spec.limits.inFlight.perWorkload: 1.5 is not a whole number from -9223372036854775808 to "
              "9223372036854775807"}},
         StrictCase{
             "Protections",
@@ -257,7 +257,7 @@ INSTANTIATE_TEST_SUITE_P(
              "string"}},
         StrictCase{"NegativeReplicas",
                    R"({"evictability":{"minReplicas":-1}})",
-                   {"spec.evictability.minReplicas: -1 is no whole number from 0 to 4294967295"}}),
+                   {"spec.evictability.minReplicas: -1 is not a whole number from 0 to 4294967295"}}),
     [](const auto& info) { return info.param.name; });
 
 using Spec = api::DeschedulerPolicySpec;
@@ -319,7 +319,7 @@ INSTANTIATE_TEST_SUITE_P(
                   [](Spec& s) {
                     s.evictability.namespaces.include = {"a", "B"};
                   },
-                  {"spec.evictability.namespaces.include[1]: \"B\" is no namespace name"}},
+                  {"spec.evictability.namespaces.include[1]: \"B\" is not a namespace name"}},
         BoundCase{"ProtectionInTheOtherList",
                   [](Spec& s) {
                     s.evictability.pod_protections = {
@@ -381,7 +381,7 @@ INSTANTIATE_TEST_SUITE_P(
                                                {"example.com/stay", std::chrono::hours(1)}};
                   },
                   {"spec.evictability.optOuts[0].annotation: is required",
-                   "spec.evictability.optOuts[1].annotation: \"no name\" is no name of an annotation",
+                   "spec.evictability.optOuts[1].annotation: \"no name\" is not a name of an annotation",
                    "spec.evictability.optOuts[1].maxDuration: 87601h0m0s is not between 1us and 87600h",
                    "spec.evictability.optOuts[2].maxDuration: 0s is not between 1us and 87600h"}},
         BoundCase{"ZeroLimitsMeanNone",
@@ -442,7 +442,7 @@ TEST(PolicyHooksTest, AreCheckedWithTheirPaths) {
   const std::vector<Row> rows = {
       {R"({"pre":{}})", "spec.evacuation.hooks.pre: must have either webhook or job, and not both"},
       {R"({"pre":{"webhook":{"service":"https://evil"}}})",
-       "spec.evacuation.hooks.pre.webhook.service: \"https://evil\" is no name of a service in the operator's "
+       "spec.evacuation.hooks.pre.webhook.service: \"https://evil\" is not a name of a service in the operator's "
        "configuration"},
       {R"({"undo":{"job":{"template":{"spec":{}}}}})",
        "spec.evacuation.hooks.undo.job.template.spec.containers: must have at least one container"},

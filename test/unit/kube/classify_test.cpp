@@ -105,15 +105,16 @@ INSTANTIATE_TEST_SUITE_P(
                  {200, "<html>Please log in</html>", {}, "text/html; charset=utf-8"},
                  "check the server's URL"},
         BodyCase{"Empty", {503, "", {}, ""}, "HTTP 503 with an empty body"},
-        BodyCase{"TruncatedJson", {500, R"({"kind":"Status","mess)", {}, "application/json"}, "no Kubernetes Status"},
+        BodyCase{
+            "TruncatedJson", {500, R"({"kind":"Status","mess)", {}, "application/json"}, "not a Kubernetes Status"},
         BodyCase{"StatusWithoutMessage",
                  {403, R"({"kind":"Status","reason":"Forbidden"})", {}, "application/json"},
                  "HTTP 403 Forbidden"},
-        BodyCase{"OtherJson", {500, R"({"error":"x"})", {}, "application/json"}, "no Kubernetes Status"},
+        BodyCase{"OtherJson", {500, R"({"error":"x"})", {}, "application/json"}, "not a Kubernetes Status"},
         BodyCase{"WrongTypes",
                  {403, R"({"kind":"Status","message":7,"reason":[],"details":"x","code":"y"})", {}, ""},
                  "HTTP 403"},
-        BodyCase{"Redirect", {302, "", {}, ""}, "not followed"},
+        BodyCase{"Redirect", {302, "", {}, ""}, "not supported"},
         BodyCase{"ControlCharacters", {500, "a\x01\x1b[31m\r\nb", {}, "text/plain"}, "HTTP 500: a [31m b"}),
     [](const auto& info) { return info.param.name; });
 
@@ -134,7 +135,7 @@ TEST(Classify, ReadsAStatusInProtobuf) {
   EXPECT_EQ(error_of_status(api::protobuf::seal("v1", "Status", status)).code, ErrorCode::kGone);
   const auto other = classify({503, api::protobuf::seal("v1", "Pod", ""), {}, "application/vnd.kubernetes.protobuf"});
   ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().message, "HTTP 503 with a body that is no Kubernetes Status");
+  EXPECT_EQ(other.error().message, "HTTP 503 with a body that is not a Kubernetes Status");
 }
 
 TEST(Classify, TruncatesLongText) {

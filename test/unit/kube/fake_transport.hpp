@@ -94,7 +94,7 @@ class FakeTransport final : public Transport {
 
   std::function<base::Result<std::shared_ptr<FakeFeed>>(const Request&)> open_list =
       [](const Request&) -> base::Result<std::shared_ptr<FakeFeed>> {
-    return base::Error{base::ErrorCode::kUnsupported, "lists are not streamed here"};
+    return base::Error{base::ErrorCode::kUnsupported, "this transport does not stream lists"};
   };
 
   base::Result<Response> round_trip(const Request& request) override {

@@ -51,7 +51,7 @@ TEST(MatchNodes, RenamesSortsAndReportsUnknownNodes) {
   samples.nodes = {sample("n2", 2), sample("host-1", 1), sample("zzz", 9)};
   usage::match_nodes(samples, usage::NodeMatcher(kNodes));
   EXPECT_EQ(text_of(samples), "n1=1 n2=2");
-  EXPECT_EQ(joined(samples.problems), "1 of 3 are no nodes of this cluster: zzz");
+  EXPECT_EQ(joined(samples.problems), "1 of 3 are not nodes of this cluster: zzz");
 }
 
 /// A node that lists another node's address must not take over its usage. The problem names both nodes.
@@ -62,8 +62,8 @@ TEST(MatchNodes, AnAddressOfTwoNodesIsReportedWithBoth) {
   usage::match_nodes(samples, usage::NodeMatcher(kNodes));
   EXPECT_EQ(text_of(samples), "n3.example.com=3");
   EXPECT_EQ(joined(samples.problems),
-            "1 of 3 are no nodes of this cluster: zzz; "
-            "1 of 3 are addresses that two nodes list: 10.0.0.2:9100 (n2 and evil)");
+            "1 of 3 are not nodes of this cluster: zzz; 1 of 3 are addresses that two nodes share: 10.0.0.2:9100 (n2 "
+            "and evil)");
 }
 
 TEST(MatchNodes, TwoOfOneNodeAreNone) {

@@ -59,28 +59,27 @@ TEST(Problems, AreReported) {
   EXPECT_EQ(told(source_of({preset("NodeExporterCPU", "memory")})),
             "prometheus.queries[0].resource: NodeExporterCPU measures cpu");
   EXPECT_EQ(told(source_of({preset("NodePressureCPU", "cpu")})),
-            "prometheus.queries[0].resource: NodePressureCPU does not measure cpu; call it cpu-pressure");
+            "prometheus.queries[0].resource: NodePressureCPU does not measure cpu; rename it to cpu-pressure");
   EXPECT_EQ(told(source_of({preset("CAdvisorPodCPU", "cpu")})),
             "prometheus.queries[0].of: CAdvisorPodCPU measures pods");
   EXPECT_EQ(told(source_of({preset("NodeExporterCPU", "cpu"), preset("CAdvisorNodeCPU", "cpu")})),
-            "prometheus.queries[1].resource: \"cpu\" is there twice");
+            "prometheus.queries[1].resource: \"cpu\" occurs twice");
   auto query = preset("NodeExporterCPU", "cpu");
   query.unit = api::UsageUnit::kPercent;
   query.node_label = "a) or up{";
-  EXPECT_EQ(
-      told(source_of({query})),
-      "prometheus.queries[0].unit: leave it out: a preset has its own; prometheus.queries[0].nodeLabel: is no name "
-      "of a Prometheus label");
+  EXPECT_EQ(told(source_of({query})),
+            "prometheus.queries[0].unit: remove it: a preset has its own; prometheus.queries[0].nodeLabel: is not a "
+            "valid name of a Prometheus label");
 }
 
 TEST(Problems, OfUrls) {
   auto source = source_of({preset("NodeExporterCPU", "cpu")});
   source.endpoint.url = "https://me:hunter2@prometheus";
-  EXPECT_EQ(told(source), "prometheus.url: must not hold a user name or a password: use basicAuth");
+  EXPECT_EQ(told(source), "prometheus.url: must not contain a user name or a password: use basicAuth");
   source.endpoint.url = "https://prometheus?x=1";
-  EXPECT_EQ(told(source), "prometheus.url: the URL must have no query, fragment or blank");
+  EXPECT_EQ(told(source), "prometheus.url: the URL must not contain a query, fragment or blank");
   source.type = api::UsageSourceType::kLoadWatcher;
-  EXPECT_EQ(told(source), "loadWatcher.url: the URL must have no query, fragment or blank");
+  EXPECT_EQ(told(source), "loadWatcher.url: the URL must not contain a query, fragment or blank");
   source.type = api::UsageSourceType::kMetricsServer;
   EXPECT_EQ(told(source), "");
 }

@@ -120,7 +120,8 @@ class Repelling {
     apart.is_by_node = groups.size() == 1 && groups.front()->is_by_node;
     for (const Group* each : groups) apart.pods.insert(apart.pods.end(), each->pods.begin(), each->pods.end());
     const api::ObjectMeta& meta = base_.pod(groups.front()->first).meta;
-    apart.what = fmt::format("{} pods that repel one another, such as {}/{}", apart.pods.size(), meta.ns, meta.name);
+    apart.what = fmt::format("{} pods with anti-affinity against each other, such as {}/{}", apart.pods.size(), meta.ns,
+                             meta.name);
     return apart;
   }
 

@@ -145,8 +145,8 @@ LowerBound lower_bound_of(const DefragmentationProblem& problem, const std::func
   for (const EvenPods& each : even)
     raise(bound, std::min(each.domains(), each.pods.size()), [] { return std::string("pods that are spread evenly"); });
   raise(bound, nodes_needed_by_pools(problem, even, apart, should_stop), [&] {
-    return std::string(even.empty() ? "requests of pods that may run on some nodes only"
-                                    : "requests of pods that may run on some nodes only, or are spread evenly");
+    return std::string(even.empty() ? "requests of pods that can run on some nodes only"
+                                    : "requests of pods that can run on some nodes only, or are spread evenly");
   });
   bound.needed = std::min(bound.needed, bound.busy);
   return bound;

@@ -67,7 +67,8 @@ TEST_F(Once, ReportsUnfinishedEvacuationsAndTheNextRunContinues) {
   await_age(pods);
   const Finished held = run_once({}, {"--once-timeout=6s"});
   EXPECT_EQ(held.exit_code, 1);
-  EXPECT_NE(held.err.find("not done within 6s: 0 Evacuations failed, 2 are unfinished"), std::string::npos) << held.err;
+  EXPECT_NE(held.err.find("not complete within 6s: 0 Evacuations failed, 2 are unfinished"), std::string::npos)
+      << held.err;
   EXPECT_NE(held.err.find("  " + ns() + "/web-"), std::string::npos) << held.err;
   EXPECT_TRUE(grants_by_uid(pod_calls()).empty());
 

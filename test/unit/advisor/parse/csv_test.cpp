@@ -47,16 +47,16 @@ TEST(HistoryCsv, ReportsErrorsWithTheirLine) {
        "line 1: expected a header: time,namespace,pod,container,cpu,memory or day,namespace,kind,…; only commas "
        "separate cells"},
       {"time,pod,container\n", "line 1: column namespace is missing"},
-      {"time,namespace,pod,container,cpu,cpu\n", "line 1: column cpu is there twice"},
-      {"time,namespace,pod,container,disk\n", "line 1: \"disk\" is no column of this table"},
+      {"time,namespace,pod,container,cpu,cpu\n", "line 1: column cpu occurs twice"},
+      {"time,namespace,pod,container,disk\n", "line 1: unknown column \"disk\""},
       {samples + "yesterday,a,b,c,1\n",
-       "line 2: time: it is no time such as 2026-11-21T12:00:00Z, with an offset or Z"},
+       "line 2: time: must be an RFC 3339 time such as 2026-11-21T12:00:00Z, with an offset or Z"},
       {samples + "2026-11-21T12:00:00Z,a,b,c\n", "line 2: the row has 4 cells, its header 5"},
-      {samples + "2026-11-21T12:00:00Z,a,b,c,much\n", "line 2: cpu: \"much\" is no amount such as 250m or 64Mi"},
+      {samples + "2026-11-21T12:00:00Z,a,b,c,much\n", "line 2: cpu: \"much\" is not a quantity such as 250m or 64Mi"},
       {samples + "2026-11-21T12:00:00Z,a,,c,1\n", "line 2: a name is missing"},
-      {days + "2026-11-31,a,b,c,d,1,1h\n", "line 2: day: it is no day such as 2026-11-21"},
-      {days + "2026-11-21,a,b,c,d,1,25h\n", "line 2: covered: it is no duration of at most 24h"},
-      {days + "2026-11-21,a,b,c,d,-1,1h\n", "line 2: samples: \"-1\" is no count"},
+      {days + "2026-11-31,a,b,c,d,1,1h\n", "line 2: day: must be a date such as 2026-11-21"},
+      {days + "2026-11-21,a,b,c,d,1,25h\n", "line 2: covered: must be a duration of at most 24h"},
+      {days + "2026-11-21,a,b,c,d,-1,1h\n", "line 2: samples: \"-1\" is not a valid count"},
   };
   for (const auto& [text, message] : table) EXPECT_EQ(read(text), message);
   EXPECT_EQ(read(""), "");

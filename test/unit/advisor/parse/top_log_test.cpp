@@ -48,7 +48,7 @@ TEST(TopLog, DistinguishesANumericNamespaceFromSeconds) {
 TEST(TopLog, AcceptsOneNamespaceByItsFlag) {
   const std::string text = "2026-11-21T12:00:00Z\nPOD NAME CPU(cores) MEMORY(bytes)\nweb app 12m 32Mi\ndb db 1 1Gi\n";
   EXPECT_EQ(read(text, "shop"), kExpected);
-  EXPECT_EQ(read(text), "line 3: there is no column NAMESPACE: name the namespace with -n");
+  EXPECT_EQ(read(text), "line 3: the column NAMESPACE is missing: set the namespace with -n");
 }
 
 TEST(TopLog, CountsLinesThatAreNoSamples) {
@@ -74,7 +74,7 @@ TEST(TopLog, IgnoresTheSwapColumn) {
 }
 
 TEST(TopLog, RefusesAListOfPodsOrNodes) {
-  const std::string told = "it lists no containers: take the log with `kubectl top pods -A --containers`";
+  const std::string told = "the log lists no containers: record it with `kubectl top pods -A --containers`";
   for (const char* header :
        {"NAMESPACE NAME CPU(cores) MEMORY(bytes)", "NAME CPU(cores) MEMORY(bytes)",
         "NAME CPU(cores) CPU% MEMORY(bytes) MEMORY%", "NAME CPU(cores) CPU(%) MEMORY(bytes) MEMORY(%)"})
@@ -86,10 +86,10 @@ TEST(TopLog, RefusesAListOfPodsOrNodes) {
 }
 
 TEST(TopLog, RequiresTimes) {
-  const std::string asked = "a sample before any time: write `date -u +%FT%TZ` before each `kubectl top`";
+  const std::string asked = "a sample before the first time: write `date -u +%FT%TZ` before each `kubectl top`";
   EXPECT_EQ(read("NAMESPACE POD NAME CPU(cores) MEMORY(bytes)\nshop web app 12m 32Mi\n"), "line 2: " + asked);
   EXPECT_EQ(read("Sat Nov 21 12:00:00 UTC 2026\nshop web app 12m 32Mi\n"),
-            "line 2: " + asked + " (line 1 is no time such as 2026-11-21T12:00:00Z)");
+            "line 2: " + asked + " (line 1 is not a time such as 2026-11-21T12:00:00Z)");
   EXPECT_EQ(read(""), "");
 }
 

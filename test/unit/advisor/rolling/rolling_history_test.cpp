@@ -219,17 +219,19 @@ TEST(HistoryText, RefusesHostileInputCompletely) {
   const double negative = -0.5;
   std::memcpy(negative_peak.data() + peak, &negative, sizeof negative);
   const std::vector<Case> cases = {
-      {"nothing", "", "version 0 is not known"},
-      {"no Base64", "???", "no Base64"},
-      {"another version", with_byte(good, 0, 2), "version 2 is not known"},
-      {"cut off", base::encode_base64(bytes.substr(0, bytes.size() / 2)), "no container has such a past"},
-      {"something behind it", base::encode_base64(bytes + '\0'), "no container has such a past"},
-      {"NaN", base::encode_base64(nan_peak), "no container has such a past"},
-      {"huge", base::encode_base64(huge_peak), "no container has such a past"},
-      {"negative", base::encode_base64(negative_peak), "no container has such a past"},
-      {"very long", std::string(advisor::kMaxHistoryText + 1, 'A'), "bytes are more than any history has"},
+      {"nothing", "", "version 0 is unknown"},
+      {"not valid Base64", "???", "not valid Base64"},
+      {"another version", with_byte(good, 0, 2), "version 2 is unknown"},
+      {"cut off", base::encode_base64(bytes.substr(0, bytes.size() / 2)),
+       "the values are not possible for a container"},
+      {"something behind it", base::encode_base64(bytes + '\0'), "the values are not possible for a container"},
+      {"NaN", base::encode_base64(nan_peak), "the values are not possible for a container"},
+      {"huge", base::encode_base64(huge_peak), "the values are not possible for a container"},
+      {"negative", base::encode_base64(negative_peak), "the values are not possible for a container"},
+      {"very long", std::string(advisor::kMaxHistoryText + 1, 'A'),
+       "bytes are more than the maximum size of a history"},
       {"a number that does not end", base::encode_base64(std::string(1, 1) + std::string(40, '\xFF')),
-       "no container has such a past"}};
+       "the values are not possible for a container"}};
   for (const Case& each : cases) {
     const auto read = advisor::decode_history(each.text, kLater);
     ASSERT_FALSE(read) << each.name;

@@ -368,10 +368,10 @@ TEST_P(BrokenTextTest, IsReportedAsAnError) {
 INSTANTIATE_TEST_SUITE_P(CoreCodec, BrokenTextTest,
                          testing::Values(BrokenCase{"Empty", "", ""}, BrokenCase{"Blank", " \n", ""},
                                          BrokenCase{"Html", "<html><body>502 Bad Gateway</body></html>", ""},
-                                         BrokenCase{"AnArray", "[]", "the text is no JSON object"},
-                                         BrokenCase{"AString", "\"pod\"", "the text is no JSON object"},
-                                         BrokenCase{"ANumber", "17", "the text is no JSON object"},
-                                         BrokenCase{"Null", "null", "the text is no JSON object"},
+                                         BrokenCase{"AnArray", "[]", "the text is not a JSON object"},
+                                         BrokenCase{"AString", "\"pod\"", "the text is not a JSON object"},
+                                         BrokenCase{"ANumber", "17", "the text is not a JSON object"},
+                                         BrokenCase{"Null", "null", "the text is not a JSON object"},
                                          BrokenCase{"Truncated", R"({"metadata":{"name":"x")", ""},
                                          BrokenCase{"TruncatedInAString", R"({"metadata":{"name":"x)", ""},
                                          BrokenCase{"TrailingText", R"({"metadata":{}} {"metadata":{}})", ""},
@@ -730,7 +730,7 @@ TEST(ForEachItemTest, RefusesItemsThatAreNoObjects) {
   std::vector<std::string> items;
   const auto meta = collect(R"({"items":[{},7]})", items);
   ASSERT_FALSE(meta);
-  EXPECT_THAT(meta.error().message, HasSubstr("items[1] is no object"));
+  EXPECT_THAT(meta.error().message, HasSubstr("items[1] is not an object"));
 }
 
 TEST(SplitWatchLineTest, GivesTypeAndAViewOfTheObject) {

@@ -348,7 +348,7 @@ TEST(Protobuf, ListsOfAnotherShapeAreErrors) {
     return fed ? std::string() : fed.error().message;
   };
   EXPECT_THAT(feed("{\"kind\":"), HasSubstr("does not begin as one"));
-  EXPECT_THAT(feed(seal("v1", "Pod", "")), HasSubstr("is no list"));
+  EXPECT_THAT(feed(seal("v1", "Pod", "")), HasSubstr("is not a list"));
   EXPECT_THAT(feed(seal("", "", "abc")), HasSubstr("of which kind"));
   EXPECT_THAT(feed(seal("v1", "PodList", Bytes().put(2, std::string_view(std::string(2000, 'x'))).text)),
               HasSubstr("longer than allowed"));

@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadYamlCase{"SelfAlias", "a: &x [*x]\n", "alias *x has no anchor before it"},
         BadYamlCase{"CustomTag", "a: !secret x\n", "tag"},
         BadYamlCase{"TagThatDoesNotFit", "a: !!int x\n", "does not fit its tag"},
-        BadYamlCase{"Infinity", "a: .inf\n", "is no JSON number"},
+        BadYamlCase{"Infinity", "a: .inf\n", "is not a JSON number"},
         BadYamlCase{"NullKey", "~: 1\n", "line 1, column 1: a key must be a string"},
         BadYamlCase{"ListKey", "? [a]\n: 1\n", "a key must be a string"},
         BadYamlCase{"MergeOfAScalar", "<<: 1\n", "<< needs a mapping"},

@@ -45,17 +45,17 @@ INSTANTIATE_TEST_SUITE_P(
         SelectorTextCase{
             "LessAmongOthers", "b < 010 , a=2",
             R"({"matchExpressions":[{"key":"b","operator":"Lt","values":["010"]}],"matchLabels":{"a":"2"}})"},
-        SelectorTextCase{"GreaterThanAWord", "a>b", "\">\" is followed by \"b\", which is no whole number"},
-        SelectorTextCase{"GreaterThanNothing", "a>", "\">\" is followed by \"\", which is no whole number"},
-        SelectorTextCase{"GreaterThanAList", "a>(1)", "\">\" is followed by \"\", which is no whole number"},
-        SelectorTextCase{"GreaterThanANegative", "a>-1", "\"-1\" is no label value"},
+        SelectorTextCase{"GreaterThanAWord", "a>b", "\">\" is followed by \"b\", which is not a whole number"},
+        SelectorTextCase{"GreaterThanNothing", "a>", "\">\" is followed by \"\", which is not a whole number"},
+        SelectorTextCase{"GreaterThanAList", "a>(1)", "\">\" is followed by \"\", which is not a whole number"},
+        SelectorTextCase{"GreaterThanANegative", "a>-1", "\"-1\" is not a label value"},
         SelectorTextCase{"LastComma", "a=b,", "nothing follows the last comma"},
         SelectorTextCase{"TwoCommas", "a,,b", "a label key is missing before \",\""},
         SelectorTextCase{"NoComma", "a=b c=d", "\",\" is missing before \"c\""},
         SelectorTextCase{"Unclosed", "a in (b", "\")\" is missing at the end"},
         SelectorTextCase{"NoList", "a in b", "\"(\" is missing before \"b\""},
-        SelectorTextCase{"BadKey", "a/b/c=d", "\"a/b/c\" is no label key"},
-        SelectorTextCase{"BadValue", "a=-b", "\"-b\" is no label value"},
+        SelectorTextCase{"BadKey", "a/b/c=d", "\"a/b/c\" is not a label key"},
+        SelectorTextCase{"BadValue", "a=-b", "\"-b\" is not a label value"},
         SelectorTextCase{"OnlyABang", "!", "a label key is missing at the end"}),
     [](const auto& info) { return std::string(info.param.name); });
 

@@ -70,15 +70,14 @@ TEST_F(NodeDays, AreUnknownIfSeveralSeriesMatch) {
     const auto days = read(twice + "," + other);
     EXPECT_TRUE(std::isnan(days.at("n1").at(20000).at(advisor::NodeMetric::kRootCpu))) << twice;
     EXPECT_EQ(days.at("n2").at(20000).at(advisor::NodeMetric::kRootCpu), 7);
-    EXPECT_THAT(problems_,
-                ElementsAre("1 nodes have more than one series for a figure, or one without a number: such figures are "
-                            "not used (n1); narrow them down with --prometheus-matchers"));
+    EXPECT_THAT(problems_, ElementsAre("1 nodes have more than one series for a metric, or a series without a number: "
+                                       "these metrics are ignored (n1); select the series with --prometheus-matchers"));
   }
 }
 
 TEST_F(NodeDays, OfStrangersAreCounted) {
   EXPECT_THAT(read(series(R"("node":"n3")", "5")), IsEmpty());
-  EXPECT_THAT(problems_, ElementsAre("11 values are of nodes that are not in the cluster"));
+  EXPECT_THAT(problems_, ElementsAre("11 values belong to nodes that are not in the cluster"));
 }
 
 }  // namespace advise_node_days_test

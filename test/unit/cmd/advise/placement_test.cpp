@@ -39,16 +39,16 @@ TEST(PlacementText, ShowsEffectsRisksAndAlerts) {
   const std::string text = placement_text(report());
   EXPECT_THAT(text,
               HasSubstr("a plan frees 4 with 9 moves; no plan could free more than 6, because of requests of cpu"));
-  EXPECT_THAT(text, HasSubstr("2 nodes more, 6 in all"));
-  EXPECT_THAT(text, HasSubstr("(2 were not worked out"));
+  EXPECT_THAT(text, HasSubstr("2 nodes more, 6 in total"));
+  EXPECT_THAT(text, HasSubstr("(2 were not evaluated"));
   EXPECT_THAT(text, HasSubstr("SingleReplica   Deployment db/ui"));
   EXPECT_THAT(text, HasSubstr("NodeLoadHigh at 90 %: a node burns\n  up > 90\n"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b"))) << "names of tenants do not steer the terminal";
 }
 
 TEST(PlacementText, SaysWhenThereIsNothing) {
-  EXPECT_THAT(placement_text({}), HasSubstr("Nothing holds nodes"));
-  EXPECT_THAT(placement_text({}), HasSubstr("no plan could free more than 0. Nothing was touched."));
+  EXPECT_THAT(placement_text({}), HasSubstr("No constraint keeps nodes"));
+  EXPECT_THAT(placement_text({}), HasSubstr("the upper bound is 0. Nothing was changed."));
 }
 
 class AdvisePlacement : public cmd_test::CommandTest {
@@ -69,7 +69,7 @@ TEST_F(AdvisePlacement, CountsThePodsWithoutAnAge) {
 }
 
 TEST_F(AdvisePlacement, SaysThatTheUsageIsNotOfThisCluster) {
-  const std::string warning = "--usage: of its 1 pods none is in this cluster";
+  const std::string warning = "--usage: none of its 1 pods is in this cluster";
   EXPECT_EQ(run({"--usage", write("usage.csv", "namespace,pod,cpu\na,other,5m\n")}), 0) << err_;
   EXPECT_THAT(err_, HasSubstr(warning));
   EXPECT_EQ(run({"--usage", write("usage.csv", "namespace,pod,cpu\na,p,5m\n")}), 0) << err_;

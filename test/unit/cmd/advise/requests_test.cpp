@@ -69,7 +69,7 @@ TEST_F(AdviseRequests, AWrongClockDisplacesNoDay) {
       0)
       << err_;
   EXPECT_THAT(out_, HasSubstr("1000m → 500m"));
-  EXPECT_THAT(out_, HasSubstr("1 samples or days lie in the future and are not used"));
+  EXPECT_THAT(out_, HasSubstr("1 samples or days are in the future and are ignored"));
 }
 
 TEST_F(AdviseRequests, ReadsAPipe) {
@@ -93,7 +93,7 @@ TEST_F(AdviseRequests, ImpossibleDaysGiveNoAdvice) {
   for (int day = 2; day < 6; ++day)
     csv += fmt::format("2026-11-{:02},shop,Deployment,web,app,288,24h,1500000,0.2,inf\n", day);
   EXPECT_EQ(run({"--csv", write("days.csv", csv)}), 0) << err_;
-  EXPECT_THAT(out_, HasSubstr("1152 of 1152 samples are negative, absurd, there twice or not in the order of time"));
+  EXPECT_THAT(out_, HasSubstr("1152 of 1152 samples are negative, implausible, duplicate or out of time order"));
   EXPECT_THAT(out_, Not(HasSubstr("inf")));
 }
 
@@ -123,7 +123,7 @@ TEST_F(AdviseRequests, UseTheOperatorsAdvice) {
   EXPECT_THAT(out_, HasSubstr("1024Mi → 230Mi"));
   EXPECT_THAT(out_, HasSubstr("576 in 4d"));
   EXPECT_EQ(advise("AAAA"), 0) << err_;
-  EXPECT_THAT(out_, HasSubstr("ResourceAdvice shop/deployment-web, container app: its version 0 is not known"));
+  EXPECT_THAT(out_, HasSubstr("ResourceAdvice shop/deployment-web, container app: its version 0 is unknown"));
   EXPECT_THAT(out_, HasSubstr("no history (0 samples)"));
 }
 
@@ -154,14 +154,14 @@ TEST_F(AdviseRequests, GiveTheSameByCsvAndByJson) {
 
 TEST_F(AdviseRequests, RefuseUnreadableInput) {
   EXPECT_EQ(run({}), 1);
-  EXPECT_THAT(err_, HasSubstr("where is the history?"));
+  EXPECT_THAT(err_, HasSubstr("no history is given"));
   EXPECT_EQ(run({"--top", write("top.log", "shop web app 1m 1Mi\n")}), 1);
-  EXPECT_THAT(err_, HasSubstr("line 1: a sample before any time"));
+  EXPECT_THAT(err_, HasSubstr("line 1: a sample before the first time"));
   EXPECT_EQ(run({"--csv", directory_ + "/none.csv"}), 1);
   EXPECT_EQ(run({"--top", write("top.log", top_log(1)), "--startup", "soon"}), 1);
   EXPECT_THAT(err_, HasSubstr("--startup"));
   EXPECT_EQ(run({"--prometheus", "http://u:p@h"}), 1);
-  EXPECT_THAT(err_, HasSubstr("no passwords in the URL"));
+  EXPECT_THAT(err_, HasSubstr("must not contain a password"));
   EXPECT_EQ(run({"--prometheus", "gopher://h"}), 1);
   EXPECT_EQ(run({"--prometheus", "http://h", "--prometheus-matchers", "a=\"b\"}"}), 1);
   EXPECT_EQ(run({"--prometheus", "http://h", "--prometheus-header", "nonsense"}), 1);
@@ -176,7 +176,7 @@ TEST_F(AdviseRequests, RefuseADumpThatHoldsNothing) {
                 return cmd::run_evacuator({"advise", "requests", "--snapshot", path, "--top", log});
               }),
               1);
-    EXPECT_THAT(err_, HasSubstr("nothing.json: holds no object")) << dump;
+    EXPECT_THAT(err_, HasSubstr("nothing.json: contains no object")) << dump;
   }
   const std::string refused =
       write("refused.json", R"({"kind":"Status","apiVersion":"v1","status":"Failure","message":"pods is forbidden"})");
@@ -184,14 +184,14 @@ TEST_F(AdviseRequests, RefuseADumpThatHoldsNothing) {
               return cmd::run_evacuator({"advise", "requests", "--snapshot", refused, "--top", log});
             }),
             1);
-  EXPECT_THAT(err_, HasSubstr("refused.json: is no object, but what the API server answered: \"pods is forbidden\""));
+  EXPECT_THAT(err_, HasSubstr("refused.json: is not an object, but an error of the API server: \"pods is forbidden\""));
 }
 
 /// A line that is written by another user may contain control characters. The output must not.
 TEST_F(AdviseRequests, ShowNoControlCharacters) {
   const std::string log = "2026-11-02T00:00:00Z\nshop \x1b[31mweb app 1m 1Mi\n";
   EXPECT_EQ(run({"--top", write("top.log", log)}), 0) << err_;
-  EXPECT_THAT(out_, HasSubstr("belong to no workload"));
+  EXPECT_THAT(out_, HasSubstr("belong to no existing workload"));
   EXPECT_THAT(out_, Not(HasSubstr("\x1b")));
 }
 
@@ -217,12 +217,12 @@ TEST_F(AdvisePlugin, IsTheSameCommand) {
   EXPECT_THAT(out_, HasSubstr("96 in 4d"));
   EXPECT_EQ(run({"advise"}), 1);
   EXPECT_EQ(run({"advise", "nodes"}), 1);
-  EXPECT_THAT(err_, HasSubstr("give --prometheus"));
+  EXPECT_THAT(err_, HasSubstr("set --prometheus"));
   const std::string odd = write("odd.json", R"([{"kind":5},7,{"kind":"Node","metadata":{"name":"n1"}}])");
   EXPECT_EQ(run({"advise", "nodes", "--snapshot", odd, "--prometheus", "http://127.0.0.1:1", "--days", "1"}), 1);
   EXPECT_THAT(err_, HasSubstr("Prometheus, ")) << "the node was read, its past could not be";
   EXPECT_EQ(run({"advise", "nodes", "--snapshot", write("dump.json", kDump), "--prometheus", "http://127.0.0.1:1"}), 1);
-  EXPECT_THAT(err_, HasSubstr("there are no nodes"));
+  EXPECT_THAT(err_, HasSubstr("contains no nodes"));
 }
 
 /// A Prometheus with one container. The answer depends on the subject of the query.

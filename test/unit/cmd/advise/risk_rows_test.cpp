@@ -20,15 +20,15 @@ Finding missing(const std::string& ns, const std::string& name, std::int32_t pod
           .kind = "Deployment",
           .name = name,
           .pods = pods,
-          .why = "no PodDisruptionBudget covers them",
-          .change = "add one"};
+          .why = "no PodDisruptionBudget covers these pods",
+          .change = "add a PodDisruptionBudget"};
 }
 
 TEST(RiskRows, OfFewWorkloadsNameEach) {
   const auto rows = risk_rows({missing("shop", "web"), missing("shop", "api"), missing("db", "ui")});
   ASSERT_THAT(rows, SizeIs(3));
-  EXPECT_EQ(rows[0],
-            (RiskRow{"MissingBudget", "Deployment shop/web", 3, "no PodDisruptionBudget covers them", "add one", 1}));
+  EXPECT_EQ(rows[0], (RiskRow{"MissingBudget", "Deployment shop/web", 3, "no PodDisruptionBudget covers these pods",
+                              "add a PodDisruptionBudget", 1}));
 }
 
 TEST(RiskRows, OfOneNamespaceAreOneWithTheFirstNames) {
@@ -59,14 +59,14 @@ TEST(RiskRows, OfFiveHundredWorkloadsFitOnAScreen) {
   std::int32_t pods = 0;
   for (const RiskRow& row : rows) pods += row.pods;
   EXPECT_EQ(pods, 500 * 3 + 30) << "nothing is lost";
-  EXPECT_THAT(placement_text(report), HasSubstr("(-o json has each workload)"));
+  EXPECT_THAT(placement_text(report), HasSubstr("(-o json lists each workload)"));
 }
 
 TEST(RiskRows, SayThatReasonsDiffer) {
   std::vector<Finding> findings;
   for (int i = 0; i < 6; ++i) findings.push_back(missing("shop", fmt::format("w{}", i)));
   findings[3].why = "another";
-  EXPECT_EQ(risk_rows(findings)[0].why, "such as no PodDisruptionBudget covers them");
+  EXPECT_EQ(risk_rows(findings)[0].why, "such as no PodDisruptionBudget covers these pods");
 }
 
 TEST(RiskRows, OmitEffectiveRisksAndControlCharacters) {

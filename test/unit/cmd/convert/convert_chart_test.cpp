@@ -48,12 +48,13 @@ TEST(ChartDefaults, OfAChartThatNoTableCoversAreThoseOfTheNearestAndSayIt) {
   const auto old = convert(kOneOldStrategy, of_chart(3));
   EXPECT_EQ(strategies_of(old).size(), 6);
   EXPECT_THAT(notes_of(old),
-              testing::Contains(HasSubstr("the defaults of chart 0.3 are not known here, only those of 0.18 to 0.36: "
-                                          "read with those of chart 0.18; `helm get values --all RELEASE`")));
+              testing::Contains(HasSubstr("the defaults of chart 0.3 are unknown, only those of 0.18 to 0.36 are "
+                                          "known: read with those of chart 0.18; `helm get values --all RELEASE`")));
   EXPECT_THAT(notes_of(convert("schedule: '@daily'\ndeschedulerPolicy: {}\n", of_chart(99))),
-              testing::Contains(HasSubstr("the defaults of chart 0.99 are not known here")));
+              testing::Contains(HasSubstr("the defaults of chart 0.99 are unknown")));
   for (const int known : {18, 36})
-    EXPECT_THAT(notes_of(convert(kOneOldStrategy, of_chart(known))), testing::Each(Not(HasSubstr("not known here"))));
+    EXPECT_THAT(notes_of(convert(kOneOldStrategy, of_chart(known))),
+                testing::Each(Not(HasSubstr("are unknown, only"))));
 }
 
 TEST(ChartDefaults, FillInOmittedFieldsOfAStrategy) {
@@ -94,8 +95,7 @@ TEST(ChartDefaults, OfNewChartsRunInsteadOfOldStrategies) {
   EXPECT_THAT(
       notes_of(conversion),
       testing::Contains("dropped deschedulerPolicy.strategies: chart 0.36 writes descheduler/v1alpha2, which has "
-                        "profiles: upstream passes strategies over; say --chart-version 0.29 if the chart is "
-                        "that old"));
+                        "profiles: upstream ignores strategies; set --chart-version 0.29 if the chart is that old"));
   EXPECT_THAT(notes_of(conversion),
               testing::Contains(AllOf(HasSubstr("added deschedulerPolicy.profiles: RemovePodsHavingTooManyRestarts, "),
                                       HasSubstr(" are the defaults of chart 0.36"))));
@@ -117,9 +117,9 @@ TEST(ChartDefaults, ApplyToValuesWithoutAPolicy) {
 
 TEST(ChartDefaults, TheVersionOfThePolicyFollowsTheChart) {
   const char* profiles = "deschedulerPolicyAPIVersion: descheduler/v1alpha2\ndeschedulerPolicy: {profiles: []}\n";
-  EXPECT_THAT(notes_of(convert(profiles, of_chart(26))),
-              testing::Contains("ignored deschedulerPolicyAPIVersion: chart 0.26 does not look at it, and writes "
-                                "descheduler/v1alpha1"));
+  EXPECT_THAT(
+      notes_of(convert(profiles, of_chart(26))),
+      testing::Contains("ignored deschedulerPolicyAPIVersion: chart 0.26 ignores it, and writes descheduler/v1alpha1"));
   const char* strategies = "deschedulerPolicyAPIVersion: descheduler/v1alpha1\ndeschedulerPolicy: {strategies: {}}\n";
   EXPECT_THAT(
       notes_of(convert(strategies, of_chart(30))),
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
         ScheduleCase{"NothingIsAJobOfTwoMinutes", "", "2m0s",
                      "added schedule: \"*/2 * * * *\" is the default of chart 0.36"},
         ScheduleCase{"AnIntervalOfAJobIsNotLookedAt", "deschedulingInterval: 10m", "2m0s",
-                     "ignored deschedulingInterval: a CronJob, the default, runs by schedule; only kind: Deployment"},
+                     "ignored deschedulingInterval: the default, a CronJob, runs on a schedule; only kind: Deployment"},
         ScheduleCase{"AJobByItsSchedule", "kind: CronJob\nschedule: '0 * * * *'\ndeschedulingInterval: 10m", "1h0m0s",
                      "ignored deschedulingInterval"},
         ScheduleCase{"ADeploymentByItsInterval", "kind: Deployment\ndeschedulingInterval: 10m", "10m0s", ""},
@@ -190,9 +190,9 @@ INSTANTIATE_TEST_SUITE_P(
                      "added deschedulingInterval: 5m is the default of chart 0.36"},
         ScheduleCase{"AScheduleOfADeploymentIsNotLookedAt",
                      "kind: Deployment\ndeschedulingInterval: 10m\nschedule: '0 * * * *'", "10m0s",
-                     "ignored schedule: only kind: CronJob looks at it"},
+                     "ignored schedule: only kind: CronJob uses it"},
         ScheduleCase{"ASuspendedDeploymentRuns", "kind: Deployment\ndeschedulingInterval: 10m\nsuspend: true", "10m0s",
-                     "ignored suspend: only kind: CronJob looks at it"}),
+                     "ignored suspend: only kind: CronJob uses it"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ChartSchedules, GoByTheirTimeZone) {
@@ -202,10 +202,10 @@ TEST(ChartSchedules, GoByTheirTimeZone) {
   EXPECT_EQ(spec_of(in_zone).at("schedule"), api::Json({{"cron", "17 7 * * *"}, {"timeZone", "Europe/Berlin"}}));
   EXPECT_THAT(notes_of(in_zone), IsEmpty());
   const auto without = convert("schedule: '17 7 * * *'" + policy);
-  EXPECT_THAT(notes_of(without), ElementsAre(HasSubstr("changed schedule: \"17 7 * * *\" goes by UTC; a CronJob "
-                                                       "without timeZone goes by kube-controller-manager's clock")));
+  EXPECT_THAT(notes_of(without), ElementsAre(HasSubstr("changed schedule: \"17 7 * * *\" uses UTC; a CronJob without "
+                                                       "timeZone uses the local time of kube-controller-manager")));
   EXPECT_THAT(notes_of(convert("schedule: 'at noon'" + policy)),
-              ElementsAre(HasSubstr("dropped schedule: \"at noon\" is no schedule: ")));
+              ElementsAre(HasSubstr("dropped schedule: \"at noon\" is not a schedule: ")));
   const auto by_flag = convert("schedule: '17 7 * * *'" + policy, {.interval = base::seconds(60)});
   EXPECT_EQ(spec_of(by_flag).at("schedule"), api::Json({{"interval", "1m0s"}})) << "--interval wins";
 }
@@ -231,10 +231,9 @@ TEST(ChartFlags, AreRefusedByNewerOnes) {
   const auto conversion = convert(kOldFlags, of_chart(23));
   expect_valid(conversion);
   EXPECT_FALSE(spec_of(conversion).contains("evictability"));
-  EXPECT_THAT(
-      notes_of(conversion),
-      testing::Contains("dropped cmdOptions.evict-local-storage-pods: upstream has no such flag since 0.23, and "
-                        "refuses it at its start; set evictLocalStoragePods in the policy"));
+  EXPECT_THAT(notes_of(conversion),
+              testing::Contains("dropped cmdOptions.evict-local-storage-pods: upstream has removed this flag in 0.23, "
+                                "and rejects it when it starts; set evictLocalStoragePods in the policy"));
   EXPECT_THAT(errors_of(convert("cmdOptions: {max-pods-to-evict-per-node: some}\ndeschedulerPolicy: {}", of_chart(20))),
               ElementsAre("cmdOptions.max-pods-to-evict-per-node: must be a whole number"));
 }

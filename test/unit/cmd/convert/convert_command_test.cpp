@@ -29,7 +29,7 @@ INSTANTIATE_TEST_SUITE_P(
     Of, BadInput,
     testing::Values(
         BadCase{"NoYaml", "profiles: [", "line "},
-        BadCase{"AnotherObject", "apiVersion: v1\nkind: Pod", "there is no policy"},
+        BadCase{"AnotherObject", "apiVersion: v1\nkind: Pod", "contains no policy"},
         BadCase{"NothingAtAll", "", "is empty: did the command that should write it fail?"},
         BadCase{"OnlyMarksAndComments", "---\n# later\n---\n", "is empty: did the command"},
         BadCase{
@@ -49,28 +49,30 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"AList", "[1]", "must be a policy of the descheduler, not a list"},
         BadCase{
             "ATable", "NAME   DATA   AGE\nd      1      5d\n",
-            "must be a policy of the descheduler, not a string; give it YAML or JSON, such as `kubectl get configmap"},
+            "must be a policy of the descheduler, not a string; use YAML or JSON, such as the output of `kubectl get"},
         BadCase{"AnotherLanguage", "values = [yamlencode({ deschedulerPolicy = {} })]",
-                "not a string; give it YAML or JSON"},
+                "not a string; use YAML or JSON"},
         BadCase{"APage", "<!DOCTYPE html><html><body>404: Not Found</body></html>",
-                "it is HTML or XML: a page instead of the file?"},
+                "the file is HTML or XML: did you download a web page instead of the file?"},
         BadCase{"ValuesUnderAnAlias", "my-descheduler: {deschedulerPolicy: {}}",
-                "my-descheduler: a policy seems to stand here, in an object that convert does not know"},
+                "my-descheduler: the object may contain a policy at this field, but convert does not know the object's "
+                "kind"},
         BadCase{"APolicyOfAPolicy",
                 "apiVersion: policy.open-cluster-management.io/v1\nkind: Policy\nspec: {templates: [{object: {kind: "
                 "KubeDescheduler, spec: {}}}]}",
-                "spec.templates[0].object: a policy seems to stand here"},
+                "spec.templates[0].object: the object may contain a policy at this field"},
         BadCase{"APlaybook", "- name: d\n  k8s: {definition: {data: {p.yaml: 'apiVersion: descheduler/v1alpha2'}}}\n",
-                "[0].k8s.definition.data[p.yaml]: a policy seems to stand here"},
+                "[0].k8s.definition.data[p.yaml]: the object may contain a policy at this field"},
         BadCase{"ConfigMapOfObjects",
                 "apiVersion: v1\nkind: ConfigMap\ndata: {p.yaml: {apiVersion: descheduler/v1alpha2, profiles: []}}",
-                "data[p.yaml]: a policy seems to stand here"},
-        BadCase{"OursAlready", "apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy", "is Evacuator's already"},
+                "data[p.yaml]: the object may contain a policy at this field"},
+        BadCase{"OursAlready", "apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy",
+                "is already a resource of Evacuator"},
         BadCase{"AnotherVersion", "apiVersion: descheduler/v1\nkind: DeschedulerPolicy",
                 "apiVersion: must be descheduler/v1alpha2 or descheduler/v1alpha1"},
         BadCase{"AnotherKind", "apiVersion: descheduler/v1alpha2\nkind: Policy", "kind: must be DeschedulerPolicy"},
         BadCase{"NegativeLimit", "profiles: []\nmaxNoOfPodsToEvictTotal: -1",
-                "maxNoOfPodsToEvictTotal: -1 is no whole number"},
+                "maxNoOfPodsToEvictTotal: -1 is not a whole number"},
         BadCase{"LimitInQuotes", "profiles: []\nmaxNoOfPodsToEvictPerNode: '5'",
                 "maxNoOfPodsToEvictPerNode: must be a whole"},
         BadCase{"Selector", "profiles: []\nnodeSelector: 'a in b'", "nodeSelector: \"(\" is missing before \"b\""},
@@ -102,8 +104,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"ArgsList", ENABLED("deschedule", "PodLifeTime", "[1]"),
                 "profiles[0].pluginConfig[0].args: must be an object, not a list"},
         BadCase{"WrongPoint", ENABLED("deschedule", "RemoveDuplicates", "{}"),
-                "profiles[0].plugins.deschedule.enabled[0]: RemoveDuplicates is no plugin of this extension point; it "
-                "belongs under balance"},
+                "profiles[0].plugins.deschedule.enabled[0]: RemoveDuplicates is not a plugin of this extension point; "
+                "move it to balance"},
         BadCase{"NotConfigured", "profiles: [{plugins: {balance: {enabled: [RemoveDuplicates]}}}]",
                 "profiles[0].plugins.balance.enabled[0]: RemoveDuplicates has no entry in pluginConfig"},
         BadCase{"EnabledObjects", "profiles: [{plugins: {balance: {enabled: [{name: RemoveDuplicates}]}}}]",
@@ -139,7 +141,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"NotYetRendered", "deschedulerPolicy:\n  {{- with .Values.x }}\n  profiles: []\n  {{- end }}\n",
                 "it holds {{ … }}: render the template first"},
         BadCase{"NotYetFilledIn", "kind: Deployment\ndeschedulingInterval: ${EVERY}\ndeschedulerPolicy: {}\n",
-                "it holds ${ … }: fill it in first (`flux build kustomization`, `envsubst`)"},
+                "the file contains ${ … }: substitute the variables first (`flux build kustomization`, `envsubst`)"},
         BadCase{"Encrypted",
                 "apiVersion: v1\nkind: ConfigMap\ndata: {policy.yaml: 'ENC[AES256_GCM,data:x]'}\nsops: {mac: x}\n",
                 "sops: is encrypted: decrypt it first (`sops decrypt FILE | evacuator convert -`)"},
@@ -212,7 +214,7 @@ TEST_F(ConvertCommand, FailsWhenNothingCouldBeConverted) {
   EXPECT_EQ(run("profiles: []"), 1);
   EXPECT_THAT(err_, testing::EndsWith("policy.yaml: no policy written: it enables no strategy\n"));
   EXPECT_EQ(run("profiles: [{name: a, pluginConfig: [{name: Own}], plugins: {balance: {enabled: [Own]}}}]"), 1);
-  EXPECT_THAT(err_, HasSubstr("policy.yaml: no policy written: nothing that it enables could be converted\n"));
+  EXPECT_THAT(err_, HasSubstr("policy.yaml: no policy written: none of its enabled strategies could be converted\n"));
 }
 
 TEST_F(ConvertCommand, TakesTheVersionOfTheChart) {
@@ -222,7 +224,7 @@ TEST_F(ConvertCommand, TakesTheVersionOfTheChart) {
   EXPECT_THAT(out_, HasSubstr("# added deschedulerPolicy.strategies.LowNodeUtilization"));
   EXPECT_EQ(validate(), 0) << validated_;
   EXPECT_EQ(run(values, {.chart_version = "soon"}), 1);
-  EXPECT_THAT(err_, HasSubstr("--chart-version: \"soon\" is no version of the chart such as 0.29.0"));
+  EXPECT_THAT(err_, HasSubstr("--chart-version: \"soon\" is not a version of the chart such as 0.29.0"));
 }
 
 TEST_F(ConvertCommand, FailsOnBadInputWithFileAndPath) {
@@ -234,7 +236,7 @@ TEST_F(ConvertCommand, FailsOnBadInputWithFileAndPath) {
   EXPECT_THAT(err_, testing::StartsWith("dropped deschedulerPolicy.prfiles: ")) << "what may be why comes first";
   EXPECT_THAT(err_, Not(HasSubstr("changed"))) << "about a policy that is not written";
   EXPECT_EQ(run("profiles: []", {.interval = "soon"}), 1);
-  EXPECT_THAT(err_, HasSubstr("--interval: \"soon\" is no duration"));
+  EXPECT_THAT(err_, HasSubstr("--interval: \"soon\" is not a duration"));
   for (const char* each : {"4s", "169h", "-5m", "0s"}) {
     EXPECT_EQ(run("profiles: []", {.interval = each}), 1);
     EXPECT_THAT(err_, testing::ContainsRegex("--interval: .* is not between 5s and 168h")) << each;

@@ -29,10 +29,9 @@ TEST_P(Notes, Say) {
 INSTANTIATE_TEST_SUITE_P(
     Of, Notes,
     testing::Values(
-        NoteCase{
-            "FieldsThatUpstreamPassesOver", "profiles: []\nmaxNoOfPodsToEvictPerNod: 5",
-            "dropped maxNoOfPodsToEvictPerNod: unknown field, did you mean \"maxNoOfPodsToEvictPerNode\"?; upstream "
-            "passes it over in silence; mend or remove it"},
+        NoteCase{"FieldsThatUpstreamPassesOver", "profiles: []\nmaxNoOfPodsToEvictPerNod: 5",
+                 "dropped maxNoOfPodsToEvictPerNod: unknown field, did you mean \"maxNoOfPodsToEvictPerNode\"?; "
+                 "upstream ignores it silently; correct or remove it"},
         NoteCase{"TheCamelCaseOfTheReadme", "profiles: [{plugins: {preEvictionFilter: {enabled: [DefaultEvictor]}}}]",
                  "dropped profiles[0].plugins.preEvictionFilter: unknown field, did you mean \"preevictionfilter\"?"},
         NoteCase{"DeadExtensionPoints",
@@ -45,43 +44,43 @@ INSTANTIATE_TEST_SUITE_P(
             "dropped profiles[0].plugins.balance.enabled[0]: upstream's tree has no plugin \"RemoveDuplicate\", did "
             "you mean \"RemoveDuplicates\"?"},
         NoteCase{"NoGraceAtAll", "gracePeriodSeconds: 0\n" ENABLED("balance", "RemoveDuplicates", "{}"),
-                 "changed gracePeriodSeconds: 0 would delete pods by force, before they have stopped: 1 is written"},
+                 "changed gracePeriodSeconds: 0 would force-delete pods before they have stopped: 1 is written"},
         NoteCase{"TheOldNameOfSoftConstraints",
                  ENABLED("balance", "RemovePodsViolatingTopologySpreadConstraint", "{includeSoftConstraints: true}"),
-                 "changed profiles[0].pluginConfig[0].args.includeSoftConstraints: is what 0.26 and 0.27 called "
-                 "constraints; upstream refuses it since 0.28"},
+                 "changed profiles[0].pluginConfig[0].args.includeSoftConstraints: is the name of constraints in 0.26 "
+                 "and 0.27; upstream rejects it since 0.28"},
         NoteCase{"ANumberOfNodesBelowZero",
                  ENABLED("balance", "HighNodeUtilization", "{thresholds: {cpu: 20}, numberOfNodes: -1}"),
-                 "changed profiles[0].pluginConfig[0].args.numberOfNodes: -1 is below 0, which upstream takes as 0"},
+                 "changed profiles[0].pluginConfig[0].args.numberOfNodes: -1 is below 0, which upstream treats as 0"},
         NoteCase{"AnAgeOfNothing", "profiles: [{pluginConfig: [{name: DefaultEvictor, args: {minPodAge: 0s}}]}]",
                  "changed profiles[0].pluginConfig[0].args.minPodAge: keeps only pods that have not started: 1us"},
         NoteCase{"WhatIsNotEnabled", "profiles: [{pluginConfig: [{name: PodLifeTime, args: {}}]}]",
                  "ignored profiles[0].pluginConfig[0].args: PodLifeTime is configured, but not enabled"},
         NoteCase{"WhatIsConfiguredTwice", "profiles: [{pluginConfig: [{name: PodLifeTime}, {name: PodLifeTime}]}]",
-                 "ignored profiles[0].pluginConfig[1]: PodLifeTime is configured above already"},
+                 "ignored profiles[0].pluginConfig[1]: PodLifeTime is already configured above"},
         NoteCase{"AnUnknownProvider", "profiles: []\nmetricsProviders: [{source: Graphite}]",
                  "dropped metricsProviders[0]: upstream has no source \"Graphite\""},
-        NoteCase{"PrometheusWithoutAToken",
-                 "profiles: []\nmetricsProviders: [{source: Prometheus, prometheus: {url: http://p}}]",
-                 "changed metricsProviders[0].prometheus: upstream shows Prometheus the token of its own"},
+        NoteCase{
+            "PrometheusWithoutAToken",
+            "profiles: []\nmetricsProviders: [{source: Prometheus, prometheus: {url: http://p}}]",
+            "changed metricsProviders[0].prometheus: upstream authenticates to Prometheus with the token of its own"},
         NoteCase{"TheSecretOfAToken",
                  "profiles: []\nmetricsProviders: [{source: Prometheus, prometheus: {url: http://p, "
                  "authToken: {secretReference: {namespace: monitoring, name: token}}}}]",
                  "changed metricsProviders[0].prometheus.authToken.secretReference: the Secret monitoring/token is "
                  "read in the operator's namespace only"},
         NoteCase{"StrategiesBesideProfiles", "profiles: []\nstrategies: {}",
-                 "ignored strategies: belongs to descheduler/v1alpha1; upstream passes it over in v1alpha2"},
+                 "ignored strategies: belongs to descheduler/v1alpha1; upstream ignores it in v1alpha2"},
         NoteCase{"ProfilesBesideStrategies", "apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy\nprofiles: []",
-                 "ignored profiles: belongs to descheduler/v1alpha2; upstream passes it over in v1alpha1"},
+                 "ignored profiles: belongs to descheduler/v1alpha2; upstream ignores it in v1alpha1"},
         NoteCase{"AStrategyThatIsNull", "strategies: {RemoveDuplicates: null}",
                  "ignored strategies.RemoveDuplicates: is null: not enabled"},
-        NoteCase{
-            "ConfigsOfPluginsThatUpstreamDoesNotKnow",
-            "profiles: [{pluginConfig: [{name: PodLiveTime, args: {maxPodLifeTimeSeconds: 1}}]}]",
-            "dropped profiles[0].pluginConfig[0].args: upstream's tree has no plugin \"PodLiveTime\", did you mean "
-            "\"PodLifeTime\"?; it refuses such a policy at its start"},
+        NoteCase{"ConfigsOfPluginsThatUpstreamDoesNotKnow",
+                 "profiles: [{pluginConfig: [{name: PodLiveTime, args: {maxPodLifeTimeSeconds: 1}}]}]",
+                 "dropped profiles[0].pluginConfig[0].args: upstream's tree has no plugin \"PodLiveTime\", did you "
+                 "mean \"PodLifeTime\"?; upstream rejects such a policy when it starts"},
         NoteCase{"SilentFailures", "profiles: []\nevictionFailureEventNotification: false",
-                 "changed evictionFailureEventNotification: events about evictions that fail are always published"}),
+                 "changed evictionFailureEventNotification: events about failed evictions are always published"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 constexpr const char* kByUsage = R"(
@@ -133,7 +132,7 @@ TEST(Convert, SaysWhereTheSourceIsMissing) {
   const auto conversion = convert(by_usage("cpu", "{source: KubernetesMetrics}"));
   expect_valid(conversion);
   EXPECT_THAT(notes_of(conversion),
-              ElementsAre(HasSubstr("LowNodeUtilization asks a source that no metricsProviders entry configures")));
+              ElementsAre(HasSubstr("LowNodeUtilization uses a source that no metricsProviders entry configures")));
 }
 
 TEST(Convert, OmitsUnusedSources) {
@@ -147,7 +146,8 @@ TEST(Convert, RefusesTheSameProviderTwice) {
   const auto conversion = convert(
       "profiles: []\nmetricsCollector: {enabled: true}\n"
       "metricsProviders: [{source: KubernetesMetrics}]");
-  EXPECT_THAT(errors_of(conversion), ElementsAre(HasSubstr("metricsProviders[0]: metrics-server is named above")));
+  EXPECT_THAT(errors_of(conversion),
+              ElementsAre(HasSubstr("metricsProviders[0]: metrics-server is already listed above")));
 }
 
 TEST(Convert, KeepsPodsThatHaveEndedSelected) {
@@ -231,7 +231,7 @@ strategies:
   EXPECT_THAT(notes_of(conversion),
               testing::Contains("ignored strategies.RemovePodsViolatingNodeTaints: is not enabled"));
   EXPECT_THAT(notes_of(conversion),
-              testing::Contains("ignored strategies.PodLifeTime.params.nodeFit: PodLifeTime does not look at it"));
+              testing::Contains("ignored strategies.PodLifeTime.params.nodeFit: PodLifeTime ignores it"));
 }
 
 TEST(Convert, SaysThatFailedPodsStayLongerThanOnce) {
@@ -242,7 +242,7 @@ TEST(Convert, SaysThatFailedPodsStayLongerThanOnce) {
   const auto by_default = convert_with("includingInitContainers: true");
   expect_valid(by_default);
   EXPECT_THAT(notes_of(by_default),
-              testing::Contains(HasSubstr("changed strategies.RemoveFailedPods.params: leaves failed pods for an hour "
+              testing::Contains(HasSubstr("changed strategies.RemoveFailedPods.params: keeps failed pods for an hour "
                                           "(minPodLifetimeSeconds), as upstream does since 0.27")));
   EXPECT_THAT(notes_of(convert_with("minPodLifetimeSeconds: 60")), testing::Each(Not(HasSubstr("for an hour"))));
 }
@@ -268,7 +268,7 @@ strategies:
 )");
   expect_valid(conversion);
   EXPECT_EQ(spec_of(conversion).at("strategies").at(0).at("args"), api::Json({{"thresholds", {{"cpu", 20}}}}));
-  EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("targetThresholds: upstream passes it over in silence")));
+  EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("targetThresholds: upstream ignores it silently")));
 }
 
 TEST(Convert, NotesOldParamsThatTheirStrategyIgnores) {
@@ -307,12 +307,10 @@ strategies:
   EXPECT_THAT(
       notes_of(conversion),
       testing::UnorderedElementsAre(
-          HasSubstr(
-              "dropped strategies.LowNodeUtilization.params.nodeResourceUtilizationThresholds.numberOfNode: unknown "
-              "field, did you mean \"numberOfNodes\"?; upstream passes it over in silence"),
+          HasSubstr("dropped strategies.LowNodeUtilization.params.nodeResourceUtilizationThresholds.numberOfNode: "
+                    "unknown field, did you mean \"numberOfNodes\"?; upstream ignores it silently"),
           HasSubstr("dropped strategies.RemoveDuplicates.params.namespaces.excluded: unknown field"),
-          HasSubstr(
-              "dropped strategies.RemoveDuplicates.params.removeDuplicates.labelSelector: upstream passes it over"),
+          HasSubstr("dropped strategies.RemoveDuplicates.params.removeDuplicates.labelSelector: upstream ignores it"),
           HasSubstr("dropped strategies.RemoveDuplicates.params.removeDuplicates[exclude.kinds]: unknown field")));
 }
 

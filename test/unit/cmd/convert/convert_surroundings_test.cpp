@@ -56,7 +56,7 @@ TEST(ValuesElsewhere, ThatAreNoTextAreNotRead) {
                            "stringData: {values.yaml: null}"}) {
     EXPECT_THAT(errors_of(convert(release("valuesFrom: [{kind: Secret, name: s}]") +
                                   "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\n" + data)),
-                ElementsAre(HasSubstr("spec.valuesFrom: the policy stands elsewhere")))
+                ElementsAre(HasSubstr("spec.valuesFrom: the policy is in another object")))
         << data;
   }
 }
@@ -71,7 +71,7 @@ TEST(ValuesElsewhere, AreOfTheNamespaceOfTheRelease) {
   const std::string ours = "{deschedulingInterval: 7m, " SURROUNDED_POLICY "}";
   for (const std::string& text : {asks + theirs + in("ours", config_map("v", ours)), asks + config_map("v", ours)})
     EXPECT_EQ(spec_of(convert(text)).at("schedule"), api::Json({{"interval", "7m0s"}}));
-  EXPECT_THAT(errors_of(convert(asks + theirs)), ElementsAre(HasSubstr("the policy stands elsewhere")));
+  EXPECT_THAT(errors_of(convert(asks + theirs)), ElementsAre(HasSubstr("the policy is in another object")));
 }
 
 TEST(ValuesElsewhere, ANullDeletesTheChartsDefault) {
@@ -85,10 +85,10 @@ TEST(ValuesElsewhere, ANullDeletesTheChartsDefault) {
 }
 
 TEST(ValuesElsewhere, LeaveNothingToConvertWithoutThem) {
-  EXPECT_THAT(
-      errors_of(convert(release("values: {kind: Deployment}, valuesFrom: [{kind: Secret, name: s}]"))),
-      ElementsAre(HasSubstr("spec.valuesFrom: the policy stands elsewhere, in what this names; convert that, or "
-                            "what runs: `helm get values --all RELEASE | evacuator convert -`")));
+  EXPECT_THAT(errors_of(convert(release("values: {kind: Deployment}, valuesFrom: [{kind: Secret, name: s}]"))),
+              ElementsAre(HasSubstr(
+                  "spec.valuesFrom: the policy is in another object that this object names; convert that object, or "
+                  "the running configuration: `helm get values --all RELEASE | evacuator convert -`")));
   EXPECT_THAT(
       errors_of(convert("{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {sources: [{chart: descheduler, "
                         "helm: {valueFiles: [$values/descheduler.yaml]}}, {ref: values}]}}")),
@@ -99,14 +99,16 @@ TEST(ValuesElsewhere, AreNotedWithAPolicy) {
   const auto conversion = convert(release("values: {kind: Deployment, deschedulingInterval: 7m, " SURROUNDED_POLICY
                                           "}, valuesFrom: [{kind: Secret, name: s}]"));
   expect_valid(conversion);
-  EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("dropped spec.valuesFrom: gives more values, which are not "
-                                                          "read; `helm get values --all RELEASE")));
+  EXPECT_THAT(
+      notes_of(conversion),
+      ElementsAre(HasSubstr(
+          "dropped spec.valuesFrom: contains further values, which are not read; `helm get values --all RELEASE")));
 }
 
 TEST(ValuesElsewhere, OfAnotherChartAreIgnored) {
   EXPECT_THAT(errors_of(convert("apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: web}\n"
                                 "spec: {valuesFrom: [{kind: Secret, name: s}]}")),
-              ElementsAre(HasSubstr("there is no policy of the descheduler here")));
+              ElementsAre(HasSubstr("the input contains no policy of the descheduler")));
 }
 
 TEST(ChartVersion, ComesFromTheRepositoryOfTheRelease) {
@@ -163,15 +165,15 @@ TEST(Starters, OldFlagsDecide) {
   expect_valid(conversion);
   EXPECT_TRUE(spec_of(conversion).contains("evictability"));
   EXPECT_THAT(notes_of(convert(policy_map() + deployment("d:v0.29.0", ", --evict-local-storage-pods"))),
-              Contains(HasSubstr("upstream has no such flag since 0.23")));
+              Contains(HasSubstr("upstream has removed this flag in 0.23")));
 }
 
 TEST(Starters, OfAnotherPolicyAreIgnored) {
   EXPECT_FALSE(spec_of(convert(policy_map() + cron_job("schedule: '*/10 * * * *'", "another"))).contains("schedule"));
   const auto twice = convert(policy_map() + cron_job("schedule: '*/10 * * * *'") + cron_job("schedule: '*/5 * * * *'"));
   EXPECT_FALSE(spec_of(twice).contains("schedule"));
-  EXPECT_THAT(notes_of(twice), Contains(HasSubstr("dropped documents[2]: is the second that starts upstream with this "
-                                                  "policy: no schedule is read; say --interval")));
+  EXPECT_THAT(notes_of(twice), Contains(HasSubstr("dropped documents[2]: is the second object that starts upstream "
+                                                  "with this policy: no schedule is read; set --interval")));
 }
 
 TEST(Starters, ASeparatePolicyFileUsesTheOnlyStarter) {

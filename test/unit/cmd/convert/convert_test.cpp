@@ -167,7 +167,8 @@ profiles:
   EXPECT_EQ(spec.at("nodeSelector"), api::Json({{"matchLabels", {{"prod", "dev"}}}}));
   EXPECT_EQ(spec.at("limits"), api::Json({{"perCycle", {{"perNode", 5}, {"perNamespace", 0}}}}));
   EXPECT_EQ(spec.at("evacuation"), api::Json({{"gracePeriodSeconds", 60}}));
-  EXPECT_THAT(notes_of(conversion), ElementsAre("changed maxNoOfPodsToEvictTotal: 4000000000 is as good as no limit"));
+  EXPECT_THAT(notes_of(conversion),
+              ElementsAre("changed maxNoOfPodsToEvictTotal: 4000000000 is practically unlimited"));
 }
 
 TEST(Convert, ExcludesUnstartedPodsForAnAgeOfZero) {
@@ -224,7 +225,7 @@ profiles:
   EXPECT_EQ(spec_of(conversion, 2).at("limits").at("perCycle").at("total"), 10);
   EXPECT_THAT(notes_of(conversion),
               ElementsAre(HasSubstr("ignored profiles[3]: enables no strategy"),
-                          HasSubstr("changed maxNoOfPodsToEvictTotal: holds for each of the 3 policies by itself")));
+                          HasSubstr("changed maxNoOfPodsToEvictTotal: applies to each of the 3 policies separately")));
 }
 
 // ---------------------------------------------------------------- where policies are found
@@ -253,9 +254,10 @@ suspend: true
 strategies: [{name: RemoveDuplicates}]
 )")
                                      ->at(0));
-  EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("changed schedule: the policies run every 30m0s"),
-                                                HasSubstr("ignored cmdOptions.v: is a flag of the process"),
-                                                HasSubstr("ignored image, rbac: about how upstream is installed")));
+  EXPECT_THAT(notes_of(conversion),
+              ElementsAre(HasSubstr("changed schedule: the policies run every 30m0s"),
+                          HasSubstr("ignored cmdOptions.v: is a flag of the process"),
+                          HasSubstr("ignored image, rbac: configures the installation of upstream")));
 }
 
 TEST(Convert, ReadsTheValuesOfAParentChart) {

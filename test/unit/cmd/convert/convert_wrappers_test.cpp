@@ -106,7 +106,7 @@ TEST(Wrapped, InvalidTextIsRefusedWithThePath) {
                         "descheduler}}, values: [1]}}")),
       ElementsAre(HasSubstr("spec.values: must be an object, not a list")));
   EXPECT_THAT(errors_of(convert("{apiVersion: helm.toolkit.fluxcd.io/v2, kind: HelmRelease, spec: 7}")),
-              ElementsAre(HasSubstr("there is no policy of the descheduler here")));
+              ElementsAre(HasSubstr("the input contains no policy of the descheduler")));
 }
 
 // ---------------------------------------------------------------- OpenShift
@@ -153,10 +153,10 @@ strategies:
       << api::to_yaml(spec_of(conversion, 1));
   EXPECT_THAT(
       notes_of(conversion),
-      testing::Contains(HasSubstr("dropped spec: the operator excludes the namespaces openshift-* of the cluster, "
-                                  "too, which this object does not name; for all of them convert what the "
-                                  "operator has made: kubectl -n openshift-kube-descheduler-operator get "
-                                  "configmap cluster -o yaml | evacuator convert -")));
+      testing::Contains(HasSubstr(
+          "dropped spec: the operator also excludes the namespaces openshift-* of the cluster, which this object does "
+          "not name; to include all of them, convert the policy that the operator has created: kubectl -n "
+          "openshift-kube-descheduler-operator get configmap cluster -o yaml | evacuator convert -")));
   EXPECT_THAT(notes_of(conversion),
               testing::Contains(HasSubstr("changed spec.evictionLimits.total: holds for each of the 2 policies")));
 }
@@ -189,7 +189,7 @@ profiles:
   const auto notes = notes_of(conversion);
   EXPECT_EQ(
       std::ranges::count_if(
-          notes, [](const std::string& note) { return note.find("is limits.cooldown here") != std::string::npos; }),
+          notes, [](const std::string& note) { return note.find("becomes limits.cooldown") != std::string::npos; }),
       1);
   EXPECT_THAT(notes, testing::Not(testing::Contains(HasSubstr("upstream's tree has no plugin"))));
 }
@@ -256,14 +256,14 @@ TEST(EncodedPolicies, AreReadFromSecretsAndBinaryData) {
 TEST(EncodedPolicies, InvalidOnesAreSkipped) {
   for (const std::string& text : {std::string("no Base64 ~ eschedulerPolicy"), base::encode_base64("password"),
                                   base::encode_base64(std::string("\x1f\x8b\0\xff", 4))}) {
-    EXPECT_THAT(errors_of(convert(holder("Secret", "data", text))), testing::Contains(HasSubstr("there is no policy")));
+    EXPECT_THAT(errors_of(convert(holder("Secret", "data", text))), testing::Contains(HasSubstr("contains no policy")));
     EXPECT_THAT(convert(holder("Secret", "data", text) + "\n---\n" + kPolicyText).policies, testing::SizeIs(1));
   }
 }
 
 TEST(EncodedPolicies, AboveTheSizeLimitAreSkipped) {
   const std::string large = base::encode_base64(std::string(1'600'000, ' ') + kPolicyText);
-  EXPECT_THAT(errors_of(convert(holder("Secret", "data", large))), testing::Contains(HasSubstr("there is no policy")));
+  EXPECT_THAT(errors_of(convert(holder("Secret", "data", large))), testing::Contains(HasSubstr("contains no policy")));
 }
 
 TEST(EncodedPolicies, OfAReleaseOfHelmAreAskedFromHelm) {
@@ -284,12 +284,12 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         OpenShiftCase{"", "spec.profiles: must name at least one profile"},
         OpenShiftCase{"  strategies: [{name: RemoveDuplicates}]\n",
-                      "spec.strategies: belongs to v1beta1 of OpenShift 4.6 and older, which is not read; convert what "
-                      "the operator has made: kubectl -n"},
-        OpenShiftCase{"  profiles: [Tidy]\n", "spec.profiles[0]: \"Tidy\" is no profile of KubeDescheduler"},
+                      "spec.strategies: belongs to v1beta1 of OpenShift 4.6 and older, which is not supported; convert "
+                      "the policy that the operator has created: kubectl -n"},
+        OpenShiftCase{"  profiles: [Tidy]\n", "spec.profiles[0]: \"Tidy\" is not a profile of KubeDescheduler"},
         OpenShiftCase{"  profiles: [KubeVirtRelieveAndMigrate]\n",
-                      "spec.profiles[0]: goes by Prometheus, whose URL this object does not tell; convert what "
-                      "the operator has made: kubectl -n openshift-kube-descheduler-operator get configmap"},
+                      "spec.profiles[0]: uses Prometheus, whose URL is not in this object; convert the policy that the "
+                      "operator has created: kubectl -n openshift-kube-descheduler-operator get configmap"},
         OpenShiftCase{"  profiles: [CompactAndScale]\n  profileCustomizations: "
                       "{devHighNodeUtilizationThresholds: Huge}\n",
                       "spec.profileCustomizations.devHighNodeUtilizationThresholds: \"Huge\" is not one of"},

@@ -108,10 +108,9 @@ TEST(DrainVerdict, KeepsPodsOfGroupsThatLeaveAsAWhole) {
   EXPECT_EQ(judge(pod, rules).fate, DrainAction::kEvacuate);
   rules.pod_groups->back().is_disrupted_whole = true;
   EXPECT_EQ(judge(pod, rules).fate, DrainAction::kRefuse);
-  EXPECT_EQ(
-      judge(pod, rules).reason,
-      "cannot leave alone: its PodGroup g (scheduling.k8s.io) has disruptionMode All: its pods do not leave one by "
-      "one");
+  EXPECT_EQ(judge(pod, rules).reason,
+            "cannot leave alone: its PodGroup g (scheduling.k8s.io) has disruptionMode All: its pods do not leave "
+            "individually");
   EXPECT_EQ(judge(pod, rules).flag, "");
 }
 
@@ -122,7 +121,8 @@ TEST(DrainVerdict, WarnsOfRisksOfTheFlags) {
   EXPECT_EQ(judge(launcher().build(), kAll).warning, "");
   DrainRules ending = kAll;
   ending.shutdown_launchers = {"vm"};
-  EXPECT_EQ(judge(launcher().build(), ending).warning, "its virtual machine does not migrate: the guest is shut down");
+  EXPECT_EQ(judge(launcher().build(), ending).warning,
+            "its virtual machine cannot be migrated: the guest is shut down");
 }
 
 TEST(DrainRank, ReportsTheImpact) {

@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(IncompletePodGroup, SaysWhyItCanNeverBeWhole) {
   const auto rests = incomplete_pod_groups({kA}, {{kA, rank("b", "").build()}, {}});
   ASSERT_EQ(rests.size(), 1U);
-  EXPECT_EQ(why_not_evacuable(rests[0]), "b of it cannot leave: it is on no node yet");
+  EXPECT_EQ(why_not_evacuable(rests[0]), "b of its members cannot leave: it is not scheduled yet");
 }
 
 TEST(IncompletePodGroup, NamesMembersWithTheirNodes) {
@@ -143,7 +143,7 @@ TEST(DrainOfPodGroups, JudgesTheOthersByTheRulesOfTheNode) {
   EXPECT_EQ(plan.refused[0].verdict.flag, "--force");
   EXPECT_THAT(plan.refused[0].verdict.reason, HasSubstr("leaves n2 with PodGroup trainer, and has no controller"));
   EXPECT_EQ(plan.refused[1].verdict.flag, "");
-  EXPECT_THAT(plan.refused[1].verdict.reason, HasSubstr("but it is on no node yet"));
+  EXPECT_THAT(plan.refused[1].verdict.reason, HasSubstr("but it is not scheduled yet"));
 }
 
 }  // namespace plugin_pod_group_test

@@ -121,8 +121,8 @@ TEST(ParseTarget, TakesKubectlsSpellings) {
 }
 
 TEST(ParseTarget, ReportsErrors) {
-  EXPECT_THAT(parse_target("pod/", TargetKind::kPod).error().message, HasSubstr("names nothing"));
-  EXPECT_THAT(parse_target("a/b/c", TargetKind::kPod).error().message, HasSubstr("names nothing"));
+  EXPECT_THAT(parse_target("pod/", TargetKind::kPod).error().message, HasSubstr("has no name"));
+  EXPECT_THAT(parse_target("a/b/c", TargetKind::kPod).error().message, HasSubstr("has no name"));
   EXPECT_THAT(parse_target("secret/x", TargetKind::kPod).error().message, HasSubstr("use pod/, node/"));
 }
 

@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                         w.policies[0].spec.limits.cooldown.workload = std::chrono::hours(1);
                         w.policies[0].status.cooldowns = {{"workload/default/uid-of-rs", {kNoon - base::seconds(60)}}};
                       },
-                      true, "cooldown", "was evacuated once lately"}),
+                      true, "cooldown", "was evacuated once recently"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(AdmissionNotes, ReportConditionsThatOnlyTheOperatorKnows) {

@@ -49,11 +49,10 @@ std::string text_of(const std::vector<api::DeschedulerPolicy>& policies, const s
 
 TEST(ExplainCycles, PrintsOneLinePerCycleNewestFirst) {
   EXPECT_EQ(text_of({policy_with({decision(true, {4, 5}), decision(false, {1})})}),
-            "      0s ago  tidy #5  nominated to n2 (PodLifeTime): age 3h is above 1h\n"
-            "      5m ago  tidy #4  nominated to n2 (PodLifeTime): age 3h is above 1h\n"
-            "     10m ago  tidy #3  no strategy named it\n"
-            "     15m ago  tidy #2  not among the decisions that were kept (40 were not)\n"
-            "     20m ago  tidy #1  refused: NodeLimit (PodLifeTime): 2 of 2 pods of the node\n");
+            "      0s ago  tidy #5  nominated to n2 (PodLifeTime): age 3h is above 1h\n      5m ago  tidy #4  "
+            "nominated to n2 (PodLifeTime): age 3h is above 1h\n     10m ago  tidy #3  no strategy nominated or "
+            "refused it\n     15m ago  tidy #2  not among the recorded decisions (40 were not recorded)\n     20m ago  "
+            "tidy #1  refused: NodeLimit (PodLifeTime): 2 of 2 pods of the node\n");
 }
 
 TEST(ExplainCycles, SaysSoOfAnEarlierPodOfTheName) {
@@ -80,7 +79,7 @@ TEST(ExplainCycles, GivesTheSameAsData) {
   EXPECT_EQ(json["cycles"][1]["decision"], "NotNamed");
   EXPECT_EQ(json["cycles"][3]["decision"], "NotKept");
   EXPECT_EQ(json["cycles"][3]["leftOut"], 40);
-  EXPECT_EQ(conclusion(explanation), "there is no such pod; past cycles named one");
+  EXPECT_EQ(conclusion(explanation), "the pod does not exist; past cycles contain a pod of this name");
   EXPECT_THAT(render(explanation, kNoon, false),
               HasSubstr("The policies' last cycles\n      0s ago  tidy #5  refused"));
 }

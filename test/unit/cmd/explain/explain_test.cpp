@@ -80,8 +80,8 @@ TEST_F(ExplainCommand, JudgesByThePoliciesOfTheDumpAndOfTheFiles) {
   EXPECT_THAT(out_, AllOf(HasSubstr("pod/web in shop: policy in-dump moves it in its next cycle"),
                           HasSubstr("web: 2 disruptions allowed now (needs 3 healthy pods, has 5 of 5)"),
                           HasSubstr("in-dump (Automatic) would move it to n"),
-                          HasSubstr("none-today (DryRun) wants to move it, but refuses: TotalLimit"),
-                          HasSubstr("patient (DryRun) leaves it")));
+                          HasSubstr("none-today (DryRun) would move it, but refuses: TotalLimit"),
+                          HasSubstr("patient (DryRun) does not nominate it")));
 }
 
 /// The pod is only removed, nothing replaces it. The message must not mention that it fits on no node.
@@ -102,7 +102,7 @@ metadata: {name: tidy}
 spec: {strategies: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 3600, terminalPods: {evict: true}}}]}
 )");
   ASSERT_EQ(explain({.pod = "ended", .ns = "shop", .snapshot = dump, .policies = {policy}}), 0) << err_;
-  EXPECT_THAT(out_, HasSubstr("tidy (DryRun) would move it (no node is foreseen for a replacement)"));
+  EXPECT_THAT(out_, HasSubstr("tidy (DryRun) would move it (no node is predicted for a replacement)"));
 }
 
 TEST_F(ExplainCommand, GivesTheSameAsData) {
@@ -134,7 +134,7 @@ TEST_F(ExplainCommand, ShowsEarlierDecisions) {
     }
   }
   ASSERT_EQ(explain({.pod = "web", .ns = "shop", .audit = {log_file}, .newest = 2}), 0) << err_;
-  EXPECT_THAT(out_, AllOf(HasSubstr("Decided earlier, by the audit log"),
+  EXPECT_THAT(out_, AllOf(HasSubstr("Earlier decisions in the audit log"),
                           HasSubstr("60m ago  PodRefused    NodeLimit (policy in-dump, PodLifeTime): 3 of 3"),
                           testing::Not(HasSubstr("TotalLimit (policy in-dump"))));
   ASSERT_EQ(explain({.pod = "web", .ns = "shop", .audit = {log_file}, .output = "json"}), 0) << err_;
@@ -145,15 +145,15 @@ TEST_F(ExplainCommand, NamesTheMistake) {
   EXPECT_EQ(explain({.pod = "web"}), 1);
   EXPECT_THAT(err_, HasSubstr("the dump has no pod \"web\" in namespace \"default\"; there is one in shop"));
   EXPECT_EQ(explain({.pod = "node/n1"}), 1);
-  EXPECT_THAT(err_, HasSubstr("explain is about pods, not a node"));
+  EXPECT_THAT(err_, HasSubstr("explain supports pods, not a node"));
   EXPECT_EQ(explain({.pod = "web", .ns = "shop", .policies = {dump_}}), 1);
   EXPECT_THAT(err_, HasSubstr("dump.yaml: items[6]: spec.mode: \"Sometimes\" is not one of"));
   EXPECT_EQ(explain({.pod = "web", .ns = "shop", .policies = {directory_ + "/none"}}), 1);
   EXPECT_EQ(explain({.pod = "web", .ns = "shop", .audit = {directory_ + "/none"}}), 1);
   EXPECT_EQ(explain({.pod = "web", .ns = "shop", .now = "soon"}), 1);
-  EXPECT_THAT(err_, HasSubstr("--now: \"soon\" is no RFC 3339 time"));
+  EXPECT_THAT(err_, HasSubstr("--now: \"soon\" is not an RFC 3339 time"));
   EXPECT_EQ(captured([] { return run_explain({.pod = "web", .now = "2026-11-21T11:00:00Z"}); }), 1);
-  EXPECT_THAT(err_, HasSubstr("--now goes with --snapshot only"));
+  EXPECT_THAT(err_, HasSubstr("--now requires --snapshot"));
 }
 
 TEST_F(ExplainCommand, SimulateChoosesAmongThePoliciesOfAFile) {
@@ -167,7 +167,7 @@ TEST_F(ExplainCommand, SimulateChoosesAmongThePoliciesOfAFile) {
   EXPECT_EQ(simulate("patient"), 0) << err_;
   EXPECT_THAT(out_, HasSubstr("Policy patient at"));
   EXPECT_EQ(simulate(""), 1);
-  EXPECT_THAT(err_, HasSubstr("holds 2 policies (none-today, patient); choose one with --policy-name"));
+  EXPECT_THAT(err_, HasSubstr("contains 2 policies (none-today, patient); select one with --policy-name"));
   EXPECT_EQ(simulate("other"), 1);
   EXPECT_THAT(err_, HasSubstr("holds no policy \"other\", but none-today, patient"));
 }
@@ -184,7 +184,7 @@ TEST_F(ExplainCommand, SimulateReportsUnusualInput) {
   options.policy_name = "patient";
   EXPECT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
   EXPECT_THAT(out_, HasSubstr("Warning: Pod shop/evil: spec.containers[0].resources.requests.memory: -5Gi is negative, "
-                              "counts as 0"));
+                              "treated as 0"));
   options.output = "json";
   EXPECT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
   EXPECT_EQ(api::Json::parse(out_)["problems"]["first"][0]["object"], "Pod shop/evil");
@@ -206,7 +206,7 @@ TEST_F(ExplainCommand, PolicyFilesMayBeListsAndAreCheckedToTheArgs) {
       HasSubstr("bad.yaml: items[0]: policy a: spec.strategies[0].args.maxPodLifeTimeSeconds: must not be negative"));
   EXPECT_THAT(
       load_policies(write("none.yaml", "{kind: Pod}")).error().message,
-      HasSubstr("none.yaml: holds no DeschedulerPolicy of evacuator.dev/v1alpha1; convert a descheduler policy"));
+      HasSubstr("none.yaml: contains no DeschedulerPolicy of evacuator.dev/v1alpha1; convert a descheduler policy"));
 }
 
 struct ForeignCase {

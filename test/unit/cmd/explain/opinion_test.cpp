@@ -105,7 +105,7 @@ TEST(Verdict, ReportsThatUpstreamIgnoresASingleNode) {
   policy.spec.compatibility = api::Compatibility::kUpstream;
   const PolicyOpinion got = opinion_of(policy, *cluster, {}, *cluster->find_pod("default", "web"), kNoon);
   EXPECT_EQ(to_string(got.verdict), to_string(PolicyVerdict::kOutOfScope));
-  EXPECT_THAT(got.message, HasSubstr("fewer than two nodes"));
+  EXPECT_THAT(got.message, HasSubstr("fewer than two ready"));
 }
 
 TEST(Verdict, NamesTheProtectingRule) {
@@ -202,13 +202,14 @@ INSTANTIATE_TEST_SUITE_P(
                        c.add(NodeBuilder("n2")).add(PodBuilder("other").on("n2").bare());
                        c.add(PodBuilder("db").ns("shop").on("n1").annotate("karpenter.sh/do-not-disrupt", "true"));
                      },
-                     {"; Defragmentation: its node is not emptied: pod shop/db keeps it: DoNotDisrupt: "}},
-        KeptNodeCase{"APodThatFitsNowhereElse",
-                     [](builders::ClusterBuilder& c) {
-                       c.add(NodeBuilder("n2").sized(1500, 4000, 10)).add(PodBuilder("other").on("n2").bare());
-                       c.add(PodBuilder("big").on("n1").cpu(2500));
-                     },
-                     {"its node is not emptied: pod default/big keeps it: InsufficientResource: 1 of 1 other nodes"}},
+                     {"; Defragmentation: its node is not emptied: pod shop/db prevents that: DoNotDisrupt: "}},
+        KeptNodeCase{
+            "APodThatFitsNowhereElse",
+            [](builders::ClusterBuilder& c) {
+              c.add(NodeBuilder("n2").sized(1500, 4000, 10)).add(PodBuilder("other").on("n2").bare());
+              c.add(PodBuilder("big").on("n1").cpu(2500));
+            },
+            {"its node is not emptied: pod default/big prevents that: InsufficientResource: 1 of 1 other nodes"}},
         KeptNodeCase{"ItsPodsTogether",
                      [](builders::ClusterBuilder& c) {
                        c.add(NodeBuilder("n2").sized(1500, 4000, 10)).add(PodBuilder("other").on("n2").bare());
@@ -229,7 +230,7 @@ TEST(Verdict, NamesThePodThatKeepsANodeBeyondTheRowsOfTheReport) {
   api::DeschedulerPolicy policy;
   policy.spec.strategies = {{"Defragmentation", "{}"}};
   const PolicyOpinion got = opinion_of(policy, *cluster, {}, *cluster->find_pod("default", "web-n249"), kNoon);
-  EXPECT_THAT(got.message, HasSubstr("its node is not emptied: pod default/db-n249 keeps it: DoNotDisrupt: "));
+  EXPECT_THAT(got.message, HasSubstr("its node is not emptied: pod default/db-n249 prevents that: DoNotDisrupt: "));
 }
 
 TEST(Budgets, CountOnNoPodThatHasEnded) {
@@ -288,7 +289,7 @@ TEST(Explanation, ReportsThatAManualEvacuationOnlyNamesThePolicy) {
   forged.status.conditions.clear();
   assign_evacuations(explanation, {forged});
   EXPECT_THAT(render(explanation, kNoon, false),
-              HasSubstr("by evacuator, by hand (it names policy tidy, which did not make it): too old"));
+              HasSubstr("by evacuator, manual (it names policy tidy, which did not create it): too old"));
 }
 
 /// Reasons are written by any user who may create Evacuations, and messages by services and webhooks.
@@ -328,20 +329,20 @@ TEST(Explanation, ShowsHowToApprove) {
   explanation.key = {"default", "web"};
   explanation.pod = PodBuilder("web").on("n1").build();
   assign_evacuations(explanation, {waiting});
-  EXPECT_EQ(conclusion(explanation), "it is on its way out");
+  EXPECT_EQ(conclusion(explanation), "it is being evacuated");
   EXPECT_THAT(render(explanation, kNoon, false), HasSubstr("kubectl evacuator approve web-12345678 -n default"));
 }
 
 TEST(Explanation, SummarizesThePolicies) {
   Explanation explanation;
   explanation.pod = PodBuilder("web").on("n1").build();
-  EXPECT_EQ(conclusion(explanation), "it stays: no policy looks after it");
+  EXPECT_EQ(conclusion(explanation), "it stays: no policy applies to it");
   explanation.policies = {{.policy = "a", .verdict = PolicyVerdict::kNotNominated}};
-  EXPECT_EQ(conclusion(explanation), "it stays: no policy wants to move it");
+  EXPECT_EQ(conclusion(explanation), "it stays: no policy nominates it");
   explanation.policies.push_back({.policy = "b", .verdict = PolicyVerdict::kRefused, .rule = "TotalLimit"});
   EXPECT_EQ(conclusion(explanation), "policy b would move it, but refuses: TotalLimit");
   explanation.policies.push_back({.policy = "c", .verdict = PolicyVerdict::kNominates});
-  EXPECT_EQ(conclusion(explanation), "policy c would move it, but only says so (mode DryRun)");
+  EXPECT_EQ(conclusion(explanation), "policy c would move it, but takes no action (mode DryRun)");
   explanation.policies.back().mode = api::PolicyMode::kAutomatic;
   EXPECT_EQ(conclusion(explanation), "policy c moves it in its next cycle");
 }

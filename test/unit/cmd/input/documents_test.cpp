@@ -69,20 +69,21 @@ TEST_P(BadTexts, AreRefusedWithThePlace) {
 
 INSTANTIATE_TEST_SUITE_P(
     Of, BadTexts,
-    testing::Values(BadText{"HalfAFile", "{\"kind\": \"A\"}\n{\"kind\": \"B\", \"spec\": {",
-                            "the JSON that begins at line 2 has no end; is the file whole?"},
-                    BadText{"AFault", "{\"kind\": \"A\"}\n\n{\"kind\" \"B\"}",
-                            "in what begins at line 3: not valid JSON"},
-                    BadText{"AKeyTwice", "{\"kind\": \"A\", \"kind\": \"B\"}", "key \"kind\" is already set"},
-                    BadText{"YamlInTheMiddle", "{\"kind\": \"A\"}\napiVersion: v1\nkind: [\n", "line "},
-                    BadText{"WhatKubectlSays", "Error from server (Forbidden): nodes is forbidden\n{\"kind\": \"A\"}",
-                            "line 1: no object, but what kubectl says on standard error: \"Error from server "
-                            "(Forbidden): nodes is forbidden\"; keep that out of the file (no `2>&1`), and see to it"},
-                    BadText{"WhatKubectlSaysLast", "{\"kind\": \"A\"}\nWarning: v1 is old\r\n",
-                            "line 2: no object, but what kubectl says on standard error: \"Warning: v1 is old\";"},
-                    BadText{"LogsOfContainers", "{\"kind\": \"A\"}\n==== START logs for container c ====\nhello\n",
-                            "line 2: logs of containers, as `kubectl cluster-info dump` prints them; add "
-                            "--output-directory=DIR"}),
+    testing::Values(
+        BadText{"HalfAFile", "{\"kind\": \"A\"}\n{\"kind\": \"B\", \"spec\": {",
+                "the JSON that begins at line 2 is incomplete; was the file truncated?"},
+        BadText{"AFault", "{\"kind\": \"A\"}\n\n{\"kind\" \"B\"}",
+                "in the document that begins at line 3: not valid JSON"},
+        BadText{"AKeyTwice", "{\"kind\": \"A\", \"kind\": \"B\"}", "key \"kind\" is already set"},
+        BadText{"YamlInTheMiddle", "{\"kind\": \"A\"}\napiVersion: v1\nkind: [\n", "line "},
+        BadText{"WhatKubectlSays", "Error from server (Forbidden): nodes is forbidden\n{\"kind\": \"A\"}",
+                "line 1: not an object, but an error message of kubectl: \"Error from server (Forbidden): "
+                "nodes is forbidden\"; keep standard error out of the file (no `2>&1`), and fix the error"},
+        BadText{"WhatKubectlSaysLast", "{\"kind\": \"A\"}\nWarning: v1 is old\r\n",
+                "line 2: not an object, but an error message of kubectl: \"Warning: v1 is old\";"},
+        BadText{
+            "LogsOfContainers", "{\"kind\": \"A\"}\n==== START logs for container c ====\nhello\n",
+            "line 2: container logs, as `kubectl cluster-info dump` prints them; run it with --output-directory=DIR"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(BadTexts, InYamlBehindOtherThingsHaveTheirLine) {
@@ -129,7 +130,7 @@ TEST(TextOf, RefusesGzipThatIsTooLargeOrDamaged) {
   EXPECT_THAT(text_of(gzip(std::string(kLimit + 1, 'x')), kLimit).error().message, HasSubstr("larger than 1 MiB"));
   std::string half = gzip("some text that is long enough to be cut in the middle");
   half.resize(half.size() / 2);
-  EXPECT_THAT(text_of(half, kLimit).error().message, HasSubstr("ends too early"));
+  EXPECT_THAT(text_of(half, kLimit).error().message, HasSubstr("unexpected end"));
   std::string damaged = gzip("some text");
   damaged[12] ^= 0x55;
   damaged[14] ^= 0x55;
@@ -143,7 +144,7 @@ TEST(TextOf, NamesArchivesWithAdvice) {
   EXPECT_THAT(text_of("PK\x03\x04...", kLimit).error().message, HasSubstr("is a zip archive: unpack it"));
   EXPECT_THAT(text_of("\x28\xb5\x2f\xfd...", kLimit).error().message, HasSubstr("zstd -d"));
   EXPECT_THAT(text_of(std::string("\xfd") + "7zXZ...", kLimit).error().message, HasSubstr("xz -d"));
-  EXPECT_THAT(text_of(std::string("a\0b", 3), kLimit).error().message, HasSubstr("is no text"));
+  EXPECT_THAT(text_of(std::string("a\0b", 3), kLimit).error().message, HasSubstr("is not a text file"));
 }
 
 TEST(TextOf, ReadsWindowsEncodings) {
@@ -151,8 +152,8 @@ TEST(TextOf, ReadsWindowsEncodings) {
   EXPECT_EQ(*text_of("\xef\xbb\xbfkind: A", kLimit), "kind: A");
   EXPECT_EQ(*text_of("\xff\xfek\0\xe4\0\x3d\xd8\x00\xde"s, kLimit), "k\u00e4\U0001f600");
   EXPECT_EQ(*text_of("\xfe\xff\0k"s, kLimit), "k");
-  EXPECT_THAT(text_of("\xff\xfek"s, kLimit).error().message, HasSubstr("UTF-16: damaged"));
-  EXPECT_THAT(text_of("\xff\xfe\x00\xdc"s, kLimit).error().message, HasSubstr("UTF-16: damaged"));
+  EXPECT_THAT(text_of("\xff\xfek"s, kLimit).error().message, HasSubstr("UTF-16: invalid"));
+  EXPECT_THAT(text_of("\xff\xfe\x00\xdc"s, kLimit).error().message, HasSubstr("UTF-16: invalid"));
 }
 
 }  // namespace documents_test

@@ -81,7 +81,7 @@ TEST_F(AuditCommand, VerifyEndsWith1WhenTheAnchorIsMissing) {
 TEST_F(AuditCommand, VerifyReportsWhatItProves) {
   EXPECT_EQ(verify({.from_first = true}), 0);
   EXPECT_THAT(out_, HasSubstr("proven:     nothing is missing before the first record"));
-  EXPECT_THAT(out_, HasSubstr("not proven: that the operator wrote them"));
+  EXPECT_THAT(out_, HasSubstr("not proven: that the operator wrote the records"));
   EXPECT_THAT(out_, HasSubstr("not proven: that nothing followed record 3"));
 }
 
@@ -145,7 +145,7 @@ TEST_F(AuditCommand, QueryNamesABadTime) {
 TEST_F(AuditCommand, QueryReportsUnreadableLines) {
   rewrite([](std::string& text) { text += "garbage\n"; });
   EXPECT_EQ(query({}), 0);
-  EXPECT_THAT(err_, HasSubstr("1 lines are no audit records"));
+  EXPECT_THAT(err_, HasSubstr("1 lines are not audit records"));
 }
 
 }  // namespace audit_test

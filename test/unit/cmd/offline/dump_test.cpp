@@ -171,7 +171,7 @@ TEST_F(DumpShapes, NameTheArchiveThatADirectoryHolds) {
 TEST_F(DumpShapes, OfADirectoryStillNameDamagedFiles) {
   write("nodes.json", kNode);
   write_below("a", "pods.json", std::string(kPod).substr(0, 60));
-  EXPECT_THAT(count(load_dump(directory_)), HasSubstr("/a/pods.json: the JSON that begins at line 1 has no end"));
+  EXPECT_THAT(count(load_dump(directory_)), HasSubstr("/a/pods.json: the JSON that begins at line 1 is incomplete"));
 }
 
 TEST_F(DumpShapes, NameFileAndItem) {
@@ -181,7 +181,7 @@ TEST_F(DumpShapes, NameFileAndItem) {
               HasSubstr("/dump: documents[1]: Pod without metadata.name"));
   EXPECT_THAT(
       count_of(R"({"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "nodes is forbidden"})"),
-      HasSubstr("/dump: is no object, but what the API server answered: \"nodes is forbidden\""));
+      HasSubstr("/dump: is not an object, but an error of the API server: \"nodes is forbidden\""));
   EXPECT_THAT(count_of("NAME   STATUS   AGE\nn1     Ready    1d\n"),
               HasSubstr("/dump: must be a Kubernetes object, not a string; dump with kubectl get"));
   EXPECT_THAT(count(load_dump(directory_ + "/none")), HasSubstr("/none: No such file or directory"));
@@ -208,8 +208,7 @@ TEST_F(DumpShapes, AreReportedWithThePlan) {
                          "spec: {strategies: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 3600}}]}\n");
   ASSERT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
   EXPECT_THAT(out_, HasSubstr(": 1 node, 0 pods looked at, 0 to move."));
-  EXPECT_THAT(out_,
-              HasSubstr("(passed over, not needed for planning: 1 file without Kubernetes objects that are read)"));
+  EXPECT_THAT(out_, HasSubstr("(passed over, not needed for planning: 1 file without Kubernetes objects)"));
   write("volumes.json", R"({"apiVersion":"longhorn.io/v1","kind":"VolumeList","items":[{"metadata":{"name":"a"}}]})");
   for (const char* kind : {"A", "B", "C", "D", "E", "F", "G", "H", "I"})
     write(std::string(kind) + ".json", R"({"apiVersion":"v1","kind":")" + std::string(kind) + "\"}");
@@ -218,7 +217,7 @@ TEST_F(DumpShapes, AreReportedWithThePlan) {
   EXPECT_THAT(out_, HasSubstr("1 v1 G and 2 kinds more, 1 file without"));
   options.snapshot = write("alone.json", kNode);
   EXPECT_EQ(captured([&] { return run_simulate(options); }), 1) << "a plan without pods says nothing";
-  EXPECT_THAT(err_, HasSubstr("alone.json: holds no Pod; dump nodes and pods together, of all namespaces (-A)"));
+  EXPECT_THAT(err_, HasSubstr("alone.json: contains no Pod; dump nodes and pods together, of all namespaces (-A)"));
   options.snapshot = options.policy = "-";
   EXPECT_EQ(captured([&] { return run_simulate(options); }), 1);
   EXPECT_THAT(err_, HasSubstr("standard input can be the dump or the policy, not both"));

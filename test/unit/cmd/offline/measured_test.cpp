@@ -76,12 +76,12 @@ TEST_F(MeasuredSideBySide, ReportsProblemsOfTheAnswers) {
   const auto cluster = cluster_.build();
   const UsageAnswers measured = {{Measured("prom", {"cpu"}).node("n1", {cpu_ / 2}).share(),
                                   Measured("watcher", {}).percent("psi").node("n2", {12'000}).share()},
-                                 {{"query cpu: 3 of 4 are no nodes of this cluster: x1\033[2J"}}};
+                                 {{"query cpu: 3 of 4 are not nodes of this cluster: x1\033[2J"}}};
   EXPECT_THAT(measured_tables(measured, *cluster),
-              AllOf(HasSubstr("USAGE by prom\nWarning: query cpu: 3 of 4 are no nodes of this cluster: x1 [2J\nNODE"),
+              AllOf(HasSubstr("USAGE by prom\nWarning: query cpu: 3 of 4 are not nodes of this cluster: x1 [2J\nNODE"),
                     HasSubstr("USAGE by watcher\nNODE")));
   const api::Json json = measured_json(measured, *cluster);
-  EXPECT_EQ(json[0]["warnings"][0], "query cpu: 3 of 4 are no nodes of this cluster: x1\033[2J");
+  EXPECT_EQ(json[0]["warnings"][0], "query cpu: 3 of 4 are not nodes of this cluster: x1\033[2J");
   EXPECT_EQ(json[1]["warnings"], api::Json::array());
 }
 
@@ -177,7 +177,7 @@ TEST_F(SimulateByUsage, HasNoScoresAndNoUsageWhereNothingIsMeasured) {
 TEST_F(SimulateByUsage, UnknownUsageIsAllowedUpToThePolicysLimit) {
   options_.usage = write("gap.csv", "node,cpu\nn1,6\nn2,\n");
   simulate("table");
-  EXPECT_THAT(out_, HasSubstr("1 of 2 nodes have no good sample, at most 30 % may"));
+  EXPECT_THAT(out_, HasSubstr("1 of 2 nodes have no usable sample, the maximum is 30 %"));
   options_.policy = write("lenient.yaml", R"(apiVersion: evacuator.dev/v1alpha1
 kind: DeschedulerPolicy
 metadata: {name: level}
@@ -188,7 +188,7 @@ spec:
     args: {usage: {source: server}, thresholds: {cpu: 35}, targetThresholds: {cpu: 50}}
 )");
   simulate("table");
-  EXPECT_THAT(out_, AllOf(Not(HasSubstr("have no good sample")), HasSubstr("1 of unknown usage")));
+  EXPECT_THAT(out_, AllOf(Not(HasSubstr("have no usable sample")), HasSubstr("1 of unknown usage")));
 }
 
 TEST_F(SimulateByUsage, SaysWhyNoNodeMayTakeLoad) {
@@ -198,8 +198,9 @@ TEST_F(SimulateByUsage, SaysWhyNoNodeMayTakeLoad) {
   simulate("json");
   const auto json = api::Json::parse(out_);
   ASSERT_FALSE(json["refusals"].empty()) << out_;
-  EXPECT_EQ(json["refusals"][0]["message"],
-            "no node takes it and stays low enough by measured usage: 1 of 1 nodes: the node is cordoned (n2)");
+  EXPECT_EQ(
+      json["refusals"][0]["message"],
+      "no node accepts it and stays below the threshold by measured usage: 1 of 1 nodes: the node is cordoned (n2)");
 }
 
 TEST_F(SimulateByUsage, SaysThatPodsOnTheirWayOutDoNotCount) {
@@ -219,7 +220,7 @@ metadata: {name: ages}
 spec: {strategies: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 3600}}]}
 )");
   simulate("table");
-  EXPECT_THAT(out_, HasSubstr("Warning: --usage is given, but no strategy of the policy goes by measured usage"));
+  EXPECT_THAT(out_, HasSubstr("Warning: --usage is set, but no strategy of the policy uses measured usage"));
 }
 
 }  // namespace measured_test

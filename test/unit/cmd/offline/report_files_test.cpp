@@ -60,7 +60,7 @@ TEST_F(SimulateReport, WritesEachKindByItsEnding) {
 
 TEST_F(SimulateReport, AnUnknownEndingIsRefusedBeforeAnythingIsDone) {
   EXPECT_EQ(simulate("table", {"a.html", "a.png"}), 1);
-  EXPECT_THAT(err_, HasSubstr("a.png: a report ends in .html, .svg or .json"));
+  EXPECT_THAT(err_, HasSubstr("a.png: the name of a report must end in .html, .svg or .json"));
   EXPECT_EQ(out_, "");
   EXPECT_FALSE(std::filesystem::exists(directory_ + "/a.html"));
 }

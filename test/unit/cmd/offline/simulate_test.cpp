@@ -185,7 +185,7 @@ TEST_F(Refusals, DuplicatesThatNoOtherNodeMayHold) {
     for (const Json& row : result["refusals"]) messages.push_back(row["message"]);
     return messages;
   };
-  const std::string text = "2 pods of its owner and images are on its node, and no other node may hold any";
+  const std::string text = "2 pods of its owner and images are on its node, and no other node can run one";
   EXPECT_THAT(messages(), testing::ElementsAre(text + ": 1 of 1 nodes: the node is cordoned (n2)",
                                                text + ": 1 of 1 nodes: the node is cordoned (n2)"));
   objects_[1] = unready(node("n2"));
@@ -213,7 +213,7 @@ TEST_F(Refusals, NamesMatchingNodesOutOfScope) {
   objects_.back()["spec"]["nodeSelector"] = {{"disk", "ssd"}};
   const Json args = {{"nodeAffinityType", {"requiredDuringSchedulingIgnoredDuringExecution"}}};
   const std::string name = "RemovePodsViolatingNodeAffinity";
-  EXPECT_THAT(refusal(name, args), testing::EndsWith("fits on no node that matches: no node matches"));
+  EXPECT_THAT(refusal(name, args), testing::EndsWith("does not fit on any matching node: no node matches"));
   objects_[1] = unready(labeled(node("n2"), "disk", "ssd"));
   EXPECT_THAT(refusal(name, args), testing::EndsWith("matches: 1 of 1 nodes: the node is not ready (n2)"));
   objects_[1] = labeled(node("n2"), "disk", "ssd");
@@ -230,10 +230,9 @@ TEST_F(Refusals, PreferredNodesThatAreFull) {
       {{{"weight", 1},
         {"preference",
          {{"matchExpressions", Json::array({{{"key", "disk"}, {"operator", "In"}, {"values", {"ssd"}}}})}}}}});
-  EXPECT_EQ(
-      refusal("PreferredPlacement"),
-      "other nodes match its preferred node affinity better, but it fits on none of them: 1 of 1 nodes: needs 1000m "
-      "of cpu, 100m are free (n2)");
+  EXPECT_EQ(refusal("PreferredPlacement"),
+            "other nodes match its preferred node affinity better, but it does not fit on any of them: 1 of 1 nodes: "
+            "needs 1000m of cpu, 100m are free (n2)");
   EXPECT_EQ(plan("PreferredPlacement", {{"preferences", {"PodAffinity"}}})["refusals"], Json::array());
   objects_[2]["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "1";
   EXPECT_THAT(moved(plan("PreferredPlacement")), UnorderedElementsAre("a"));
@@ -263,7 +262,7 @@ TEST_F(Simulate, SaysThatNothingReplacesPodsThatHaveEnded) {
   options.now = "2026-11-22T00:00:00Z";
   ASSERT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
   EXPECT_THAT(out_, testing::ContainsRegex("done +n1 +no replacement"));
-  EXPECT_THAT(out_, testing::Not(HasSubstr("nowhere fits")));
+  EXPECT_THAT(out_, testing::Not(HasSubstr("no node fits")));
 }
 
 TEST_F(Simulate, ClassesNodesThatAreInNoPool) {

@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
         TrialCase{"ResourceThatIsNotPublished",
                   "pack-resource-not-published",
                   0,
-                  {"NODES as HighNodeUtilization classes them: 2 nodes: 1 appropriately utilized, 1 out of scope",
+                  {"NODES as classified by HighNodeUtilization: 2 nodes: 1 appropriately utilized, 1 out of scope",
                    "Note: no node is underutilized", "without gpu.example.com/a, which it does not publish",
                    "gpu.example.com/a 75.0 % of allocatable, above thresholds 40 %"}},
         TrialCase{"PodsOnTheirWayOut",
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         TrialCase{"NothingToLevel",
                   "level-nothing-said",
                   0,
-                  {"no node is underutilized but for cordoned ones, which take no pods: n-1",
+                  {"no node is underutilized except cordoned nodes, which accept no pods: n-1",
                    "cpu 75.0 % of allocatable, above targetThresholds 50 %", "3 of 110"}},
         TrialCase{"TaintedPool",
                   "level-tainted-pool-message",
@@ -94,8 +94,8 @@ INSTANTIATE_TEST_SUITE_P(
                   "affinity-violation-not-said",
                   0,
                   {"NoMatchingNodeFits",
-                   "it violates its nodeSelector or required node affinity, but fits on no node that matches: no node "
-                   "matches"}},
+                   "it violates its nodeSelector or required node affinity, but does not fit on any matching node: no "
+                   "node matches"}},
         TrialCase{"DaemonSetsKeepNodesFull",
                   "pack-daemonsets-count",
                   0,
@@ -119,7 +119,7 @@ TEST_F(Trials, AreExplained) {
   ASSERT_EQ(captured([&] { return run_explain(options); }), 0) << err_;
   EXPECT_THAT(out_, AllOf(HasSubstr("LowNodeUtilization: its node is Overutilized: cpu 75.0 % of allocatable, above "
                                     "targetThresholds 50 %"),
-                          HasSubstr("no node is underutilized but for cordoned ones, which take no pods: n-1"),
+                          HasSubstr("no node is underutilized except cordoned nodes, which accept no pods: n-1"),
                           HasSubstr("the newest time in the dump (")));
 }
 
@@ -139,7 +139,7 @@ TEST(ConvertTrials, StatesOfEndedPodsEvictThem) {
   const auto conversion = convert(text_of(path_of("convert-completed-state", "policy.yaml")), fixed());
   ASSERT_THAT(conversion.errors, IsEmpty());
   EXPECT_EQ(spec_of(conversion).at("strategies")[0].at("args").at("terminalPods"), Json({{"evict", true}}));
-  EXPECT_THAT(notes_of(conversion), Contains(HasSubstr("Completed is mostly a state of pods that have ended")));
+  EXPECT_THAT(notes_of(conversion), Contains(HasSubstr("Completed usually selects pods that have terminated")));
 }
 
 struct EndedCase {
@@ -149,12 +149,12 @@ struct EndedCase {
 
 TEST(ConvertTrials, CriteriaOfEndedPodsEvictThem) {
   const EndedCase cases[] = {
-      {"exitCodes: [0]", "args.exitCodes: selects containers that have stopped, mostly in pods that have ended"},
+      {"exitCodes: [0]", "args.exitCodes: selects terminated containers, usually in pods that have terminated"},
       {"conditions: [{type: Ready, status: \"False\", reason: PodCompleted}]",
-       "args.conditions: PodCompleted is a reason of pods that have ended"},
+       "args.conditions: PodCompleted is a reason of pods that have terminated"},
       {"conditions: [{type: Ready}, {reason: PodFailed}]",
-       "args.conditions: PodFailed is a reason of pods that have ended"},
-      {"states: [Pending, Error]", "args.states: Error is mostly a state of pods that have ended"},
+       "args.conditions: PodFailed is a reason of pods that have terminated"},
+      {"states: [Pending, Error]", "args.states: Error usually selects pods that have terminated"},
       {"states: [CrashLoopBackOff], exitCodes: [1]", ""},
       {"conditions: [{type: Ready, reason: ContainersNotReady}]", ""},
       {"exitCodes: []", ""},
@@ -408,8 +408,9 @@ TEST(ConvertTrials, KoordinatorsHysteresisHasItsDefault) {
               Json({{"samples", each.want}, {"of", each.want}}))
         << each.load;
   }
-  EXPECT_THAT(notes_of(convert(koordinator("", cases[4].load), fixed())),
-              Contains(HasSubstr("args.anomalyCondition.consecutiveAbnormalities: 50 samples are not kept")));
+  EXPECT_THAT(
+      notes_of(convert(koordinator("", cases[4].load), fixed())),
+      Contains(HasSubstr("args.anomalyCondition.consecutiveAbnormalities: keeping 50 samples is not supported")));
   EXPECT_THAT(
       convert_test::errors_of(convert(koordinator("", "anomalyCondition: {consecutiveAbnormalities: -1}"), fixed())),
       Contains(HasSubstr("args.anomalyCondition.consecutiveAbnormalities: ")));
@@ -471,7 +472,7 @@ TEST(ConvertTrials, PoliciesOfSeveralPodSelectorsAreNamedAndNoted) {
             Json::parse(R"({"matchLabels": {"env": "p", "tier": "c"}})"));
   EXPECT_THAT(notes_of(conversion),
               AllOf(Contains(HasSubstr("args.podSelectors: becomes 2 policies, one for each selector")),
-                    Contains(HasSubstr("args.evictQPS: holds for each of the 2 policies"))));
+                    Contains(HasSubstr("args.evictQPS: applies to each of the 2 policies"))));
 }
 
 TEST(ConvertTrials, PodSelectorsThatWouldBeTooManyPoliciesAreRefused) {
@@ -532,7 +533,7 @@ TEST(ConvertTrials, KoordinatorsLimitsHoldForEachPolicy) {
   convert_test::expect_valid(conversion);
   ASSERT_EQ(conversion.policies.size(), 2U);
   EXPECT_EQ(spec_of(conversion, 0)["limits"], spec_of(conversion, 1)["limits"]);
-  EXPECT_THAT(notes_of(conversion), Contains(HasSubstr("args.evictQPS: holds for each of the 2 policies")));
+  EXPECT_THAT(notes_of(conversion), Contains(HasSubstr("args.evictQPS: applies to each of the 2 policies")));
   EXPECT_THAT(notes_of(conversion), Not(Contains(HasSubstr("evictBurst"))));
 }
 
@@ -600,7 +601,7 @@ INSTANTIATE_TEST_SUITE_P(
                             "deschedulerPolicy: {globalParameters: {maxNoOfPodsToEvictPerNode: 3}, "
                             "strategies: {removeDuplicates: {enabled: true, nodeFit: true}, "
                             "podLifeTime: {enabled: true, maxPodLifeTimeSeconds: 60}}}"),
-                  "spec.deschedulerPolicy.globalParameters.maxNoOfPodsToEvictPerNode: holds for each of the 2"},
+                  "spec.deschedulerPolicy.globalParameters.maxNoOfPodsToEvictPerNode: applies to each of the 2"},
         PlaceCase{"PodsOfDeckhouse",
                   DECKHOUSE("v1alpha2",
                             "podLabelSelector: {matchLabels: {app: 1}}, strategies: {removeDuplicates: "
@@ -615,7 +616,7 @@ INSTANTIATE_TEST_SUITE_P(
             "PhasesOfTwoLists",
             "apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy\nstrategies: {PodLifeTime: {enabled: true, "
             "params: {podLifeTime: {podStatusPhases: [Pending], states: [Failed]}}}}",
-            "strategies.PodLifeTime.params.podLifeTime.states[0]: selects pods that have ended"},
+            "strategies.PodLifeTime.params.podLifeTime.states[0]: selects pods that have terminated"},
         PlaceCase{"LowNodeLoad", KOORDINATOR("{name: LowNodeLoad, args: {}}"),
                   "profiles[0].pluginConfig[0].args.lowThresholds: is required"},
         PlaceCase{"LowNodeLoadWithoutArgs", KOORDINATOR(""),

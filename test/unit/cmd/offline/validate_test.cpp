@@ -47,7 +47,7 @@ TEST_F(ValidateCommand, FailsWhenNothingWasChecked) {
   const std::string foreign = write("pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n");
   const std::string list = write("pods.yaml", "apiVersion: v1\nkind: PodList\nitems: []\n");
   EXPECT_EQ(captured([&] { return run_validate({.files = {list}, .output = "text"}); }), 1);
-  EXPECT_THAT(out_, testing::HasSubstr("holds no object"));
+  EXPECT_THAT(out_, testing::HasSubstr("contains no object"));
   EXPECT_EQ(captured([&] { return run_validate({.files = {foreign}, .output = "text"}); }), 1);
   EXPECT_THAT(err_, testing::HasSubstr("nothing was checked"));
 }
@@ -57,8 +57,8 @@ TEST_F(ValidateCommand, CountsUncheckedObjects) {
   for (int i = 0; i < 8; ++i) dump += "- metadata: {name: p" + std::to_string(i) + "}\n";
   const std::string file = write("dump.yaml", dump);
   EXPECT_EQ(captured([&] { return run_validate({.files = {file}, .output = "text"}); }), 1);
-  EXPECT_THAT(out_, testing::HasSubstr(file + ": Pod p4: not checked (no kind of Evacuator's)\n" + file +
-                                       ": 3 objects more: not checked (no kinds of Evacuator's)\n"));
+  EXPECT_THAT(out_, testing::HasSubstr(file + ": Pod p4: not checked (not a kind of Evacuator)\n" + file +
+                                       ": 3 objects more: not checked (not kinds of Evacuator)\n"));
   EXPECT_THAT(out_, testing::Not(testing::HasSubstr("p5")));
   EXPECT_EQ(captured([&] { return run_validate({.files = {file}, .output = "json"}); }), 1);
   EXPECT_THAT(out_, testing::HasSubstr("Pod p7")) << "all of them for programs";
@@ -95,13 +95,13 @@ INSTANTIATE_TEST_SUITE_P(
     Of, AroundSpec,
     testing::Values(
         AroundCase{"AFieldThatIsNotIndented", "metadata: {name: a}\nmode: Automatic\n",
-                   "DeschedulerPolicy a: mode: unknown field, or is it one of spec's, and not indented?"},
+                   "DeschedulerPolicy a: mode: unknown field, or does it belong under spec, with indentation?"},
         AroundCase{"AMisspeltMember", "metadata: {name: a}\nspecs: {}\n",
                    "specs: unknown field, did you mean \"spec\"?"},
         AroundCase{"AMisspeltMemberOfMetadata", "metadata: {name: a, label: {x: y}}\n",
                    "metadata.label: unknown field, did you mean \"labels\"?"},
         AroundCase{"AnotherMemberOfMetadata", "metadata: {name: a, owner: me}\n", "metadata.owner: unknown field\n"},
-        AroundCase{"AName", "metadata: {name: Ours_x}\n", "metadata.name: \"Ours_x\" is no DNS subdomain"},
+        AroundCase{"AName", "metadata: {name: Ours_x}\n", "metadata.name: \"Ours_x\" is not a DNS subdomain"},
         AroundCase{"ALabel", "metadata: {name: a, labels: {x: 1}}\n",
                    "metadata.labels.x: must be a string, not a number"},
         AroundCase{"AnAnnotation", "metadata: {name: a, annotations: {x.dev/y: true}}\n",
@@ -125,7 +125,7 @@ TEST_F(ValidateCommand, NamesPoliciesThatReplaceEachOther) {
   EXPECT_THAT(out_, testing::HasSubstr(second +
                                        ": DeschedulerPolicy default: metadata.name: another DeschedulerPolicy "
                                        "default stands in " +
-                                       first + ": `kubectl apply` leaves one of them"));
+                                       first + ": `kubectl apply` keeps one of them"));
 }
 
 }  // namespace validate_test

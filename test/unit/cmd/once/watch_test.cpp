@@ -73,24 +73,24 @@ TEST_P(OnceEndings, AreReportedCorrectly) {
 
 INSTANTIATE_TEST_SUITE_P(
     OnceWatch, OnceEndings,
-    testing::Values(
-        Ending{"AllWell", [](OnceReport& r) { r.succeeded_count = 3; }, Step::kDone, ""},
-        Ending{"NothingToDo", [](OnceReport&) {}, Step::kDone, ""},
-        Ending{"SomebodyElsesDecisions", [](OnceReport& r) { r.cancelled_count = r.suspended_count = 1; }, Step::kDone,
-               ""},
-        Ending{"OneFailed", [](OnceReport& r) { r.failed_count = 1; }, Step::kDone,
-               "1 Evacuations failed, 0 are unfinished, 0 policies have a problem, 0 have had no cycle"},
-        Ending{"APolicyIsInvalid",
-               [](OnceReport& r) {
-                 r.cycles.push_back({"p", "invalid", false, true});
-               },
-               Step::kDone, "0 Evacuations failed, 0 are unfinished, 1 policies have a problem, 0 have had no cycle"},
-        Ending{"OutOfTime", [](OnceReport& r) { r.unfinished_count = 2; }, Step::kTimedOut,
-               "not done within 90s: 0 Evacuations failed, 2 are unfinished, 0 policies have a problem, 0 have had no "
-               "cycle"},
-        Ending{"StoppedBeforeACycle", [](OnceReport& r) { r.waiting_policies.push_back("p"); }, Step::kGoOn,
-               "ended before it was done: 0 Evacuations failed, 0 are unfinished, 0 policies have a problem, 1 have "
-               "had no cycle"}),
+    testing::Values(Ending{"AllWell", [](OnceReport& r) { r.succeeded_count = 3; }, Step::kDone, ""},
+                    Ending{"NothingToDo", [](OnceReport&) {}, Step::kDone, ""},
+                    Ending{"SomebodyElsesDecisions", [](OnceReport& r) { r.cancelled_count = r.suspended_count = 1; },
+                           Step::kDone, ""},
+                    Ending{"OneFailed", [](OnceReport& r) { r.failed_count = 1; }, Step::kDone,
+                           "1 Evacuations failed, 0 are unfinished, 0 policies have a problem, 0 have had no cycle"},
+                    Ending{"APolicyIsInvalid",
+                           [](OnceReport& r) {
+                             r.cycles.push_back({"p", "invalid", false, true});
+                           },
+                           Step::kDone,
+                           "0 Evacuations failed, 0 are unfinished, 1 policies have a problem, 0 have had no cycle"},
+                    Ending{"OutOfTime", [](OnceReport& r) { r.unfinished_count = 2; }, Step::kTimedOut,
+                           "not complete within 90s: 0 Evacuations failed, 2 are unfinished, 0 policies have a "
+                           "problem, 0 have had no cycle"},
+                    Ending{"StoppedBeforeACycle", [](OnceReport& r) { r.waiting_policies.push_back("p"); }, Step::kGoOn,
+                           "ended before completion: 0 Evacuations failed, 0 are unfinished, 0 policies have a "
+                           "problem, 1 have had no cycle"}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace once_watch_test

@@ -35,13 +35,11 @@ const std::vector<api::Node> kNodes = {node("a"), node("missing"), node("old")};
 TEST(UsageView, ShowsAmountsSharesAgesAndWhyANodeDoesNotCount) {
   const std::string text = cmd::render_usage(answer(), kNodes, kNow);
   EXPECT_EQ(text,
-            "POLICY balance, SOURCE server (MetricsServer): 3 nodes, 0 pods\n"
-            "Warning: query psi: 3 samples are NaN\n"
-            "NODE      CPU           MEMORY        PSI     AGE   PROBLEM\n"
-            "a         1500m (38%)   2.0Gi (25%)   12.3%   12s   -\n"
-            "missing   -             -             -       -     the source does not know it\n"
-            "old       1000m (25%)   0.0Gi (0%)    1.0%    10m   older than maxAge 2m\n"
-            "strange   1000m         ?             1.0%    0s    the cluster has no such node\n");
+            "POLICY balance, SOURCE server (MetricsServer): 3 nodes, 0 pods\nWarning: query psi: 3 samples are "
+            "NaN\nNODE      CPU           MEMORY        PSI     AGE   PROBLEM\na         1500m (38%)   2.0Gi (25%)   "
+            "12.3%   12s   -\nmissing   -             -             -       -     the source has no data for it\nold   "
+            "    1000m (25%)   0.0Gi (0%)    1.0%    10m   older than maxAge 2m\nstrange   1000m         ?             "
+            "1.0%    0s    the cluster does not contain the node\n");
 }
 
 /// A native histogram has neither value nor time.
@@ -51,7 +49,7 @@ TEST(UsageView, OmitsTheAgeOfASampleWithoutATime) {
   timeless.samples->nodes = {{"a", {}, {usage::kUnknown}}, {"old", {}, {1.5}}};
   const std::string text = cmd::render_usage(timeless, kNodes, kNow);
   EXPECT_THAT(text, testing::ContainsRegex("a +[?] +- +no usable value"));
-  EXPECT_THAT(text, testing::ContainsRegex("old +1500m .38%. +- +it does not say of when it is"));
+  EXPECT_THAT(text, testing::ContainsRegex("old +1500m .38%. +- +its sample has no time"));
   EXPECT_FALSE(cmd::usage_json(timeless, kNodes, kNow)["nodes"][0].contains("ageSeconds"));
 }
 
@@ -83,7 +81,7 @@ TEST(UsageView, IsTheSameForPrograms) {
   ASSERT_EQ(json["nodes"].size(), 4U);
   EXPECT_EQ(json["nodes"][0]["usage"]["cpu"], 1.5);
   EXPECT_EQ(json["nodes"][0]["ageSeconds"], 12);
-  EXPECT_EQ(json["nodes"][1]["problem"], "the source does not know it");
+  EXPECT_EQ(json["nodes"][1]["problem"], "the source has no data for it");
   EXPECT_TRUE(json["nodes"][3]["usage"]["memory"].is_null());
 }
 

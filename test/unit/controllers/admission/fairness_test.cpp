@@ -304,8 +304,8 @@ TEST_F(SlotAttacks, APodGroupLargerThanTheManualShareIsNamed) {
   };
   for (int i = 0; i < 4; ++i) slot_of(i, true);
   EXPECT_EQ(slot_of(4, true).limit->message,
-            "5 pods of the group leave at the same time, which no free slot will ever allow: at most 4 in flight of "
-            "manual evacuations; the others of the total are for policies");
+            "5 pods of the PodGroup leave at the same time, which no limit ever allows: at most 4 in flight of manual "
+            "Evacuations; the rest of the total is reserved for policies");
   for (int i = 0; i < 5; ++i) queue.withdraw({"shop", fmt::format("evac-{:05}", i)});
   for (int i = 0; i < 4; ++i) slot_of(i, true);
   EXPECT_EQ(slot_of(4, false).state, Slot::State::kGranted) << "four manual ones and one of a policy";

@@ -517,7 +517,7 @@ TEST_F(Admissions, ADeletedPolicyHoldsWhatWaitedForIt) {
   queue.set_policy_limits("never-seen", std::nullopt);
   EXPECT_TRUE(woken.empty()) << "nobody begins because the brake is gone";
   EXPECT_EQ(waits_for({.n = 1, .node = "node-1", .policy = "p"}), "policy p total");
-  EXPECT_EQ(last.slot.limit->message, "policy p was deleted: nothing more of it is admitted");
+  EXPECT_EQ(last.slot.limit->message, "policy p was deleted: its Evacuations are no longer admitted");
   EXPECT_FALSE(granted({.n = 4, .node = "node-4", .policy = "p"})) << "one that was made just before, too";
   EXPECT_FALSE(granted({.n = 5, .node = "node-5", .policy = "never-seen"})) << "a new leader has not seen its limits";
   EXPECT_TRUE(granted({.n = 6, .node = "node-6", .policy = "other"}));
@@ -541,7 +541,7 @@ TEST_F(Admissions, HoldsRecentlyEvacuatedPods) {
   finish(first);
   EXPECT_EQ(waits_for(second), "cooldown");
   EXPECT_EQ(last.slot.limit->message,
-            "workload/shop/rs was evacuated once lately and is excluded (cooling down) until 2026-11-21T12:10:00Z");
+            "workload/shop/rs was evacuated once recently and is excluded (cooldown) until 2026-11-21T12:10:00Z");
   EXPECT_EQ(last.slot.retry_at, kNoon + base::minutes(10));
   EXPECT_EQ(queue.usage().waiting, 0) << "it does not wait: nobody can let it in";
   EXPECT_TRUE(granted({.n = 2, .workload = "rs"})) << "people may have reasons";
@@ -584,7 +584,7 @@ TEST_F(RatedAdmissions, AdmitsABurstAndThenOneEachInterval) {
   EXPECT_TRUE(granted({.n = 0, .node = "a"}));
   EXPECT_TRUE(granted({.n = 1, .node = "b"}));
   EXPECT_EQ(waits_for({.n = 2, .node = "c"}), "rate");
-  EXPECT_EQ(last.slot.limit->message, "at most 60 admissions each minute, 2 at once");
+  EXPECT_EQ(last.slot.limit->message, "at most 60 admissions per minute, 2 at once");
   EXPECT_EQ(alarms, (std::map<std::string, base::TimePoint>{{"evac-00002", kNoon + base::seconds(1)}}));
   EXPECT_EQ(waits_for({.n = 3, .node = "d"}), "rate");
   EXPECT_EQ(alarms.size(), 1U) << "only the first of them is woken: ten thousand would stampede";
@@ -606,7 +606,7 @@ TEST_F(RatedAdmissions, APolicysRateHoldsOnlyItsOwn) {
   queue.set_policy_limits("slow", {{{}, api::RateLimit{{}, 1, 1}}});
   EXPECT_TRUE(granted({.n = 0, .policy = "slow"}));
   EXPECT_EQ(waits_for({.n = 1, .policy = "slow"}), "policy slow rate");
-  EXPECT_EQ(last.slot.limit->message, "at most 1 admissions each minute, 1 at once under policy slow");
+  EXPECT_EQ(last.slot.limit->message, "at most 1 admissions per minute, 1 at once under policy slow");
   EXPECT_TRUE(granted({.n = 2, .policy = "other"}));
   EXPECT_TRUE(granted({.n = 3}));
   EXPECT_EQ(alarms, (std::map<std::string, base::TimePoint>{{"evac-00001", kNoon + base::minutes(1)}}));

@@ -125,7 +125,7 @@ class KeptPlace : public Capacity {
 TEST_F(KeptPlace, IsNeverOnAnEmptiedNode) {
   const auto a = web("a", "n1");
   EXPECT_EQ(keep(a, {"n1", "n2"}), "");
-  EXPECT_THAT(keep(a, {"n1", "n2", "n3"}), HasSubstr("no node has capacity for it any more"));
+  EXPECT_THAT(keep(a, {"n1", "n2", "n3"}), HasSubstr("no node has enough free capacity any more"));
 }
 
 TEST_F(KeptPlace, IsHeldForOneOfTwoThatWantTheSame) {
@@ -153,9 +153,9 @@ TEST_F(KeptPlace, IsHeldBetweenThePodsEndAndTheBindingOfItsReplacement) {
   const std::set<std::string> emptied{"n1", "n2"};
   EXPECT_EQ(keep(a, emptied), "");
   remove("a");
-  EXPECT_THAT(keep(b, emptied), HasSubstr("no node has capacity")) << "nothing of it is there";
+  EXPECT_THAT(keep(b, emptied), HasSubstr("no node has enough free capacity")) << "nothing of it is there";
   add(PodBuilder("a-2").cpu(3000).owned_by("VirtualMachineInstance", "a"));
-  EXPECT_THAT(keep(b, emptied), HasSubstr("no node has capacity")) << "it is Pending";
+  EXPECT_THAT(keep(b, emptied), HasSubstr("no node has enough free capacity")) << "it is Pending";
   remove("a-2");
   add(PodBuilder("a-2").on("n1").cpu(3000).owned_by("VirtualMachineInstance", "a"));
   EXPECT_EQ(keep(b, emptied), "") << "it went elsewhere";
@@ -167,7 +167,7 @@ TEST_F(KeptPlace, IsAlsoReservedForAnEndedPod) {
   EXPECT_EQ(keep(a, {"n1", "n2"}), "");
   remove("a");
   add(PodBuilder("a").on("n1").cpu(3000).owned_by("VirtualMachineInstance", "a").phase(api::PodPhase::kFailed));
-  EXPECT_THAT(keep(b, {"n1", "n2"}), HasSubstr("no node has capacity"));
+  EXPECT_THAT(keep(b, {"n1", "n2"}), HasSubstr("no node has enough free capacity"));
 }
 
 TEST_F(KeptPlace, SeesPodsThatArrivedMeanwhile) {
@@ -200,7 +200,8 @@ TEST_F(Capacity, IsHeldForOneOfTwoThatWantTheSame) {
   EXPECT_EQ(reserve(a), "n3");
   EXPECT_EQ(reserve(b), "");
   EXPECT_EQ(last.message,
-            "needs 3000m cpu and 0Mi memory for a surge pod, and none of 2 other nodes has it: 2 InsufficientResource");
+            "needs 3000m cpu and 0Mi memory for a surge pod, and none of 2 other nodes has enough free capacity: 2 "
+            "InsufficientResource");
   EXPECT_EQ(reserve(a), "n3") << "asking again changes nothing";
   EXPECT_EQ(reservations().held(), 1U);
 }
@@ -209,7 +210,7 @@ TEST_F(Capacity, IsNeverOnThePodsOwnNode) {
   const auto a = vm("a", "n1", 1000);
   nodes.resize(1);
   EXPECT_EQ(reserve(a), "");
-  EXPECT_THAT(last.message, HasSubstr("none of 0 other nodes has it"));
+  EXPECT_THAT(last.message, HasSubstr("none of 0 other nodes has enough free capacity"));
 }
 
 TEST_F(Capacity, PrefersThePlannersNodeElseTheEmptiest) {
@@ -454,7 +455,7 @@ TEST_F(PodGroupCapacity, IsForAllOrForNoneSoNoTwoStarveEachOther) {
   ASSERT_TRUE(refused.limit);
   EXPECT_EQ(refused.limit->kind, "Capacity");
   EXPECT_THAT(refused.limit->message,
-              AllOf(HasSubstr("all of its PodGroup or none: pod a"), HasSubstr("needs 3000m cpu")));
+              AllOf(HasSubstr("all members of its PodGroup or none: pod a"), HasSubstr("needs 3000m cpu")));
   EXPECT_EQ(ask("a1").limit->kind, "Capacity") << "the other one says the same";
   EXPECT_EQ(reservations().held(), 2U);
   EXPECT_EQ(queue.usage().in_flight, 2);

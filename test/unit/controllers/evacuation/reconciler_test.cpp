@@ -283,7 +283,7 @@ TEST_F(WholePodGroup, ThatTheCacheDoesNotKnowIsReadBeforeACall) {
   answers_with(list_of("all"));
   EXPECT_EQ(phase_with(&groups), "Failed");
   EXPECT_EQ(server.evacuation["status"]["message"],
-            "its PodGroup g (scheduling.k8s.io) has disruptionMode All: its pods do not leave one by one");
+            "its PodGroup g (scheduling.k8s.io) has disruptionMode All: its pods do not leave individually");
   EXPECT_EQ(calls("POST /web-1/eviction"), 0);
 }
 
@@ -312,7 +312,7 @@ TEST_F(WholePodGroup, ThatMayNotBeReadKeepsItsPods) {
   EXPECT_NE(phase_with(&groups), "Failed") << "it may pass";
   EXPECT_EQ(phase_with(&groups, seconds(15)), "Failed") << "not before the right has been missing for a while";
   EXPECT_EQ(server.evacuation["status"]["message"],
-            "its PodGroup g (scheduling.k8s.io) is not known, and may be one that leaves as a whole");
+            "its PodGroup g (scheduling.k8s.io) is unknown, and may have to leave as a whole");
   EXPECT_EQ(calls("POST /web-1/eviction"), 0);
 }
 
@@ -452,7 +452,8 @@ TEST_F(Shell, BacksOffFromAStatusFieldThatAnOlderCrdPrunes) {
   put(waits);
   const auto done = reconciler.reconcile(key);
   ASSERT_FALSE(done) << "an error is retried later and later";
-  EXPECT_EQ(done.error().message, "the API server does not keep specHash of the status: its CRD is of another version");
+  EXPECT_EQ(done.error().message,
+            "the API server drops specHash of the status: the installed CRD is of another version");
   EXPECT_EQ(std::count(server.log.begin(), server.log.end(), "PATCH /web-1-7c1a8c1e/status"), 2) << "not 24 at once";
   EXPECT_EQ(server.evacuation["status"]["blockedBy"][0]["kind"], "Suspended") << "what it can keep is there";
 }

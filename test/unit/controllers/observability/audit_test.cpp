@@ -327,7 +327,7 @@ TEST_P(BadAuditConfig, NamesTheField) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Audit, BadAuditConfig,
-    testing::Values(BadAudit{"Sink", "audit: {sinks: [Syslog]}", "audit.sinks: \"Syslog\" is no sink"},
+    testing::Values(BadAudit{"Sink", "audit: {sinks: [Syslog]}", "audit.sinks: \"Syslog\" is not a sink"},
                     BadAudit{"SinksNoList", "audit: {sinks: File}", "audit.sinks"},
                     BadAudit{"Unknown", "audit: {files: {}}", "audit.files: unknown field"},
                     BadAudit{"UnknownInFile", "audit: {file: {size: 1Mi}}", "audit.file.size: unknown field"},
@@ -339,7 +339,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadAudit{"Buffer", "audit: {bufferSize: 1}", "audit.bufferSize"},
                     BadAudit{"OnFailure", "audit: {onFailure: Panic}", "audit.onFailure"},
                     BadAudit{"StopWithoutSink", "audit: {sinks: [], onFailure: StopAdmissions}",
-                             "StopAdmissions needs a sink"}),
+                             "StopAdmissions requires a sink"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(AuditConfig, OpensTheConfiguredSinks) {

@@ -124,9 +124,10 @@ TEST(CycleOutcome, ReportsTheResultOfEmptyingNodes) {
   EXPECT_EQ(outcome.summary.nodes_bound, 1);
   EXPECT_FALSE(outcome.summary.placement_hints);
   ASSERT_EQ(outcome.warnings.size(), 1U);
-  EXPECT_EQ(outcome.warnings[0],
-            "Defragmentation: frees 0 nodes of at most 1; 1 nodes could be freed with 1 moves, minNodesFreed is 2; n1 "
-            "is held by default/on-n1: BarePod; n2 is held by default/on-n2: BarePod; n3 is held: NoRoomTogether");
+  EXPECT_EQ(
+      outcome.warnings[0],
+      "Defragmentation: frees 0 nodes, the upper bound is 1; 1 nodes could be freed with 1 moves, minNodesFreed is 2; "
+      "n1 is held by default/on-n1: BarePod; n2 is held by default/on-n2: BarePod; n3 is held: NoRoomTogether");
 }
 
 TEST(CycleOutcome, SaysNothingOfFreedNodesWhereNoStrategyEmptiesThem) {

@@ -315,7 +315,7 @@ TEST(Waves, WithoutProgressWaitForTheSchedule) {
   EXPECT_EQ(planned.summary.nominated, 1);
   ASSERT_EQ(planned.taints.size(), 1U);
   EXPECT_EQ(planned.taints[0].key, api::well_known::kLoadedTaint);
-  EXPECT_THAT(planned.warnings.at(0), HasSubstr("waits for the schedule"));
+  EXPECT_THAT(planned.warnings.at(0), HasSubstr("wait for the schedule"));
 }
 
 TEST(EvacuationFor, HasTimeForItsWholeWave) {
@@ -418,12 +418,12 @@ TEST(NextStatus, ReportsUnusualInputWithoutBeingDegraded) {
   CycleOutcome cycle = outcome(0);
   auto seen = policy();
   EXPECT_EQ(api::find_condition(next_status(seen, {}, &cycle, kNoon).conditions, "Warnings"), nullptr);
-  cycle.warnings = {"Pod a/b: spec.overhead.cpu: -1m is negative, counts as 0", "2", "3", "4", "5", "6"};
+  cycle.warnings = {"Pod a/b: spec.overhead.cpu: -1m is negative, treated as 0", "2", "3", "4", "5", "6"};
   cycle.more_warnings = 94;
   seen.status = next_status(seen, {}, &cycle, kNoon);
   ASSERT_TRUE(api::is_true(seen.status.conditions, "Warnings"));
   EXPECT_EQ(api::find_condition(seen.status.conditions, "Warnings")->message,
-            "Pod a/b: spec.overhead.cpu: -1m is negative, counts as 0; 2; 3; 4; 5; and 95 more");
+            "Pod a/b: spec.overhead.cpu: -1m is negative, treated as 0; 2; 3; 4; 5; and 95 more");
   EXPECT_TRUE(api::is_true(seen.status.conditions, "Ready"));
   EXPECT_FALSE(api::is_true(seen.status.conditions, "Degraded"));
   const CycleOutcome quiet = outcome(0);
@@ -482,7 +482,7 @@ TEST(NextStatus, SaysThatAGateHoldsOrHasNoAnswer) {
   EXPECT_EQ(told->reason, "GateHolds");
   EXPECT_THAT(told->message, HasSubstr("gate freeze holds: 3"));
   EXPECT_EQ(status.next_cycle_time, kNoon + minutes(5)) << "it goes on planning";
-  const GateVerdict unanswered{GateVerdict::Kind::kUnanswered, false, "gate freeze has no answer: x"};
+  const GateVerdict unanswered{GateVerdict::Kind::kUnanswered, false, "gate freeze has no response: x"};
   EXPECT_EQ(api::find_condition(next_status(seen, {}, nullptr, kNoon, unanswered).conditions, "Suspended")->reason,
             "GateUnanswered");
 }

@@ -27,55 +27,54 @@ TEST_P(PolicyBrake, HoldsWaitingEvacuations) {
   PolicyLimitsInForce known;
   EXPECT_EQ(known.take(policy(GetParam().spec), kNoon).hold_reason, GetParam().want);
 }
-INSTANTIATE_TEST_SUITE_P(Policies, PolicyBrake,
-                         testing::Values(BrakeCase{"Automatic", R"({"mode":"Automatic"})", ""},
-                                         BrakeCase{"Manual", R"({"mode":"Manual"})", ""},
-                                         BrakeCase{"DryRun", R"({"mode":"DryRun"})",
-                                                   "policy p is in mode DryRun: nothing more of it is admitted"},
-                                         BrakeCase{"Suspended", R"({"mode":"Automatic","suspend":true})",
-                                                   "policy p is suspended: nothing more of it is admitted"},
-                                         BrakeCase{"InAWeeklyBlackout",
-                                                   R"({"schedule":{"blackouts":[{"start":"11:00","end":"13:00"}]},)"
-                                                   R"("mode":"Automatic"})",
-                                                   "policy p is inside a blackout: nothing more of it is admitted"},
-                                         BrakeCase{"AfterABlackout",
-                                                   R"({"schedule":{"blackouts":[{"start":"11:00","end":"12:00"}]},)"
-                                                   R"("mode":"Automatic"})",
-                                                   ""},
-                                         BrakeCase{"OutsideOfAWindow",
-                                                   R"({"schedule":{"windows":[{"start":"22:00","end":"23:00"}]},)"
-                                                   R"("mode":"Automatic"})",
-                                                   ""},
-                                         BrakeCase{
-                                             "InABlackoutOfAnUnknownZone",
-                                             R"({"schedule":{"timeZone":"Mars/Base",)"
-                                             R"("blackouts":[{"start":"22:00","end":"23:00"}]},"mode":"Automatic"})",
-                                             "spec.schedule of policy p is invalid: nothing more of it is admitted"},
-                                         BrakeCase{"WithABlackoutInASpecThatDoesNotDecode",
-                                                   R"({"schedule":{"blackouts":[{"start":"22:00","end":"23:00"}]},)"
-                                                   R"("mode":"Automatic","strategies":7})",
-                                                   "the spec of policy p cannot be read, nor its blackouts and gates: "
-                                                   "nothing more of it is admitted"}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    Policies, PolicyBrake,
+    testing::Values(
+        BrakeCase{"Automatic", R"({"mode":"Automatic"})", ""}, BrakeCase{"Manual", R"({"mode":"Manual"})", ""},
+        BrakeCase{"DryRun", R"({"mode":"DryRun"})", "policy p is in mode DryRun: its Evacuations are not admitted"},
+        BrakeCase{"Suspended", R"({"mode":"Automatic","suspend":true})",
+                  "policy p is suspended: its Evacuations are not admitted"},
+        BrakeCase{"InAWeeklyBlackout",
+                  R"({"schedule":{"blackouts":[{"start":"11:00","end":"13:00"}]},)"
+                  R"("mode":"Automatic"})",
+                  "policy p is inside a blackout: its Evacuations are not admitted"},
+        BrakeCase{"AfterABlackout",
+                  R"({"schedule":{"blackouts":[{"start":"11:00","end":"12:00"}]},)"
+                  R"("mode":"Automatic"})",
+                  ""},
+        BrakeCase{"OutsideOfAWindow",
+                  R"({"schedule":{"windows":[{"start":"22:00","end":"23:00"}]},)"
+                  R"("mode":"Automatic"})",
+                  ""},
+        BrakeCase{"InABlackoutOfAnUnknownZone",
+                  R"({"schedule":{"timeZone":"Mars/Base",)"
+                  R"("blackouts":[{"start":"22:00","end":"23:00"}]},"mode":"Automatic"})",
+                  "spec.schedule of policy p is invalid: its Evacuations are not admitted"},
+        BrakeCase{
+            "WithABlackoutInASpecThatDoesNotDecode",
+            R"({"schedule":{"blackouts":[{"start":"22:00","end":"23:00"}]},)"
+            R"("mode":"Automatic","strategies":7})",
+            "the spec of policy p, with its blackouts and gates, cannot be read: its Evacuations are not admitted"}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(PolicyLimitsInForce, AnOpenCircuitIsABrake) {
   ObservedPolicy open = policy(R"({"mode":"Automatic"})");
   open.status.circuit.opened_at = base::TimePoint{};
   EXPECT_EQ(PolicyLimitsInForce().take(open, kNoon).hold_reason,
-            "the circuit breaker of policy p is open: nothing more of it is admitted");
+            "the circuit breaker of policy p is open: its Evacuations are not admitted");
 }
 
 TEST(PolicyLimitsInForce, APendingDeletionIsABrake) {
   ObservedPolicy doomed = policy(R"({"mode":"Automatic"})");
   doomed.meta.deletion_timestamp = base::TimePoint{} + base::seconds(1);
   EXPECT_EQ(PolicyLimitsInForce().take(doomed, kNoon).hold_reason,
-            "policy p is being deleted: nothing more of it is admitted");
+            "policy p is being deleted: its Evacuations are not admitted");
 }
 
 TEST(PolicyLimitsInForce, AGateThatHoldsIsABrake) {
   const GateVerdict holds{GateVerdict::Kind::kHolds, false, "gate freeze holds: a freeze"};
   EXPECT_EQ(PolicyLimitsInForce().take(policy(R"({"mode":"Automatic"})"), kNoon, holds).hold_reason,
-            "gate freeze holds: a freeze: nothing more of policy p is admitted");
+            "gate freeze holds: a freeze: Evacuations of policy p are not admitted");
 }
 
 TEST(PolicyLimitsInForce, ASpecThatDoesNotDecodeKeepsTheLimitsThatDo) {

@@ -48,9 +48,8 @@ TEST_F(OnceRunTest, WaitsForEveryPolicyAndItsEvacuations) {
   see(evacuation("one", EvacuationPhase::kSucceeded));
   EXPECT_TRUE(report().is_done() && report().is_success());
   EXPECT_EQ(to_text(report()),
-            "policy a: 2 of 9 pods nominated, 1 Evacuations made\n"
-            "policy b: no cycle: spec.suspend is true\n"
-            "Evacuations: 1 succeeded, 0 failed, 0 cancelled, 0 unfinished\n");
+            "policy a: 2 of 9 pods nominated, 1 Evacuations created\npolicy b: no cycle: spec.suspend is "
+            "true\nEvacuations: 1 succeeded, 0 failed, 0 cancelled, 0 unfinished\n");
 }
 
 TEST_F(OnceRunTest, ACacheMayBeFasterThanTheAnswer) {
@@ -106,13 +105,13 @@ TEST_F(OnceRunTest, FailuresAreNamedAndBounded) {
 TEST_F(OnceRunTest, ProblemsOfACycleAreFaults) {
   controllers::CycleOutcome outcome;
   outcome.problems = {"creating Evacuation shop/one: refused", "another"};
-  run.on_cycle(policy("a")->meta, outcome, "a gate holds: nothing is made");
+  run.on_cycle(policy("a")->meta, outcome, "a gate holds: no Evacuations are created");
   run.on_no_cycle(policy("a")->meta, "later", false);
   const auto cycles = report().cycles;
   ASSERT_EQ(cycles.size(), 1U);
   EXPECT_TRUE(cycles[0].has_run && cycles[0].is_fault);
   EXPECT_THAT(cycles[0].text,
-              HasSubstr("a gate holds: nothing is made; creating Evacuation shop/one: refused (and 1 more"));
+              HasSubstr("a gate holds: no Evacuations are created; creating Evacuation shop/one: refused (and 1 more"));
 }
 
 }  // namespace once_run_test

@@ -412,7 +412,7 @@ TEST_F(StalePlans, AreNotMade) {
   strategies_ = {{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 3600}}}}};
   auto leader = new_leader();
   set_restarts(0);
-  leader->stale = {"nodes: nothing heard from the server for more than 5m"};
+  leader->stale = {"nodes: received nothing from the server for more than 5m"};
   const auto put_off = leader->try_to_reconcile(policy());
   ASSERT_TRUE(put_off);
   EXPECT_EQ(put_off->after, minutes(1)) << "not at once, again and again";
@@ -562,7 +562,7 @@ TEST_F(Creations, DoNotGoOnAfterAPauseInWhichACacheWentStale) {
   MeetingServer server(1);
   server.throttled = 1;
   Leader leader(server, clock_, cluster_);
-  leader.set_pause([&](base::Duration) { return leader.stale = {"nodes: nothing heard"}, true; });
+  leader.set_pause([&](base::Duration) { return leader.stale = {"nodes: received nothing"}, true; });
   leader.reconcile(policy());
   EXPECT_EQ(server.asked, 1);
 }

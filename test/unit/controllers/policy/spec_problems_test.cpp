@@ -27,7 +27,7 @@ TEST(SpecProblems, ReportAnInvalidStrategyNameOnce) {
     const char* problem;
   } rows[] = {
       {"", "spec.strategies[0].name: is required"},
-      {"PodLifetime", "spec.strategies[0].name: \"PodLifetime\" is no strategy"},
+      {"PodLifetime", "spec.strategies[0].name: \"PodLifetime\" is not a strategy"},
   };
   for (const auto& row : rows) {
     api::DeschedulerPolicySpec spec;
@@ -75,7 +75,7 @@ TEST(SpecProblems, NameTheSchedulesFields) {
   spec.strategies = {{"RemoveFailedPods", "{}"}};
   spec.schedule.time_zone = "Mars/Base";
   spec.schedule.cron = "0 0 30 2 *";
-  EXPECT_THAT(problems(spec), ElementsAre(HasSubstr("spec.schedule.timeZone: \"Mars/Base\" is no time zone"),
+  EXPECT_THAT(problems(spec), ElementsAre(HasSubstr("spec.schedule.timeZone: \"Mars/Base\" is not a time zone"),
                                           HasSubstr("spec.schedule.cron: \"0 0 30 2 *\" never comes")));
 }
 
@@ -93,9 +93,9 @@ TEST(SpecProblems, NameGatesWithAnInvalidAddress) {
     const char* url;
     const char* problem;
   } rows[] = {
-      {"http://ops:secret@calendar/hold", "url: must not hold a user name or a password"},
-      {"https://calendar/hold?token=secret", "url: the URL must have no query"},
-      {"http://calendar/\r\nX-Forged: 1", "url: the URL must have no query, fragment or blank"},
+      {"http://ops:secret@calendar/hold", "url: must not contain a user name or a password"},
+      {"https://calendar/hold?token=secret", "url: the URL must not contain a query"},
+      {"http://calendar/\r\nX-Forged: 1", "url: the URL must not contain a query, fragment or blank"},
       {"http://", "url: the URL has no valid host"},
       {"calendar", "url: is required and begins with http:// or https://"},
   };

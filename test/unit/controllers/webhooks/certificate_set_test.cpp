@@ -138,7 +138,7 @@ TEST(Secret, LosesTheStagedOneWhenThatIsPromoted) {
 TEST(Secret, SaysWhichPartMakesNoSense) {
   const auto read = decode_certificates({{"data", {{"tls.key", "***"}}}});
   ASSERT_FALSE(read);
-  EXPECT_EQ(read.error().message, "data[tls.key] is no Base64");
+  EXPECT_EQ(read.error().message, "data[tls.key] is not valid Base64");
 }
 
 TEST(CaBundle, IsWrittenWhereItDiffers) {

@@ -218,10 +218,10 @@ INSTANTIATE_TEST_SUITE_P(
                   {api_document()},
                   false,
                   Support::kUnsupported,
-                  "Evacuator itself"},
+                  "Evacuator is the only responder"},
         ProbeCase{
             "RefusesSchedulingGroups", grouped(), {api_document()}, true, Support::kUnsupported, "schedulingGroup"},
-        ProbeCase{"WaitsForItsReads", responsive(), {}, false, Support::kUnavailable, "not looked yet"},
+        ProbeCase{"WaitsForItsReads", responsive(), {}, false, Support::kUnavailable, "not checked yet"},
         ProbeCase{"NeedsTheApi", responsive(), {api_document(404)}, true, Support::kUnsupported, "does not serve"},
         ProbeCase{"NeedsBothKinds",
                   responsive(),

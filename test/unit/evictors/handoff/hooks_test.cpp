@@ -387,11 +387,15 @@ TEST(JobHook, IsFollowedByItsConditions) {
       {"failed", job(ended("Failed", "BackoffLimitExceeded")), "Running", "wait", "Failed: BackoffLimitExceeded: why",
        true},
       {"cleaned up after it was seen", nullptr, "Succeeded", "proceed", "Succeeded", false},
-      {"vanished", nullptr, "Running", "wait", "Failed: Job evac-e5b3-1-pre vanished before its end", true},
+      {"vanished", nullptr, "Running", "wait", "Failed: Job evac-e5b3-1-pre was deleted before it completed", true},
       {"somebody else's", changed_job("/metadata/ownerReferences/0/uid", "beef"), "", "wait",
-       "Failed: a Job evac-e5b3-1-pre is already there and not ours: another one than the Evacuation owns it", true},
+       "Failed: a Job evac-e5b3-1-pre already exists and was not created by the operator: it is not owned by the "
+       "Evacuation",
+       true},
       {"hostile", Json{{"metadata", 7}, {"status", "x"}}, "", "wait",
-       "Failed: a Job evac-e5b3-1-pre is already there and not ours: another one than the Evacuation owns it", true},
+       "Failed: a Job evac-e5b3-1-pre already exists and was not created by the operator: it is not owned by the "
+       "Evacuation",
+       true},
   };
   for (const Row& row : rows) {
     Hooked world(Json{{"pre", kJobHook}});
@@ -403,7 +407,7 @@ TEST(JobHook, IsFollowedByItsConditions) {
     world.remember(seen.refs);
     EXPECT_EQ(world.ref("preHook"), row.remembered) << row.what;
     const bool link = *row.remembered && std::string(row.known) != "Succeeded" &&
-                      std::string(row.remembered).find("not ours") == std::string::npos;
+                      std::string(row.remembered).find("not created by the operator") == std::string::npos;
     EXPECT_EQ(world.ref("preHookLogs"), link ? "kubectl logs job/evac-e5b3-1-pre -n shop" : "") << row.what;
   }
 }
@@ -421,7 +425,8 @@ TEST_P(ForeignJob, MadeBeforeOursDoesNotSkipTheHook) {
   world.jobs["pre"] = changed_job(GetParam().at, GetParam().value);
   const auto seen = world.observe();
   ASSERT_TRUE(seen.failed);
-  EXPECT_NE(seen.failed->message.find("a Job evac-e5b3-1-pre is already there and not ours: "), std::string::npos)
+  EXPECT_NE(seen.failed->message.find("a Job evac-e5b3-1-pre already exists and was not created by the operator: "),
+            std::string::npos)
       << seen.failed->message;
   EXPECT_NE(seen.failed->message.find(GetParam().why), std::string::npos) << seen.failed->message;
   EXPECT_NE(world.action(), "PostEviction");
@@ -430,11 +435,11 @@ TEST_P(ForeignJob, MadeBeforeOursDoesNotSkipTheHook) {
 INSTANTIATE_TEST_SUITE_P(
     Jobs, ForeignJob,
     testing::Values(
-        ForeignCase{"WithALabelAndNoOwner", "/metadata/ownerReferences", Json::array(), "owns it"},
-        ForeignCase{"OfAnotherEvacuation", "/metadata/ownerReferences/0/uid", "beef", "owns it"},
-        ForeignCase{"OfAnotherKind", "/metadata/ownerReferences/0/kind", "ConfigMap", "owns it"},
+        ForeignCase{"WithALabelAndNoOwner", "/metadata/ownerReferences", Json::array(), "not owned by"},
+        ForeignCase{"OfAnotherEvacuation", "/metadata/ownerReferences/0/uid", "beef", "not owned by"},
+        ForeignCase{"OfAnotherKind", "/metadata/ownerReferences/0/kind", "ConfigMap", "not owned by"},
         ForeignCase{"WithAnotherImage", "/spec/template/spec/containers/0/image", "true",
-                    "its spec.template.spec.containers[0].image is not what the policy's hook says"},
+                    "its spec.template.spec.containers[0].image does not match the policy's hook"},
         ForeignCase{"WithAnotherCommand", "/spec/template/spec/containers/0/command", Json::array({"true"}),
                     "containers[0].command"},
         ForeignCase{"WithAnotherVariable", "/spec/template/spec/containers/0/env/0/value", "x", "env[0].value"},
@@ -454,7 +459,7 @@ TEST(JobHook, ThatWasReplacedFails) {
   world.jobs["pre"] = changed_job("/metadata/uid", "another");
   const auto seen = world.observe();
   ASSERT_TRUE(seen.failed);
-  EXPECT_NE(seen.failed->message.find("put in the place of the one that was made"), std::string::npos);
+  EXPECT_NE(seen.failed->message.find("it replaced the Job that the operator created"), std::string::npos);
 }
 
 TEST(JobHook, IsIdentifiedByTheUidOfTheCreateResponse) {

@@ -243,7 +243,7 @@ TEST(HandoffMark, IsRequestedAgainAfterItsDeadlineAndNamesTheBypass) {
   const char* conflict = R"({"kind":"Status","reason":"Conflict","code":409})";
   const char* budget =
       R"({"kind":"Status","code":429,"message":"Cannot evict pod as it would violate the pod's disruption budget."})";
-  const std::string bypass = "the operator's webhook did not take the eviction over";
+  const std::string bypass = "the operator's webhook did not accept the eviction";
   EXPECT_EQ(answered(429, budget).message.find(bypass), std::string::npos) << "not known yet";
   const auto first = answered(409, conflict);
   EXPECT_EQ(first.retry_after, base::seconds(30)) << "each call may cost the budget one disruption";

@@ -647,7 +647,7 @@ TEST(Patroni, RanksCandidatesLikePatroni) {
       {"not running", {{"state", "starting"}}, none, keys("web-1"), "web-3"},
       {"synchronous standby", {{"xlog_location", 900}}, {{"xlog_location", 200}}, with_sync("web-3"), "web-3"},
       {"one of the synchronous standbys", none, none, with_sync("web-7,web-3"), "web-3"},
-      {"no synchronous standby", none, none, with_sync(""), ""},
+      {"not a synchronous standby", none, none, with_sync(""), ""},
       {"synchronous mode is off", none, none, with_sync("web-3", false), "web-2"},
       {"nobody may lead", {{"tags", {{"nofailover", true}}}}, {{"state", "stopped"}}, keys("web-1"), ""},
   };
@@ -731,10 +731,11 @@ TEST(Patroni, ReportsWhatACancelLeavesBehind) {
   auto standing = keys("web-1");
   standing[3] = key("failover", {{"leader", "web-1"}, {"member", "web-2"}});
   const std::vector<Row> rows = {
-      {"its key stands", standing, true, Rollback::kRemoteMarkRemains, "the switchover to web-2; web-1 leads now"},
-      {"given up", keys("web-1"), true, Rollback::kNothingToDo, "web-1 leads now"},
-      {"through", keys("web-2"), true, Rollback::kNothingToDo, "web-2 leads now"},
-      {"nobody leads", keys(""), true, Rollback::kNothingToDo, "no member leads now"},
+      {"its key stands", standing, true, Rollback::kRemoteMarkRemains,
+       "the switchover to web-2; web-1 is the leader now"},
+      {"given up", keys("web-1"), true, Rollback::kNothingToDo, "web-1 is the leader now"},
+      {"through", keys("web-2"), true, Rollback::kNothingToDo, "web-2 is the leader now"},
+      {"nobody leads", keys(""), true, Rollback::kNothingToDo, "no member is the leader now"},
       {"may still arrive", keys("web-1"), false, Rollback::kPending, ""},
       {"not known is not done", {{"patroni/leader-endpoints", 503, "busy"}}, true, Rollback::kPending, ""},
   };
@@ -1053,7 +1054,7 @@ TEST(Pgo, PrefersTheLeaderKeyOfPatroniOverAStaleLabel) {
   world.more = keys("web-3");
   EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready) << "web-2 is frozen, with the label of a leader";
   world.more = {key("leader-endpoints", {{"ttl", "30"}})};
-  EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready) << "no member leads";
+  EXPECT_FALSE(StatefulHandoff().observe(world.look()).ready) << "no member is the leader";
   world.more = keys("web-2");
   EXPECT_TRUE(StatefulHandoff().observe(world.look()).ready);
   const auto reads = StatefulHandoff().reads(world.look());
@@ -1076,7 +1077,7 @@ TEST(Pgo, IsNotTriggeredBeforeItsLeaderKeyNamesThePod) {
       {"no key, no ConfigMap", {no_key("leader-endpoints"), no_key("leader-configmap")}, ""},
       {"a ConfigMap", {no_key("leader-endpoints"), key("leader-configmap", {{"leader", "web-1"}})}, ""},
       {"the label lags behind", {key("leader-endpoints", {{"leader", "web-2"}})}, ""},
-      {"no member leads", {key("leader-endpoints", {{"ttl", "30"}})}, ""},
+      {"no member is the leader", {key("leader-endpoints", {{"ttl", "30"}})}, ""},
       {"the failover key is unread", {key("leader-endpoints", {{"leader", "web-1"}}), lost}, "patroni/failover cannot"},
   };
   for (const Row& row : rows) {
@@ -1320,7 +1321,8 @@ TEST(Pgo, IsTriggeredThroughPerconaPgClusterUnderPerconasOperator) {
   EXPECT_EQ(world.failure(), "ClusterNotFound");
   world.more = {{"percona-postgrescluster", 403, "{}"}};
   EXPECT_EQ(world.failure(), "Forbidden");
-  world.more = {{"percona-postgrescluster", 0, "404, but not that \"pg\" does not exist: 404 page not found", true}};
+  world.more = {{"percona-postgrescluster", 0,
+                 "404, but the response does not report that \"pg\" does not exist: 404 page not found", true}};
   EXPECT_EQ(world.failure(), "ClusterNotFound") << "Percona's operator is not installed";
 }
 

@@ -416,10 +416,10 @@ TEST_P(KubeVirtLastingRefusal, IsExplained) {
 INSTANTIATE_TEST_SUITE_P(
     Evictors, KubeVirtLastingRefusal,
     testing::Values(RefusalCase{"TheNodeObjectIsGone", 500, "Internal error occurred: nodes \"node-1\" not found",
-                                "KubeVirt takes the mark off only while the VM's node object exists: "},
+                                "KubeVirt removes the mark only while the VM's node object exists: "},
                     RefusalCase{"TheNodeHasTheDrainTaint", 400,
                                 "Node \"node-1\" has NodeDrainTaintKey \"&Taint{Key:kubevirt.io/drain,}\"",
-                                "KubeVirt does not take the mark off while the node has its drain taint: "},
+                                "KubeVirt does not remove the mark while the node has its drain taint: "},
                     RefusalCase{"AnythingElse", 500, "Internal error occurred: no memory", "Internal error occurred"}),
     [](const auto& info) { return info.param.name; });
 
@@ -460,7 +460,8 @@ TEST(KubeVirtDeletion, ReportsThatAPreparingMigrationIsAbortedLater) {
         kEvictor.classify(world.context(), action, kube::Response{200, R"({"kind":"Status"})", {}, ""});
     EXPECT_EQ(meaning.answer, ResponseClass::kApplied);
     const bool preparing = std::string_view(phase) == "PreparingTarget" || std::string_view(phase) == "TargetReady";
-    EXPECT_EQ(meaning.message.find("only once it runs") != std::string::npos, preparing) << phase << meaning.message;
+    EXPECT_EQ(meaning.message.find("only after it has started to run") != std::string::npos, preparing)
+        << phase << meaning.message;
   }
 }
 
@@ -779,7 +780,7 @@ INSTANTIATE_TEST_SUITE_P(
                       s.migration("m", "Failed");
                     },
                     [](const Seen& s) {
-                      EXPECT_EQ(s.last_failure, "no node took the migration's target pod: no node has the memory");
+                      EXPECT_EQ(s.last_failure, "no node accepted the migration's target pod: no node has the memory");
                     }},
         ObserveCase{"AMarkThatVanished",
                     [](World& s) {
@@ -879,13 +880,13 @@ TEST_P(KubeVirtSelector, IsRefusedIfKubeVirtWouldDropIt) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Evictors, KubeVirtSelector,
-    testing::Values(SelectorCase{"V15", "v1.5.2", "",
-                                 "addedNodeSelector needs KubeVirt 1.6; this is 1.5, which would ignore it"},
-                    SelectorCase{"V16", "v1.6.0", "", ""}, SelectorCase{"V19", "v1.9.0", "", ""},
-                    SelectorCase{"VersionUnknown", "devel", "", ""},
-                    SelectorCase{"SameAsTheMachines", "v1.7.0", "a", ""},
-                    SelectorCase{"TheMachinesOwn", "v1.7.0", "b",
-                                 "addedNodeSelector contradicts the VM's own nodeSelector zone=b, which would win"}),
+    testing::Values(
+        SelectorCase{"V15", "v1.5.2", "",
+                     "addedNodeSelector requires KubeVirt 1.6; this is 1.5, which would ignore it"},
+        SelectorCase{"V16", "v1.6.0", "", ""}, SelectorCase{"V19", "v1.9.0", "", ""},
+        SelectorCase{"VersionUnknown", "devel", "", ""}, SelectorCase{"SameAsTheMachines", "v1.7.0", "a", ""},
+        SelectorCase{"TheMachinesOwn", "v1.7.0", "b",
+                     "addedNodeSelector conflicts with the VM's own nodeSelector zone=b, which would take precedence"}),
     [](const auto& info) { return info.param.name; });
 
 struct MakerCase {
@@ -963,7 +964,7 @@ TEST(KubeVirtSelectorReview, ChecksWhetherTheCreatorMayMigrate) {
   EXPECT_EQ(asked(), nullptr) << "it is decided";
   world.evacuation.status.phase = EvacuationPhase::kPending;
   world.evacuation.status.conditions = {builders::origin_verified()};
-  EXPECT_EQ(asked(), nullptr) << "the operator made it";
+  EXPECT_EQ(asked(), nullptr) << "created by the operator";
   world.evacuation.status.conditions.clear();
   world.parameters = {{"mode", "Migration"}};
   EXPECT_EQ(asked(), nullptr) << "nobody chooses a node";
@@ -1237,13 +1238,13 @@ INSTANTIATE_TEST_SUITE_P(
             "ShutdownIsYesOrNo", {{"allowShutdown", "maybe"}}, "p.allowShutdown: must be true or false, not maybe"},
         ParameterCase{"ShutdownByMigration",
                       {{"mode", "Migration"}, {"allowShutdown", "true"}},
-                      "p.allowShutdown: has no meaning in mode Migration, which shuts no guest down"},
+                      "p.allowShutdown: has no effect in mode Migration, which does not shut down guests"},
         ParameterCase{"SelectorWithoutMigration",
                       {{"addedNodeSelector", "zone=a"}},
-                      "p.addedNodeSelector: works only with mode: Migration"},
+                      "p.addedNodeSelector: requires mode: Migration"},
         ParameterCase{"BadSelector",
                       {{"mode", "Migration"}, {"addedNodeSelector", "zone"}},
-                      "p.addedNodeSelector: must be labels as in zone=a,disk=ssd"}),
+                      "p.addedNodeSelector: must be labels, such as zone=a,disk=ssd"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(KubeVirtHostile, BearsAnything) {

@@ -245,7 +245,7 @@ void check_probes(std::initializer_list<ProbeRow> rows) {
 TEST(SurgeProbe, ChoosesTheLeastDisruptiveModeByReplicasAndBudgets) {
   check_probes({
       {"single replica", [](World&) {}, "ExtraReplica"},
-      {"three, no budget", three, "", "an eviction is no outage"},
+      {"three, no budget", three, "", "an eviction does not interrupt"},
       {"three, always", [](World& w) { three(w), parameter(w, "when", "Always"); }, "ExtraReplica"},
       {"three, others not ready", [](World& w) { w.deployment["spec"]["replicas"] = 3; }, "ExtraReplica"},
       {"three of three demanded",
@@ -257,7 +257,7 @@ TEST(SurgeProbe, ChoosesTheLeastDisruptiveModeByReplicasAndBudgets) {
        [](World& w) {
          three(w), w.budgets.push_back(budget_json({{"minAvailable", 2}}, 2, 3));
        },
-       "", "no outage"},
+       "", "does not interrupt"},
       {"none may ever go, single",
        [](World& w) {
          w.budgets.push_back(budget_json({{"maxUnavailable", 0}}, 1, 1));
@@ -285,7 +285,7 @@ TEST(SurgeProbe, ChoosesTheLeastDisruptiveModeByAutoscalerAndStrategy) {
   check_probes({
       {"autoscaler, single", use_autoscaler, "RollingRestart"},
       {"autoscaler, extra wanted", [](World& w) { use_autoscaler(w), parameter(w, "mode", "ExtraReplica"); }, "",
-       "belong to HorizontalPodAutoscaler web"},
+       "are managed by HorizontalPodAutoscaler web"},
       {"autoscaler and maxUnavailable 1",
        [](World& w) {
          use_autoscaler(w), w.deployment["spec"]["strategy"] = {{"rollingUpdate", {{"maxUnavailable", 1}}}};
@@ -324,7 +324,7 @@ TEST(SurgeProbe, ReportsWhyAPodCannotBeSurged) {
        [](World& w) {
          w.target.meta.owner_references = {{"apps/v1", "StatefulSet", "db", "s", true}};
        },
-       "", "identities by number"},
+       "", "ordinal identities"},
       {"Job",
        [](World& w) {
          w.target.meta.owner_references = {{"batch/v1", "Job", "j", "s", true}};
@@ -449,14 +449,14 @@ TEST(SurgePlan, TakesTheNextStepWhilePreparing) {
        NextMove::kWait},
       {"unreadable mark", EvacuationPhase::kPreparing,
        [](World& w) { w.deployment["metadata"]["annotations"][kMarkKey] = "hello"; }, NextMove::kWait, "",
-       "removed by a person"},
+       "removed manually"},
   });
 }
 
 TEST(SurgePlan, TakesTheNextStepWithTheExtraPod) {
   check_steps({
       {"no pod yet", EvacuationPhase::kInProgress, [](World& w) { w.marked(1, 2); }, NextMove::kWait, "",
-       "to make the extra pod"},
+       "to create the surge pod"},
       {"pod not ready", EvacuationPhase::kInProgress, extra(false), NextMove::kWait, "", "pod web-9 to be ready"},
       {"pod ready", EvacuationPhase::kInProgress, extra(true), NextMove::kAct, "PostEviction"},
       {"pod ready on the source", EvacuationPhase::kInProgress, extra(true, "node-a"), NextMove::kWait},
@@ -477,7 +477,7 @@ TEST(SurgePlan, TakesTheNextStepWithTheExtraPod) {
        NextMove::kWait, "", "minReadySeconds"},
       {"restarting", EvacuationPhase::kInProgress,
        [](World& w) { w.marked(1, 1, kToken, "RollingRestart").with_pod(pod_json("web-9", kNewUid, "node-b", true)); },
-       NextMove::kWait, "", "its owner ends the pod"},
+       NextMove::kWait, "", "its owner deletes the pod"},
       {"not readable", EvacuationPhase::kInProgress, [](World& w) { w.deployment_code = 500; }, NextMove::kWait, "",
        "answered 500"},
   });

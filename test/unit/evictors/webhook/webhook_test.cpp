@@ -66,12 +66,12 @@ std::string without(const char* field) {
 
 TEST(WebhookStatus, ReportsInvalidFields) {
   const BadBody cases[] = {
-      {"html", "<html>login</html>", "no JSON"},
-      {"empty", "", "no JSON"},
-      {"array", "[]", "no JSON object"},
+      {"html", "<html>login</html>", "not valid JSON"},
+      {"empty", "", "not valid JSON"},
+      {"array", "[]", "not a JSON object"},
       {"huge", with("message", std::string(300'000, 'x')), "bytes, more than 65536"},
-      {"deep", std::string(300, '[') + std::string(300, ']'), "no JSON"},
-      {"twice", R"({"token":"a","token":"b"})", "no JSON"},
+      {"deep", std::string(300, '[') + std::string(300, ']'), "not valid JSON"},
+      {"twice", R"({"token":"a","token":"b"})", "not valid JSON"},
       {"no version", without("apiVersion"), "apiVersion: is required"},
       {"other version", with("apiVersion", "evacuator.dev/webhook/v2"), "apiVersion: must be",
        base::ErrorCode::kConflict},
@@ -90,8 +90,9 @@ TEST(WebhookStatus, ReportsInvalidFields) {
       {"time", with("expectedCompletion", "soon"), "expectedCompletion: must be an RFC 3339 time"},
       {"reason", with("reason", "no camel case"), "reason: must be one CamelCase word"},
       {"retryable", with("retryable", "yes"), "retryable: must be true or false"},
-      {"ready, but evicts itself", honest("ReadyToEvict", "service").dump(), "ReadyToEvict needs evictBy controller"},
-      {"moved, but we evict", honest("Moved").dump(), "Moved needs evictBy service"},
+      {"ready, but evicts itself", honest("ReadyToEvict", "service").dump(),
+       "ReadyToEvict requires evictBy controller"},
+      {"moved, but we evict", honest("Moved").dump(), "Moved requires evictBy service"},
   };
   for (const BadBody& each : cases) {
     const auto got = parse_service_status(each.body, kToken);

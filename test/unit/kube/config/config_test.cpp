@@ -146,8 +146,8 @@ INSTANTIATE_TEST_SUITE_P(
     Kube, BadConfigTest,
     ::testing::Values(
         BadConfig{"Empty", "", "", "no current-context"}, BadConfig{"NotYaml", "a: [b", "", "not valid YAML"},
-        BadConfig{"Html", "<html><body>login SECRET</body></html>", "", "is no kubeconfig"},
-        BadConfig{"List", "- a\n- b\n", "", "is no kubeconfig"},
+        BadConfig{"Html", "<html><body>login SECRET</body></html>", "", "is not a kubeconfig"},
+        BadConfig{"List", "- a\n- b\n", "", "is not a kubeconfig"},
         BadConfig{"OtherKind", "kind: Pod\n", "", "kind must be Config"},
         BadConfig{"NoSuchContext", "contexts: [{name: a, context: {cluster: c}}, {name: b, context: {}}]", "x",
                   "context \"x\" does not exist; choose one with --context (there are: a, b)"},
@@ -182,12 +182,12 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"FlagIsText", "clusters: [{name: c, cluster: {insecure-skip-tls-verify: 'yes'}}]", "",
                   "must be true or false"},
         BadConfig{"NoBase64", "clusters: [{name: c, cluster: {certificate-authority-data: '%%%'}}]", "",
-                  "clusters[0].cluster.certificate-authority-data: is no Base64"},
+                  "clusters[0].cluster.certificate-authority-data: is not valid Base64"},
         BadConfig{"TokenWithLineBreak",
                   "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
                   "users: [{name: u, user: {token: \"SECRET\\nX: y\"}}]\n"
                   "contexts: [{name: a, context: {cluster: c, user: u}}]",
-                  "", "no token may have"},
+                  "", "invalid character"},
         BadConfig{"CertificateWithoutKey",
                   "current-context: a\nclusters: [{name: c, cluster: {server: 'https://h'}}]\n"
                   "users: [{name: u, user: {client-certificate: c.pem}}]\n"
@@ -318,8 +318,8 @@ TEST_F(ConfigTest, SendsFilesOnlyToTheServersThatTheirSecretNames) {
     return presented ? std::string() : presented.error().message;
   };
   EXPECT_EQ(refusal(), "the Secret at " + std::filesystem::path(files.token_file).parent_path().string() +
-                           " does not say which servers its credentials are for: add the key \"for\" with the value "
-                           "https://mover.prod.svc:8443");
+                           " does not contain the servers that its credentials are for: add the key \"for\" with the "
+                           "value https://mover.prod.svc:8443");
   folder.write("for", "https://mover.prod.svc:8443\n");
   EXPECT_EQ(refusal(), "");
   folder.write("for", "https://mover.prod.svc");
@@ -468,7 +468,8 @@ TEST_F(ExecTest, ReportsWhatToInstall) {
   made.install_hint = "Install it from the shop.";
   const auto got = exec_credentials(made, clock)->present();
   ASSERT_FALSE(got);
-  EXPECT_THAT(got.error().message, AllOf(HasSubstr("no such program"), HasSubstr("Install it from the shop.")));
+  EXPECT_THAT(got.error().message,
+              AllOf(HasSubstr("the program was not found"), HasSubstr("Install it from the shop.")));
 }
 
 TEST_F(ExecTest, KillsAPluginThatHangs) {
@@ -476,7 +477,7 @@ TEST_F(ExecTest, KillsAPluginThatHangs) {
   made.timeout = base::milliseconds(150);
   const auto got = exec_credentials(made, clock)->present();
   ASSERT_FALSE(got);
-  EXPECT_THAT(got.error().message, HasSubstr("did not end in time"));
+  EXPECT_THAT(got.error().message, HasSubstr("did not exit in time"));
 }
 
 TEST_F(ExecTest, KillsAPluginThatPrintsForEver) {
@@ -547,7 +548,7 @@ INSTANTIATE_TEST_SUITE_P(
         PrintedCase{"StatusIsText", EXEC_ANSWER("\"SECRET\""), "without status"},
         PrintedCase{"TokenIsNumber", EXEC_ANSWER("{\"token\":7}"), "neither"},
         PrintedCase{"CertificateWithoutKey", EXEC_ANSWER("{\"clientCertificateData\":\"SECRET\"}"), "only one of"},
-        PrintedCase{"TokenWithBlank", EXEC_ANSWER("{\"token\":\"SECRET x\"}"), "no token may have"},
+        PrintedCase{"TokenWithBlank", EXEC_ANSWER("{\"token\":\"SECRET x\"}"), "invalid character"},
         PrintedCase{"BadExpiry", EXEC_ANSWER("{\"token\":\"t\",\"expirationTimestamp\":\"soon\"}"), "RFC 3339"}),
     [](const auto& info) { return info.param.name; });
 #undef EXEC_ANSWER

@@ -22,7 +22,7 @@ const kube::CredentialTarget kProm{"https://prom.monitoring:9090/prefix"};
 constexpr const char* kNotListed =
     "Secret ns/a is not for this server: its key \"for\" does not list https://prom.monitoring:9090";
 constexpr const char* kNoKey =
-    "Secret ns/a does not say which servers its credentials are for: add the key \"for\" with the value "
+    "Secret ns/a does not contain the servers that its credentials are for: add the key \"for\" with the value "
     "https://prom.monitoring:9090";
 
 INSTANTIATE_TEST_SUITE_P(
@@ -55,12 +55,11 @@ INSTANTIATE_TEST_SUITE_P(
         ScopeCase{"NoScheme", "prom.monitoring:9090", kProm,
                   "Secret ns/a: entry 1 of its key \"for\" must be scheme://host[:port], such as "
                   "https://prometheus.monitoring:9090"},
-        ScopeCase{
-            "HttpThatIsNotPermitted",
-            "https://a:80",
-            {"http://a"},
-            "Secret ns/a is not for this server: its key \"for\" does not list http://a:80 (credentials over http "
-            "can be read on the way: prefer https)"},
+        ScopeCase{"HttpThatIsNotPermitted",
+                  "https://a:80",
+                  {"http://a"},
+                  "Secret ns/a is not for this server: its key \"for\" does not list http://a:80 (http does not "
+                  "protect credentials: prefer https)"},
         ScopeCase{"HttpThatIsPermitted", "http://a", {"http://a"}, ""},
         ScopeCase{"AnyCertificateIsLikeHttp",
                   "https://a:9090",

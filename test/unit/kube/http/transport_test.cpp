@@ -248,7 +248,7 @@ TEST_P(EveryWayTest, ReportsAnAnswerThatIsNotHttp) {
   });
   const base::Error error = error_of_get(*server, milliseconds(20'000));
   EXPECT_EQ(error.code, ErrorCode::kOutcomeUnknown);
-  EXPECT_THAT(error.message, HasSubstr("no valid HTTP"));
+  EXPECT_THAT(error.message, HasSubstr("not valid HTTP"));
 }
 
 TEST_P(EveryWayTest, TimesOutWithoutAnAnswer) {
@@ -469,7 +469,7 @@ TEST(HttpTls, ReportsThatTheClientCertificateWasRefused) {
   const auto got = connect(config_for(server.url()))->round_trip(post("/a", "{}"));
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(got.error().message, HasSubstr("does not accept our client certificate"));
+  EXPECT_THAT(got.error().message, HasSubstr("does not accept the client certificate"));
 }
 
 TEST(HttpTls, ReportsThatTheServerSpeaksPlainHttp) {
@@ -514,7 +514,7 @@ TEST(HttpTls, RefusesAKeyThatDoesNotMatch) {
   config.credentials = static_credentials({"", ca().issue({"a"}).certificate, ca().issue({"b"}).key});
   const auto got = connect(std::move(config))->round_trip(post("/a", "{}"));
   ASSERT_FALSE(got);
-  EXPECT_THAT(got.error().message, HasSubstr("does not belong to the client certificate"));
+  EXPECT_THAT(got.error().message, HasSubstr("does not match the client certificate"));
 }
 
 TEST(HttpTls, ReconnectsIfTheCertificateWasRotated) {

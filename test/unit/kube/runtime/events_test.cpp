@@ -97,7 +97,7 @@ TEST_F(EventsTest, WarnsOfARefusalOncePerMinuteKindReasonAndNamespace) {
 }
 
 TEST_F(EventsTest, SetsTheRelatedObjectIfGiven) {
-  Event event = Event::warning(api::EventReason::kFailed, "no attempt is left")
+  Event event = Event::warning(api::EventReason::kFailed, "no attempt remains")
                     .about({"v1", "Pod", "shop", "web-1", "u-1"}, "Evacuate");
   event.related = EventObject{"evacuator.dev/v1alpha1", "Evacuation", "shop", "web-1-u1", "e-1"};
   event.also_on_related = true;

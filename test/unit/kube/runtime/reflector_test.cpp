@@ -736,7 +736,7 @@ TEST_F(StreamedListTest, ATruncatedListIsAnError) {
   feed->end(kDown);
   settle_streamed();
   EXPECT_FALSE(streamed.has_synced());
-  EXPECT_THAT(streamed.reflector().last_error()->message, HasSubstr("listing: a list by a watch: refused"));
+  EXPECT_THAT(streamed.reflector().last_error()->message, HasSubstr("listing: listing by a watch: refused"));
   clock.advance(seconds(5));
   settle_streamed();
   EXPECT_TRUE(streamed.has_synced());

@@ -234,17 +234,18 @@ using enum api::Compatibility;
 INSTANTIATE_TEST_SUITE_P(
     Extremes, Caution,
     testing::Values(
-        CautionCase{"AllAtHundred", "HighNodeUtilization", R"({"thresholds":{"cpu":100,"memory":100}})", kNone,
-                    "spec.strategies[0].args: thresholds of 100 count every node as underused: each cycle empties"},
+        CautionCase{
+            "AllAtHundred", "HighNodeUtilization", R"({"thresholds":{"cpu":100,"memory":100}})", kNone,
+            "spec.strategies[0].args: thresholds of 100 classify every node as underutilized: each cycle empties"},
         CautionCase{"OneBelow", "HighNodeUtilization", R"({"thresholds":{"cpu":100,"memory":99}})", kNone, ""},
         CautionCase{"OfUpstream", "HighNodeUtilization", R"({"thresholds":{"cpu":100}})", kUpstream, "moves nothing"},
         CautionCase{"InAPool", "HighNodeUtilization",
                     R"({"nodePools":[{"name":"a","nodeSelector":{},"thresholds":{"cpu":100}}]})", kNone,
-                    "every node as underused"},
+                    "every node as underutilized"},
         CautionCase{"OfTheHalfThatPacks", "AlternatingUtilization",
                     R"({"lowNodeUtilization":{"thresholds":{"cpu":60},"targetThresholds":{"cpu":75}},
                         "highNodeUtilization":{"thresholds":{"cpu":100}}})",
-                    kNone, "every node as underused"}),
+                    kNone, "every node as underutilized"}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace alternating_test

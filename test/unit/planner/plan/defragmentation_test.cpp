@@ -396,28 +396,28 @@ INSTANTIATE_TEST_SUITE_P(
         BoundCase{"ExtendedResource", with_gpus(), 1, "requests of example.com/gpu"},
         BoundCase{"CpuAndMemoryTogether", unlike_nodes(), 1, "requests of cpu and memory together"},
         BoundCase{"Repelling", three_nodes({quorum("q-1", "n1", 100), quorum("q-2", "n2", 100), web("c", "n3", 100)}),
-                  1, "2 pods that repel one another, such as default/q-1"},
+                  1, "2 pods with anti-affinity against each other, such as default/q-1"},
         BoundCase{"RepellingThatShareANodeNow",
                   three_nodes({quorum("q-1", "n1", 100), quorum("q-2", "n1", 100), web("c", "n3", 100)}), 1,
                   "requests of cpu"},
         BoundCase{"RepellingOfTwoWorkloads",
                   three_nodes({repelling("a", "n1"), repelling("b", "n2"), web("c", "n3", 100)}), 1,
-                  "2 pods that repel one another, such as default/a"},
+                  "2 pods with anti-affinity against each other, such as default/a"},
         BoundCase{"RepellingBesideAPoolThatStays",
                   three_nodes_and_a_master({quorum("q-1", "n1", 100), quorum("q-2", "n2", 100), web("c", "n3", 100)}),
-                  1, "requests of pods that may run on some nodes only"},
+                  1, "requests of pods that can run on some nodes only"},
         BoundCase{"PoolOfASelector",
                   two_pools([](NodeBuilder& node) { node.label("pool", "a"); },
                             [](PodBuilder& pod) { pod.with([](api::Pod& p) {
                                                     p.node_selector = {{"pool", "a"}};
                                                   }); }),
-                  1, "requests of pods that may run on some nodes only"},
+                  1, "requests of pods that can run on some nodes only"},
         BoundCase{"PoolThatOthersDoNotTolerate",
                   two_pools([](NodeBuilder& node) { node.label("pool", "a").taint("a"); },
                             [](PodBuilder& pod) {
                               pod.tolerate("a").with([](api::Pod& p) { p.node_selector = {{"pool", "a"}}; });
                             }),
-                  1, "requests of pods that may run on some nodes only"},
+                  1, "requests of pods that can run on some nodes only"},
         BoundCase{"PoolOfARequiredNodeAffinity",
                   two_pools([](NodeBuilder& node) { node.label("pool", "a"); },
                             [](PodBuilder& pod) {
@@ -425,7 +425,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 affinity.required_node_terms = {{{{"pool", api::SelectorOperator::kIn, {"a"}}}, {}}};
                               });
                             }),
-                  1, "requests of pods that may run on some nodes only"},
+                  1, "requests of pods that can run on some nodes only"},
         BoundCase{
             "PoolThatIsOnlyPreferred",
             two_pools(
@@ -434,13 +434,13 @@ INSTANTIATE_TEST_SUITE_P(
             2, "requests of cpu"},
         BoundCase{"PodsThatOnlySomeNodesCouldHold", large_and_small(), 2, "requests of cpu"},
         BoundCase{"ExtendedResourceOfSmallNodes", small_with_gpus(), 1,
-                  "requests of pods that may run on some nodes only"},
+                  "requests of pods that can run on some nodes only"},
         BoundCase{"HostPorts",
                   three_nodes({web("a", "n1", 100).with(asks_for_port(80)), web("b", "n2", 100).with(asks_for_port(80)),
                                web("c", "n3", 100).with(asks_for_port(81))}),
                   1, "2 pods with host port 80"},
         BoundCase{"SpreadEvenly", three_zones(1), 0,
-                  "requests of pods that may run on some nodes only, or are spread evenly"},
+                  "requests of pods that can run on some nodes only, or are spread evenly"},
         BoundCase{"SpreadWithALargerSkew", three_zones(2), 1, "requests of cpu"},
         BoundCase{"SpreadThatIsNotEvenNow", three_zones(1, false), 2, "requests of cpu"},
         BoundCase{"SpreadOverNodes",
@@ -544,7 +544,7 @@ TEST(DefragmentationArgs, AZeroLimitIsReportedAndNothingIsSearched) {
       plan_of(fragmented(4), {.options = {.taint_value = "p", .is_cancelled = look}, .limits = {0, {}, {}}});
   EXPECT_THAT(plan.moves, IsEmpty());
   EXPECT_THAT(plan.taints, IsEmpty());
-  EXPECT_EQ(report_of(plan).note, "limits.perCycle.total leaves no move");
+  EXPECT_EQ(report_of(plan).note, "limits.perCycle.total allows no moves");
   EXPECT_EQ(report_of(plan).bound, 1) << "what could be had";
   EXPECT_LE(looks, 10);
 }
@@ -570,15 +570,14 @@ TEST_P(CutTest, MovesNothingUnlessTheWholePlanMayGo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Limits, CutTest,
-    testing::Values(
-        CutCase{"PerNamespace",
-                {{}, {}, 1},
-                "the plan of 2 moves that frees 1 nodes is not made: limits.perCycle.perNamespace does not let "
-                "default/quorum-1 go with the others"},
-        CutCase{"PerNode",
-                {{}, 0, {}},
-                "the plan of 2 moves that frees 1 nodes is not made: limits.perCycle.perNode does not let "
-                "default/web-1 go with the others"}),
+    testing::Values(CutCase{"PerNamespace",
+                            {{}, {}, 1},
+                            "the plan of 2 moves that frees 1 nodes is not executed: limits.perCycle.perNamespace does "
+                            "not allow default/quorum-1 to move with the others"},
+                    CutCase{"PerNode",
+                            {{}, 0, {}},
+                            "the plan of 2 moves that frees 1 nodes is not executed: limits.perCycle.perNode does not "
+                            "allow default/web-1 to move with the others"}),
     [](const auto& info) { return info.param.name; });
 
 /// The cycle's time starts with the first offer.
@@ -669,7 +668,7 @@ TEST(DefragmentationArgs, ATimeoutInTheFirstAttemptLeavesASmallPlan) {
     EXPECT_GT(report_of(plan).freed, 0);
     if (report_of(plan).freed == report_of(plan).bound) continue;
     ++unfinished;
-    EXPECT_THAT(report_of(plan).note, testing::HasSubstr("timeBudget ran out"));
+    EXPECT_THAT(report_of(plan).note, testing::HasSubstr("timeBudget expired"));
   }
   EXPECT_GT(unfinished, 0);
 }
@@ -679,7 +678,7 @@ TEST(DefragmentationArgs, ATimeoutBeforeTheFirstPlanIsAnError) {
   const Plan plan =
       plan_of(thrice_full(), {.args = R"({"minNodesFreed": 8})", .options = {.taint_value = "p", .elapsed = late}});
   EXPECT_THAT(plan.moves, IsEmpty());
-  EXPECT_THAT(plan.strategies.at(0).problem, testing::HasSubstr("timeBudget ran out"));
+  EXPECT_THAT(plan.strategies.at(0).problem, testing::HasSubstr("timeBudget expired"));
 }
 
 TEST(DefragmentationArgs, AProfitableMoveIsMadeEvenIfTheLargestPlanIsNotProfitable) {

@@ -104,7 +104,7 @@ TEST(PlanCycle, NamesTheReasonsOfNodesThatRefuse) {
   const Plan level = plan(builder, spec);
   ASSERT_FALSE(level.refusals.empty());
   EXPECT_EQ(level.refusals.front().message,
-            "no underutilized node takes it and stays below its target: 1 of 1 nodes: the pod does not tolerate the "
+            "no underutilized node accepts it and stays below its target: 1 of 1 nodes: the pod does not tolerate the "
             "taint gpu (n2)");
   spec.evictability.node_fit = true;
   const Plan fit = plan(builder, spec);
@@ -167,7 +167,7 @@ TEST(PlanCycle, DoesNothingOnASingleNodeLikeUpstream) {
   spec.compatibility = api::Compatibility::kUpstream;
   const Plan got = plan(cluster, spec);
   EXPECT_THAT(moved(got), IsEmpty());
-  EXPECT_THAT(got.idle, HasSubstr("spec.compatibility: Upstream does nothing with fewer than two nodes"));
+  EXPECT_THAT(got.idle, HasSubstr("spec.compatibility: Upstream moves nothing with fewer than two"));
   EXPECT_EQ(got.notes.size(), 1U) << "the condition Warnings tells it";
   EXPECT_EQ(got.utilization.size(), 1U);
 }
@@ -176,7 +176,7 @@ TEST(PlanCycle, ReportsANodeSelectorThatMatchesNoNode) {
   auto spec = policy({kOld});
   spec.node_selector = builders::labels_in("pool", {"gone"});
   const auto cluster = ClusterBuilder().add(NodeBuilder("n1")).add(aged("a", "n1", 30));
-  EXPECT_EQ(plan(cluster, spec).idle, "spec.nodeSelector: chooses no node that is ready, of 1 in all");
+  EXPECT_EQ(plan(cluster, spec).idle, "spec.nodeSelector: selects no ready node, of 1 in total");
   EXPECT_EQ(plan(ClusterBuilder(), spec).idle, "") << "there is no node to choose";
 }
 

@@ -100,13 +100,13 @@ INSTANTIATE_TEST_SUITE_P(
                          nothing,
                          {},
                          "GroupOverLimit",
-                         "PodGroup trainer stays: it has 65 pods, and a group has at most 64"},
+                         "PodGroup trainer stays: it has 65 pods, and a PodGroup has at most 64"},
         PodGroupPlanCase{"NoneWhenOneIsNotRunning",
                          [](auto& c) { c.add(member("new", "").phase(api::PodPhase::kPending)); },
                          nothing,
                          {},
                          "GroupNotRunning",
-                         "new is on no node yet"},
+                         "new is not scheduled yet"},
         PodGroupPlanCase{
             "NoneWhenOneIsElsewhere",
             [](auto& c) { c.add(NodeBuilder("far").label("pool", "b")).add(member("a", "far")); },
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
             nothing,
             {},
             "GroupMemberStays",
-            "a: its owner moves it already"},
+            "a: its owner is already moving it"},
         PodGroupPlanCase{"NoneWhenABudgetHoldsOne",
                          [](auto& c) {
                            c.add(member("a", "n1").label("app", "web"))

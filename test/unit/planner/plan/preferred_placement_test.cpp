@@ -214,7 +214,7 @@ INSTANTIATE_TEST_SUITE_P(
               c.add(prefers_pod(pod("p", "a"), "cache")).add(pod("cache", "b").cpu(10).label("app", "cache"));
             },
             "NowhereBetter",
-            "its preferred pod affinity is met better on other nodes, but it fits on none of them: 1 of 1 nodes: "},
+            "other nodes match its preferred pod affinity better, but it does not fit on any of them: 1 of 1 nodes: "},
         StuckCase{"PodAntiAffinityToACordonedNode",
                   [](ClusterBuilder& c) {
                     c.add(NodeBuilder("a")).add(NodeBuilder("b").cordoned());
@@ -227,7 +227,7 @@ INSTANTIATE_TEST_SUITE_P(
                     for (const char* name : {"q", "r", "s"}) c.add(pod(name, "a").label("app", "x"));
                     c.add(spreads(pod("p", "a"), "x"));
                   },
-                  "NowhereBetter", "its topology spread constraints (ScheduleAnyway) are met better on other nodes"},
+                  "NowhereBetter", "other nodes match its topology spread constraints (ScheduleAnyway) better"},
         StuckCase{"BothButOneRow",
                   [](ClusterBuilder& c) {
                     c.add(NodeBuilder("old")).add(NodeBuilder("ssd").label("disk", "ssd").cordoned());
@@ -257,7 +257,7 @@ TEST(PreferredPlacement, ReportsPodsThatTheSchedulerWouldPutElsewhere) {
   for (const api::RefusedPod& row : plan.refusals) {
     EXPECT_EQ(row.node, "a");
     EXPECT_EQ(row.reason, "SchedulerDisagrees");
-    EXPECT_THAT(row.message, testing::HasSubstr("the scheduler would put its replacement on a, where"));
+    EXPECT_THAT(row.message, testing::HasSubstr("the scheduler would place its replacement on a, where"));
   }
 }
 
@@ -285,7 +285,7 @@ TEST(PreferredPlacement, ReportsNoPodThatALimitDefersToTheNextCycle) {
 TEST(PreferredPlacement, ReportsTheGain) {
   ClusterBuilder cluster;
   node_came_back(cluster);
-  EXPECT_EQ(plan_of(cluster).moves.at(0).reason, "its preferences are met better elsewhere: by 100 points");
+  EXPECT_EQ(plan_of(cluster).moves.at(0).reason, "other nodes match its preferences better: by 100 points");
 }
 
 /// "chaser" prefers to be with "shy", "shy" prefers to be away from it: after a move of either, the other would follow.
@@ -320,7 +320,7 @@ TEST(PreferredPlacement, StopsAtTheStepLimitAndReportsIt) {
   for (const std::int64_t steps : {0, 60, 110, 220}) {
     const Plan plan = plan_with(steps);
     EXPECT_THAT(moves_of(plan), IsEmpty()) << "half of a plan is none: " << steps;
-    EXPECT_THAT(plan.strategies.at(0).problem, testing::HasSubstr("too many steps"));
+    EXPECT_THAT(plan.strategies.at(0).problem, testing::HasSubstr("its step limit"));
   }
 }
 

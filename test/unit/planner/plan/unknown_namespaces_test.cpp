@@ -47,25 +47,26 @@ INSTANTIATE_TEST_SUITE_P(
                     [](auto& spec) {
                       spec.evictability.namespaces.exclude = {"shop", "shpo"};
                     },
-                    {"harmless: spec.evictability.namespaces.exclude[1]: there is no namespace \"shpo\""}},
+                    {"harmless: spec.evictability.namespaces.exclude[1]: namespace \"shpo\" does not exist"}},
         UnknownCase{
             "InArgs",
             [](auto& spec) {
               spec.strategies = {{"RemoveDuplicates", ""}, {"RemoveDuplicates", R"({"namespaces":{"include":["x"]}})"}};
             },
-            {"spec.strategies[1].args.namespaces.include[0]: there is no namespace \"x\""}},
-        UnknownCase{"InEvictableNamespaces",
-                    [](auto& spec) {
-                      spec.strategies = {{"LowNodeUtilization", R"({"evictableNamespaces":{"exclude":["shop","y"]}})"}};
-                    },
-                    {"harmless: spec.strategies[0].args.evictableNamespaces.exclude[1]: there is no namespace \"y\""}},
+            {"spec.strategies[1].args.namespaces.include[0]: namespace \"x\" does not exist"}},
         UnknownCase{
-            "InRetention",
+            "InEvictableNamespaces",
             [](auto& spec) {
-              spec.strategies = {
-                  {"PodLifeTime", R"({"terminalPods":{"retention":[{"namespaces":{"include":["z"]}}]}})"}};
+              spec.strategies = {{"LowNodeUtilization", R"({"evictableNamespaces":{"exclude":["shop","y"]}})"}};
             },
-            {"spec.strategies[0].args.terminalPods.retention[0].namespaces.include[0]: there is no namespace \"z\""}}),
+            {"harmless: spec.strategies[0].args.evictableNamespaces.exclude[1]: namespace \"y\" does not exist"}},
+        UnknownCase{"InRetention",
+                    [](auto& spec) {
+                      spec.strategies = {
+                          {"PodLifeTime", R"({"terminalPods":{"retention":[{"namespaces":{"include":["z"]}}]}})"}};
+                    },
+                    {"spec.strategies[0].args.terminalPods.retention[0].namespaces.include[0]: namespace \"z\" does "
+                     "not exist"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(UnknownNamespacesTest, ReportsNothingIfNoNamespaceIsKnown) {

@@ -150,7 +150,7 @@ TEST(SvgTest, HasBothStatesTheBoundAndTheHeldNodes) {
   const std::string svg = svg_picture(swap_report());
   for (const char* part :
        {">Before<", ">After<", "at most 1 could be", ">freed<", "AntiAffinity: 2 of 3 refuse", "Nodes by requested CPU",
-        "prefers-color-scheme:dark", "goes from n2 to n1 in wave 2: because"})
+        "prefers-color-scheme:dark", "moves from n2 to n1 in wave 2: because"})
     EXPECT_THAT(svg, HasSubstr(part));
 }
 

@@ -31,34 +31,37 @@ INSTANTIATE_TEST_SUITE_P(
                   {},
                   IntOrPercent{0, false},
                   3,
-                  "maxUnavailable 0 and never lets a pod go: raise it to 1 or more"},
+                  "maxUnavailable 0 and never allows a disruption: raise it to 1 or more"},
         NeverCase{"MaxUnavailableZeroPercent",
                   {},
                   IntOrPercent{0, true},
                   3,
-                  "maxUnavailable 0 and never lets a pod go: raise it to 1 or more"},
+                  "maxUnavailable 0 and never allows a disruption: raise it to 1 or more"},
         NeverCase{"MaxUnavailableOne", {}, IntOrPercent{1, false}, 1, ""},
         NeverCase{"MaxUnavailableOnePercentRoundsUp", {}, IntOrPercent{1, true}, 3, ""},
         NeverCase{"MinAvailableOfAllPercent",
                   IntOrPercent{100, true},
                   {},
                   0,
-                  "minAvailable 100% and never lets a pod go: use maxUnavailable: 1"},
-        NeverCase{"MinAvailableOfAll",
-                  IntOrPercent{3, false},
-                  {},
-                  3,
-                  "minAvailable 3, of 3 pods, and never lets one go: use maxUnavailable: 1, or run more replicas"},
-        NeverCase{"MinAvailableOfMore",
-                  IntOrPercent{5, false},
-                  {},
-                  3,
-                  "minAvailable 5, of 3 pods, and never lets one go: use maxUnavailable: 1, or run more replicas"},
-        NeverCase{"MinAvailableOfAllAfterRounding",
-                  IntOrPercent{90, true},
-                  {},
-                  3,
-                  "minAvailable 90%, of 3 pods, and never lets one go: use maxUnavailable: 1, or run more replicas"},
+                  "minAvailable 100% and never allows a disruption: use maxUnavailable: 1"},
+        NeverCase{
+            "MinAvailableOfAll",
+            IntOrPercent{3, false},
+            {},
+            3,
+            "minAvailable 3, of 3 pods, and never allows a disruption: use maxUnavailable: 1, or run more replicas"},
+        NeverCase{
+            "MinAvailableOfMore",
+            IntOrPercent{5, false},
+            {},
+            3,
+            "minAvailable 5, of 3 pods, and never allows a disruption: use maxUnavailable: 1, or run more replicas"},
+        NeverCase{
+            "MinAvailableOfAllAfterRounding",
+            IntOrPercent{90, true},
+            {},
+            3,
+            "minAvailable 90%, of 3 pods, and never allows a disruption: use maxUnavailable: 1, or run more replicas"},
         NeverCase{"MinAvailableOfFewer", IntOrPercent{2, false}, {}, 3, ""},
         NeverCase{"MinAvailableOfHalf", IntOrPercent{50, true}, {}, 3, ""},
         NeverCase{"NobodyCountedThePodsYet", IntOrPercent{3, false}, {}, 0, ""}, NeverCase{"Nothing", {}, {}, 3, ""}),
@@ -70,9 +73,9 @@ TEST(WhyNeverToo, ReportsTheSyncFailureOfTheController) {
   pdb.min_available = IntOrPercent{1, false};
   pdb.expected_pods = 3;
   pdb.sync_failure = "found no controller ref for pod \"web-1\"";
-  EXPECT_EQ(scheduling::why_never_evictable(pdb),
-            "PodDisruptionBudget web cannot be worked out and lets no pod go: found no controller ref for pod "
-            "\"web-1\"");
+  EXPECT_EQ(
+      scheduling::why_never_evictable(pdb),
+      "PodDisruptionBudget web cannot be computed and allows no disruption: found no controller ref for pod \"web-1\"");
 }
 
 TEST(WhyNeverToo, ReportsMaxUnavailableOverPodsWithoutScale) {
@@ -80,7 +83,8 @@ TEST(WhyNeverToo, ReportsMaxUnavailableOverPodsWithoutScale) {
   pdb.meta.name = "web";
   pdb.max_unavailable = IntOrPercent{1, false};
   pdb.current_healthy = 3;
-  EXPECT_THAT(scheduling::why_never_evictable(pdb), testing::HasSubstr("pods that no controller with a scale owns"));
+  EXPECT_THAT(scheduling::why_never_evictable(pdb),
+              testing::HasSubstr("pods without a controller that has a scale subresource"));
   pdb.expected_pods = 3;
   EXPECT_EQ(scheduling::why_never_evictable(pdb), "");
 }
@@ -102,8 +106,8 @@ TEST_P(EndedPods, TreatsTerminalPodsAsUnavailable) {
   const std::string why = scheduling::why_never_evictable(pdb, GetParam().ended);
   EXPECT_EQ(!why.empty(), GetParam().is_hopeless) << why;
   if (GetParam().is_hopeless) {
-    EXPECT_THAT(why,
-                testing::HasSubstr("has minAvailable 3, of 3 pods beside 2 that have ended, and never lets one go"));
+    EXPECT_THAT(
+        why, testing::HasSubstr("has minAvailable 3, of 3 pods besides 2 that have terminated, and never lets one go"));
   }
 }
 

@@ -17,7 +17,7 @@ TEST_P(Message, FillsThePlaceholders) { EXPECT_EQ(GetParam().refusal.message(), 
 
 INSTANTIATE_TEST_SUITE_P(
     Refusals, Message,
-    testing::Values(MessageCase{"None", {"R", "it is terminating already"}, "it is terminating already"},
+    testing::Values(MessageCase{"None", {"R", "it is already terminating"}, "it is already terminating"},
                     MessageCase{"Subject", {"R", "the taint {subject}", "a"}, "the taint a"},
                     MessageCase{"Numbers", {"R", "{available} of {wanted}", "", 3, -1}, "-1 of 3"},
                     MessageCase{"TheSameTwice", {"R", "{subject} and {subject}", "a"}, "a and a"},

@@ -67,69 +67,67 @@ INSTANTIATE_TEST_SUITE_P(
         StrangeCase{"NegativeRequest",
                     kPlainNode,
                     asking("\"-5Gi\""),
-                    {"Pod shop/web: spec.containers[1].resources.requests.memory: -5Gi is negative, counts as 0"}},
+                    {"Pod shop/web: spec.containers[1].resources.requests.memory: -5Gi is negative, treated as 0"}},
+        StrangeCase{"BoundlessRequest",
+                    kPlainNode,
+                    asking("\"1e400\""),
+                    {"Pod shop/web: spec.containers[1].resources.requests.memory: exceeds the maximum value, treated "
+                     "as larger than any node"},
+                    kBoundlessMilli / 1000},
         StrangeCase{
-            "BoundlessRequest",
+            "TextThatIsNoQuantity",
             kPlainNode,
-            asking("\"1e400\""),
-            {"Pod shop/web: spec.containers[1].resources.requests.memory: is more than can be counted, counts as "
-             "more than any node has"},
-            kBoundlessMilli / 1000},
-        StrangeCase{"TextThatIsNoQuantity",
-                    kPlainNode,
-                    asking("\"plenty\""),
-                    {"Pod shop/web: spec.containers[1].resources.requests.memory: \"plenty\" is no quantity, counts as "
-                     "left out"}},
-        StrangeCase{"NumberThatIsNoQuantity",
-                    kPlainNode,
-                    asking("[]"),
-                    {"Pod shop/web: spec.containers[1].resources.requests.memory: \"no number\" is no quantity, counts "
-                     "as left out"}},
+            asking("\"plenty\""),
+            {"Pod shop/web: spec.containers[1].resources.requests.memory: \"plenty\" is not a quantity, ignored"}},
+        StrangeCase{
+            "NumberThatIsNoQuantity",
+            kPlainNode,
+            asking("[]"),
+            {"Pod shop/web: spec.containers[1].resources.requests.memory: \"no number\" is not a quantity, ignored"}},
         StrangeCase{"NullIsLeftOut", kPlainNode, asking("null"), {}},
         StrangeCase{"InitContainerOverheadAndPodLevel",
                     kPlainNode,
                     R"({"nodeName":"n1","initContainers":[{"resources":{"limits":{"cpu":"x"}}}],
                         "overhead":{"cpu":"-1m"},"resources":{"requests":{"memory":"y"}}})",
-                    {"Pod shop/web: spec.initContainers[0].resources.limits.cpu: \"x\" is no quantity, counts as left "
-                     "out",
-                     "Pod shop/web: spec.resources.requests.memory: \"y\" is no quantity, counts as left out",
-                     "Pod shop/web: spec.overhead.cpu: -1m is negative, counts as 0"}},
+                    {"Pod shop/web: spec.initContainers[0].resources.limits.cpu: \"x\" is not a quantity, ignored",
+                     "Pod shop/web: spec.resources.requests.memory: \"y\" is not a quantity, ignored",
+                     "Pod shop/web: spec.overhead.cpu: -1m is negative, treated as 0"}},
         StrangeCase{"NegativeAllocatable",
                     R"({"allocatable":{"cpu":"4","memory":"-8Gi","pods":"10"}})",
                     asking("\"0\""),
-                    {"Node n1: status.allocatable.memory: -8Gi is negative, counts as 0"},
+                    {"Node n1: status.allocatable.memory: -8Gi is negative, treated as 0"},
                     0,
                     0},
         StrangeCase{"BoundlessAllocatable",
                     R"({"allocatable":{"cpu":"4","memory":"1e400","pods":"10"}})",
                     asking("\"0\""),
-                    {"Node n1: status.allocatable.memory: is more than can be counted, counts as 0"},
+                    {"Node n1: status.allocatable.memory: exceeds the maximum value, treated as 0"},
                     0,
                     0},
         StrangeCase{"UnreadableAllocatable",
                     R"({"allocatable":{"cpu":"4","memory":"lots","pods":"10"}})",
                     asking("\"0\""),
-                    {"Node n1: status.allocatable.memory: \"lots\" is no quantity, counts as left out"},
+                    {"Node n1: status.allocatable.memory: \"lots\" is not a quantity, ignored"},
                     0,
                     0},
         StrangeCase{"NoAllocatable",
                     "{}",
                     asking("\"0\""),
-                    {"Node n1: status.allocatable: is not there: no pod fits on the node"},
+                    {"Node n1: status.allocatable: is missing: no pod fits on the node"},
                     0,
                     0},
         StrangeCase{
             "UnknownNode",
             kPlainNode,
             R"({"nodeName":"gone"})",
-            {"Pod shop/web: spec.nodeName: names the node \"gone\", which does not exist: the pod is left alone"}}),
+            {"Pod shop/web: spec.nodeName: names the node \"gone\", which does not exist: the pod is ignored"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(InputProblems, UpstreamUsesQuantitiesAsWritten) {
   const ClusterSnapshot cluster(with_text(kPlainNode, asking("\"-5Gi\"")), Quantities::kAsWritten);
   EXPECT_EQ(cluster.used().get(0, kMemoryIndex) / 1000, -(std::int64_t{5} << 30));
   EXPECT_THAT(words_of(cluster), ElementsAre("Pod shop/web: spec.containers[1].resources.requests.memory: -5Gi is "
-                                             "negative, taken as it is (compatibility: Upstream)"));
+                                             "negative, used as it is (compatibility: Upstream)"));
   EXPECT_FALSE(cluster.fixed_quantities());
 }
 
@@ -187,7 +185,7 @@ TEST(InputProblems, OwnerCyclesAreReportedOnce) {
                            .add(owned("self", "self"))
                            .build();
   const std::string what =
-      ": metadata.ownerReferences: lead back to the object itself, followed no further than one step";
+      ": metadata.ownerReferences: lead back to the object itself, only the first step is followed";
   EXPECT_THAT(words_of(*cluster), ElementsAre("Job shop/a" + what, "Job shop/b" + what, "Job shop/self" + what));
 }
 

@@ -32,7 +32,7 @@ constexpr auto kLife = "PodLifeTime";
 
 INSTANTIATE_TEST_SUITE_P(
     Names, CatalogTest,
-    testing::Values(ArgsCase{"RefusesAnUnknownName", "Nope", "{}", "[1].name: \"Nope\" is no strategy; known are "},
+    testing::Values(ArgsCase{"RefusesAnUnknownName", "Nope", "{}", "[1].name: \"Nope\" is not a strategy; known are "},
                     ArgsCase{"GuessesAMisspelling", "PodLifetime", "{}", "did you mean \"PodLifeTime\"?"},
                     ArgsCase{"RequiresAName", "", "{}", "[1].name: is required"},
                     ArgsCase{"RefusesWhatIsNoJson", kLife, "{", "[1].args: "},
@@ -65,23 +65,23 @@ INSTANTIATE_TEST_SUITE_P(
                  R"({"useDeviationThresholds":true,"thresholds":{"cpu":60},"targetThresholds":{"cpu":50}})", ""},
         ArgsCase{"RefusesIncludedNamespaces", kLow,
                  R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"evictableNamespaces":{"include":["a"]}})",
-                 "args.evictableNamespaces.include: only exclude is possible here"},
+                 "args.evictableNamespaces.include: only exclude is supported here"},
         ArgsCase{"TakesAnEmptyListOfIncludedNamespaces", kLow,
                  R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"evictableNamespaces":{"include":[]}})", ""},
         ArgsCase{
             "RefusesAWildcardOfNamespaces", kLow,
             R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"evictableNamespaces":{"exclude":["kube-*"]}})",
-            "args.evictableNamespaces.exclude[0]: \"kube-*\" is no namespace name"},
+            "args.evictableNamespaces.exclude[0]: \"kube-*\" is not a namespace name"},
         ArgsCase{"RefusesANegativeNumberOfNodes", kLow,
                  R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"numberOfNodes":-5})",
                  "args.numberOfNodes: -5 is below 0"},
         ArgsCase{"RefusesAMisspeltResource", kLow, R"({"thresholds":{"cpuu":1},"targetThresholds":{"cpuu":50}})",
-                 "args.thresholds.cpuu: \"cpuu\" is no resource of a node, did you mean \"cpu\"?"},
+                 "args.thresholds.cpuu: \"cpuu\" is not a resource of a node, did you mean \"cpu\"?"},
         ArgsCase{"RefusesAResourceOfNoName", kLow, R"({"thresholds":{"":1},"targetThresholds":{"":50}})",
-                 "is no resource of a node"},
+                 "is not a resource of a node"},
         ArgsCase{"RefusesTheResourceOfMeasuredUsage", kLow,
                  R"({"thresholds":{"MetricResource":1},"targetThresholds":{"MetricResource":50}})",
-                 "args.thresholds.MetricResource: \"MetricResource\" is no resource of a node"},
+                 "args.thresholds.MetricResource: \"MetricResource\" is not a resource of a node"},
         ArgsCase{"TakesEveryResourceOfANode", kLow,
                  R"({"thresholds":{"ephemeral-storage":1,"hugepages-2Mi":1,"pods":1,"a.b/c":1},
                      "targetThresholds":{"ephemeral-storage":1,"hugepages-2Mi":1,"pods":1,"a.b/c":1}})",
@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
         ArgsCase{
             "RefusesKubernetesMetricsInBothSpellings", kLow,
             R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"metricsUtilization":{"source":"KubernetesMetrics","metricsServer":true}})",
-            "args.metricsUtilization.metricsServer: is the old spelling"},
+            "args.metricsUtilization.metricsServer: is the deprecated form"},
         ArgsCase{
             "RefusesAQueryOfKubernetesMetrics", kLow,
             R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"metricsUtilization":{"source":"KubernetesMetrics","prometheus":{"query":"q"}}})",
@@ -142,11 +142,11 @@ INSTANTIATE_TEST_SUITE_P(
         ArgsCase{"RefusesMoreSamplesThanAreKept", kLow,
                  R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},
                      "usage":{"source":"prom","hysteresis":{"samples":3,"of":21}}})",
-                 "args.usage.hysteresis.of: 21 is not between 1 and 20: no more samples are kept of a node"},
+                 "args.usage.hysteresis.of: 21 is not between 1 and 20: no more samples are kept per node"},
         ArgsCase{"RefusesTwoKindsOfUsage", kLow,
                  R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"usage":{"source":"prom"},
                      "metricsUtilization":{"source":"KubernetesMetrics"}})",
-                 "args.usage: does not go with metricsUtilization"},
+                 "args.usage: cannot be combined with metricsUtilization"},
         ArgsCase{"TakesPoolsInsteadOfThresholds", kLow,
                  R"({"nodePools":[{"name":"gpu","nodeSelector":{"matchLabels":{"a":"b"}},"thresholds":{"cpu":1},
                      "targetThresholds":{"cpu":50}}]})",
@@ -154,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(
         ArgsCase{"RefusesPoolsOfOneName", kLow,
                  R"({"nodePools":[{"name":"a","thresholds":{"cpu":1},"targetThresholds":{"cpu":50}},
                                   {"name":"a","thresholds":{"cpu":1},"targetThresholds":{"cpu":50}}]})",
-                 "args.nodePools[1].name: is the name of another pool, too"},
+                 "args.nodePools[1].name: is the name of another pool"},
         ArgsCase{"RefusesPoolsOfOtherResources", kLow,
                  R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},
                      "nodePools":[{"name":"a","thresholds":{"memory":1},"targetThresholds":{"memory":50}}]})",
@@ -177,10 +177,9 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(PodCriteria, CatalogTest,
                          testing::Values(ArgsCase{"TakesTheLastStateWithReasons", "PodCriteria",
                                                   R"({"reasons":["OOMKilled"],"includingLastState":true})", ""},
-                                         ArgsCase{
-                                             "RefusesTheLastStateOfNothing", "PodCriteria",
-                                             R"({"minAgeSeconds":1,"includingLastState":true})",
-                                             "args.includingLastState: does nothing without reasons or exitCodes"}),
+                                         ArgsCase{"RefusesTheLastStateOfNothing", "PodCriteria",
+                                                  R"({"minAgeSeconds":1,"includingLastState":true})",
+                                                  "args.includingLastState: requires reasons or exitCodes"}),
                          [](const auto& info) { return info.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -204,10 +203,10 @@ INSTANTIATE_TEST_SUITE_P(
                  "args.namespaces: only one of include and exclude can be set"},
         ArgsCase{"RefusesNamesThatNoNamespaceHas", kLife,
                  R"({"maxPodLifeTimeSeconds":1,"namespaces":{"include":["a","kube-*"]}})",
-                 "args.namespaces.include[1]: \"kube-*\" is no namespace name"},
+                 "args.namespaces.include[1]: \"kube-*\" is not a namespace name"},
         ArgsCase{"RefusesThemInRetentionToo", kLife,
                  R"({"maxPodLifeTimeSeconds":1,"terminalPods":{"retention":[{"namespaces":{"exclude":["A"]}}]}})",
-                 "args.terminalPods.retention[0].namespaces.exclude[0]: \"A\" is no namespace name"},
+                 "args.terminalPods.retention[0].namespaces.exclude[0]: \"A\" is not a namespace name"},
         ArgsCase{"RefusesBothKindsOfOwners", kLife,
                  R"({"maxPodLifeTimeSeconds":1,"ownerKinds":{"include":["a"],"exclude":["b"]}})",
                  "args.ownerKinds: only one of include and exclude can be set"},
@@ -262,15 +261,15 @@ INSTANTIATE_TEST_SUITE_P(
         ArgsCase{"RefusesAWorthlessNode", kDefragment, R"({"weights":{"nodeFreed":0}})",
                  "args.weights.nodeFreed: must be above 0"},
         ArgsCase{"RefusesTwoOrdersInOne", kDefragment, R"({"emptyFirst":[{"label":"price","age":"OldestFirst"}]})",
-                 "args.emptyFirst[0]: needs exactly one of"},
+                 "args.emptyFirst[0]: requires exactly one of"},
         ArgsCase{"RefusesNoOrderInOne", kDefragment, R"({"emptyFirst":[{}]})",
-                 "args.emptyFirst[0]: needs exactly one of"},
+                 "args.emptyFirst[0]: requires exactly one of"},
         ArgsCase{"RefusesTheSameOrderTwice", kDefragment,
                  R"({"emptyFirst":[{"label":"price"},{"age":"OldestFirst"},{"label":"price"}]})",
-                 "args.emptyFirst[2]: goes by the same as an earlier entry"},
+                 "args.emptyFirst[2]: uses the same criterion as an earlier entry"},
         ArgsCase{"RefusesAnOrderAndItsOpposite", kDefragment,
                  R"({"emptyFirst":[{"age":"OldestFirst"},{"age":"YoungestFirst"}]})",
-                 "args.emptyFirst[1]: goes by the same as an earlier entry"}),
+                 "args.emptyFirst[1]: uses the same criterion as an earlier entry"}),
     [](const auto& info) { return info.param.name; });
 
 constexpr auto kAlternate = "AlternatingUtilization";
@@ -360,8 +359,8 @@ const api::StrategyChoice kAlternating{kAlternate, halves()};
 
 std::string undoes(const std::string& second) {
   return "spec.strategies[1]: " + second +
-         " undoes what AlternatingUtilization of strategies[0] does: give each a policy with nodes of its own "
-         "(spec.nodeSelector), or leave one out";
+         " undoes the moves of AlternatingUtilization of strategies[0]: move one to a policy that selects different "
+         "nodes (spec.nodeSelector), or remove it";
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -369,12 +368,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         TogetherCase{"LevelAndPack",
                      {kOld, kPack, kLevel},
-                     "spec.strategies[2]: LowNodeUtilization undoes what HighNodeUtilization of "
-                     "strategies[1] does: give each a policy with nodes of its own (spec.nodeSelector), or "
-                     "leave one out"},
+                     "spec.strategies[2]: LowNodeUtilization undoes the moves of HighNodeUtilization of strategies[1]: "
+                     "move one to a policy that selects different nodes (spec.nodeSelector), or remove it"},
         TogetherCase{"TheSameTwice",
                      {kOld, kOldOtherwiseSpaced},
-                     "spec.strategies[1]: is the same as strategies[0]: leave one out"},
+                     "spec.strategies[1]: is the same as strategies[0]: remove one"},
         TogetherCase{"TheSameWithOtherArgs", {kOld, kOlder}, ""}, TogetherCase{"LevelAlone", {kOld, kLevel}, ""},
         TogetherCase{"AlternateAlone", {kOld, kAlternating, kOlder}, ""},
         TogetherCase{"AlternateAndLevel", {kAlternating, kLevel}, undoes("LowNodeUtilization")},
@@ -389,7 +387,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(Catalog, TreatsMissingArgumentsAsEmptyOnes) {
-  EXPECT_THAT(validate({{"PodLifeTime", ""}})[0].message, testing::HasSubstr("needs at least one"));
+  EXPECT_THAT(validate({{"PodLifeTime", ""}})[0].message, testing::HasSubstr("requires at least one"));
 }
 
 TEST(Catalog, ListsItsNamesInOrder) {

@@ -128,7 +128,7 @@ TEST_F(AuditLog, RefusesASecondWriterAndOddFiles) {
   const auto first = open();
   EXPECT_THAT(open()->failure()->message, HasSubstr("written by another process"));
   path = "/dev/full";
-  EXPECT_THAT(open()->failure()->message, HasSubstr("no regular file"));
+  EXPECT_THAT(open()->failure()->message, HasSubstr("not a regular file"));
   path = directory + "/none/audit.log";
   EXPECT_THAT(open()->failure()->message, HasSubstr("No such file or directory"));
 }
@@ -315,7 +315,7 @@ TEST_F(AuditLog, NoticesThatItsFileWasTakenAway) {
   std::filesystem::rename(path, directory + "/taken");
   clock.advance(base::seconds(2));
   log->tick();
-  EXPECT_THAT(log->failure()->message, HasSubstr("moved or removed"));
+  EXPECT_THAT(log->failure()->message, HasSubstr("moved or deleted"));
   clock.advance(base::seconds(2));
   log->record(record("B"));
   EXPECT_FALSE(log->failure());

@@ -59,19 +59,21 @@ TEST_P(TamperedField, BreaksTheChainThere) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Audit, TamperedField,
-    testing::Values(
-        Tamper{"Seq", R"("seq":5)", R"("seq":6)", "changed"},
-        Tamper{"Time", "12:00:00.000000Z", "12:00:00.000001Z", "changed"},
-        Tamper{"Actor", "replica-1", "replica-2", "changed"}, Tamper{"Action", "PodNominated", "PodRefused", "changed"},
-        Tamper{"Kind", R"("kind":"Pod")", R"("kind":"Node")", "changed"},
-        Tamper{"Namespace", "shop", "bank", "changed"}, Tamper{"Name", "web-4", "web-5", "changed"},
-        Tamper{"Uid", "7c1a8c1e", "7c1a8c1f", "changed"}, Tamper{"Policy", "balance", "another", "changed"},
-        Tamper{"Generation", R"("generation":3)", R"("generation":4)", "changed"},
-        Tamper{"Decision", "Planned", "Refused", "changed"}, Tamper{"Reason", "TooOld", "TooNew", "changed"},
-        Tamper{"Detail", "node-a", "node-b", "changed"}, Tamper{"DetailKey", "token", "taken", "changed"},
-        Tamper{"PrevHash", R"("prevHash":")", R"("prevHash":"0)", "changed"},
-        Tamper{"Hash", R"("hash":")", R"("hash":"0)", "changed"},
-        Tamper{"Space", R"("seq":5,)", R"("seq":5, )", "no record"}, Tamper{"Brace", "},", ",", "no record"}),
+    testing::Values(Tamper{"Seq", R"("seq":5)", R"("seq":6)", "changed"},
+                    Tamper{"Time", "12:00:00.000000Z", "12:00:00.000001Z", "changed"},
+                    Tamper{"Actor", "replica-1", "replica-2", "changed"},
+                    Tamper{"Action", "PodNominated", "PodRefused", "changed"},
+                    Tamper{"Kind", R"("kind":"Pod")", R"("kind":"Node")", "changed"},
+                    Tamper{"Namespace", "shop", "bank", "changed"}, Tamper{"Name", "web-4", "web-5", "changed"},
+                    Tamper{"Uid", "7c1a8c1e", "7c1a8c1f", "changed"}, Tamper{"Policy", "balance", "another", "changed"},
+                    Tamper{"Generation", R"("generation":3)", R"("generation":4)", "changed"},
+                    Tamper{"Decision", "Planned", "Refused", "changed"},
+                    Tamper{"Reason", "TooOld", "TooNew", "changed"}, Tamper{"Detail", "node-a", "node-b", "changed"},
+                    Tamper{"DetailKey", "token", "taken", "changed"},
+                    Tamper{"PrevHash", R"("prevHash":")", R"("prevHash":"0)", "changed"},
+                    Tamper{"Hash", R"("hash":")", R"("hash":"0)", "changed"},
+                    Tamper{"Space", R"("seq":5,)", R"("seq":5, )", "not a valid record"},
+                    Tamper{"Brace", "},", ",", "not a valid record"}),
     [](const auto& info) { return info.param.name; });
 
 TEST_F(Verify, ReportsADeletedLine) {
@@ -110,7 +112,7 @@ TEST_F(Verify, DetectsARecordThatWasRewrittenWithItsHash) {
   const auto report = check(lines);
   ASSERT_TRUE(report.broken);
   EXPECT_EQ(report.broken->line, 6u);
-  EXPECT_THAT(report.broken->problem, HasSubstr("does not build on the record before it"));
+  EXPECT_THAT(report.broken->problem, HasSubstr("its previous hash is not that of the preceding record"));
 }
 
 TEST_F(Verify, DetectsAnInsertedBlankLine) {

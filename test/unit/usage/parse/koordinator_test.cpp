@@ -57,6 +57,6 @@ TEST(Koordinator, TimeIsThatOfTheReport) {
   EXPECT_EQ(base::format_time(nodes.rows[0].time), "2026-11-21T12:00:00Z");
 }
 
-TEST(Koordinator, NoListIsAnError) { EXPECT_EQ(read("{}"), "error: the answer is no list: it has no items"); }
+TEST(Koordinator, NoListIsAnError) { EXPECT_EQ(read("{}"), "error: the response is not a list: it has no items"); }
 
 }  // namespace usage_koordinator_test

@@ -52,19 +52,19 @@ INSTANTIATE_TEST_SUITE_P(
                     "n1=?/?"},
         WatcherCase{"AboveHundred", answer_of(node("n1", metric("CPU", "AVG", "130"))), "n1=130/?"},
         WatcherCase{"Negative", answer_of(node("n1", metric("CPU", "AVG", "-1"))), "n1=?/? | 1 value is negative"},
-        WatcherCase{"Words", answer_of(node("n1", metric("CPU", "AVG", "\"x\""))), "n1=?/? | 1 value is no number"},
+        WatcherCase{"Words", answer_of(node("n1", metric("CPU", "AVG", "\"x\""))), "n1=?/? | 1 value is not a number"},
         WatcherCase{"PortIsCutOff", answer_of(node("10.0.0.1:9100", metric("CPU", "AVG", "1"))), "10.0.0.1=1/?"},
         WatcherCase{"TwiceWithPorts",
                     answer_of(node("n1:1", metric("CPU", "AVG", "1")) + "," + node("n1:2", metric("CPU", "AVG", "2"))),
                     "n1=?/? | more than one value for n1"},
         WatcherCase{"NoNodes", answer_of(""), ""},
         WatcherCase{"SchemaFileOfTheProject", R"({"timestamp":1,"data":{"n1":{"metrics":[]}}})",
-                    "error: the answer is not load-watcher's: it has no data.NodeMetricsMap"},
-        WatcherCase{"PlainText", "no metrics",
-                    "error: the answer is not the JSON that was expected (The JSON element does not have the "
-                    "requested type.)"},
+                    "error: the response is not from load-watcher: it has no data.NodeMetricsMap"},
+        WatcherCase{
+            "PlainText", "no metrics",
+            "error: the response is not the expected JSON (The JSON element does not have the requested type.)"},
         WatcherCase{"Html", "<html>",
-                    "error: the answer is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
+                    "error: the response is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(LoadWatcherAnswer, TimeIsTheWindowsEnd) {

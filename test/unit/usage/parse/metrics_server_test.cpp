@@ -51,17 +51,17 @@ INSTANTIATE_TEST_SUITE_P(
         MetricsCase{"NoCpu", list_of(node(R"({"memory":"1"})")), "n1=?/1"},
         MetricsCase{"NoUsage", list_of(node("null")), "n1=?/?"},
         MetricsCase{"NumberInsteadOfQuantity", list_of(node(R"({"cpu":1,"memory":"x"})")),
-                    "n1=?/? | 2 values are no number"},
+                    "n1=?/? | 2 values are not a number"},
         MetricsCase{"NoName", list_of(R"({"metadata":{},"usage":{"cpu":"1"}})"),
-                    " | 1 value is of nobody: a label or a name is missing"},
+                    " | 1 value is without a complete name: a label or a name is missing"},
         MetricsCase{"Twice", list_of(node(R"({"cpu":"1","memory":"1"})") + "," + node(R"({"cpu":"1","memory":"1"})")),
                     "n1=?/? | more than one value for n1"},
         MetricsCase{"NoItems", R"({"kind":"NodeMetricsList","metadata":{}})",
-                    "error: the answer is no list: it has no items"},
+                    "error: the response is not a list: it has no items"},
         MetricsCase{"NullItems", R"({"kind":"NodeMetricsList","items":null})", ""},
         MetricsCase{"NextPage", R"({"metadata":{"continue":"abc"},"items":[]})", " → abc"},
         MetricsCase{"Html", "<html>",
-                    "error: the answer is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
+                    "error: the response is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
     [](const auto& info) { return info.param.name; });
 
 class PodMetrics : public testing::TestWithParam<MetricsCase> {};
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
             "shop/web=0.101/?"},
         MetricsCase{"NoContainers", list_of(pod("[]")), "shop/web=?/?"},
         MetricsCase{"NoNamespace", list_of(node(R"({"cpu":"1"})")),
-                    " | 1 value is of nobody: a label or a name is missing"}),
+                    " | 1 value is without a complete name: a label or a name is missing"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(NodeMetrics, TimeIsTheEndOfTheWindow) {
@@ -119,13 +119,14 @@ INSTANTIATE_TEST_SUITE_P(
                     "shop/web/a@1970-01-01T00:00:00Z=1/2"},
         MetricsCase{"Half", list_of(pod(R"([{"name":"a","usage":{"cpu":"1"}}])")),
                     "shop/web/a@2026-11-21T12:00:00Z=1/nan"},
-        MetricsCase{"Hostile", list_of(pod(R"([{"name":"a","usage":{"cpu":"-1","memory":"x"}},{"name":7},{},3])")),
-                    "shop/web/a@2026-11-21T12:00:00Z=nan/nan | 1 value is negative; 1 value is no number; 3 values "
-                    "are of nobody: a label or a name is missing"},
+        MetricsCase{
+            "Hostile", list_of(pod(R"([{"name":"a","usage":{"cpu":"-1","memory":"x"}},{"name":7},{},3])")),
+            "shop/web/a@2026-11-21T12:00:00Z=nan/nan | 1 value is negative; 1 value is not a number; 3 values are "
+            "without a complete name: a label or a name is missing"},
         MetricsCase{"OfNobody", list_of(R"({"metadata":{"name":"web"},"containers":[{"name":"a"}]})"),
-                    " | 1 value is of nobody: a label or a name is missing"},
+                    " | 1 value is without a complete name: a label or a name is missing"},
         MetricsCase{"NextPage", R"({"metadata":{"continue":"abc"},"items":[]})", " → abc"},
-        MetricsCase{"NoList", R"({"kind":"PodMetricsList"})", "error: the answer is no list: it has no items"}),
+        MetricsCase{"NoList", R"({"kind":"PodMetricsList"})", "error: the response is not a list: it has no items"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(ContainersOfAPod, AreBounded) {

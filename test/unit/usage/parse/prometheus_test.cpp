@@ -58,14 +58,14 @@ INSTANTIATE_TEST_SUITE_P(
         VectorCase{"Infinite", vector_of(sample(kN1, "+Inf")), "n1=? | 1 value is NaN or infinite"},
         VectorCase{"MinusInfinite", vector_of(sample(kN1, "-Inf")), "n1=? | 1 value is NaN or infinite"},
         VectorCase{"Negative", vector_of(sample(kN1, "-0.5")), "n1=? | 1 value is negative"},
-        VectorCase{"TooLarge", vector_of(sample(kN1, "1e999")), "n1=? | 1 value is no number"},
-        VectorCase{"Words", vector_of(sample(kN1, "much")), "n1=? | 1 value is no number"},
-        VectorCase{"Empty", vector_of(sample(kN1, "")), "n1=? | 1 value is no number"},
+        VectorCase{"TooLarge", vector_of(sample(kN1, "1e999")), "n1=? | 1 value is not a number"},
+        VectorCase{"Words", vector_of(sample(kN1, "much")), "n1=? | 1 value is not a number"},
+        VectorCase{"Empty", vector_of(sample(kN1, "")), "n1=? | 1 value is not a number"},
         VectorCase{"BareNumber", vector_of(R"({"metric":{"node":"n1"},"value":[1763726400,0.5]})"),
-                   "n1=? | 1 value is no number"},
-        VectorCase{"NoValue", vector_of(R"({"metric":{"node":"n1"}})"), "n1=? | 1 value is no number"},
+                   "n1=? | 1 value is not a number"},
+        VectorCase{"NoValue", vector_of(R"({"metric":{"node":"n1"}})"), "n1=? | 1 value is not a number"},
         VectorCase{"NativeHistogram", vector_of(R"({"metric":{"node":"n1"},"histogram":[1,{"count":"3"}]})"),
-                   "n1=? | 1 value is no number"},
+                   "n1=? | 1 value is not a number"},
         VectorCase{"ValueBeforeLabels", vector_of(R"({"value":[1,"2"],"metric":{"node":"n1"}})"), "n1=2"},
         VectorCase{"Duplicates",
                    vector_of(sample(kN1, "1") + "," + sample(kN1, "2") + "," + sample(R"("node":"n2")", "3")),
@@ -89,9 +89,9 @@ INSTANTIATE_TEST_SUITE_P(
         VectorCase{"ErrorWithData",
                    R"({"data":{"resultType":"vector","result":[{"metric":{"node":"n1"},"value":[1,"2"]}]},)"
                    R"("status":"error","errorType":"execution","error":"no"})",
-                   "error: the server says execution: no"},
+                   "error: the server reports execution: no"},
         VectorCase{"OfNobody", vector_of(sample("", "1") + "," + sample(kN1, "2")),
-                   "n1=2 | 1 value is of nobody: a label or a name is missing"},
+                   "n1=2 | 1 value is without a complete name: a label or a name is missing"},
         VectorCase{"NoData", vector_of(""), ""},
         VectorCase{"Warnings",
                    R"({"status":"success","warnings":["partial response"],"data":{"resultType":"vector","result":[]}})",
@@ -101,18 +101,18 @@ INSTANTIATE_TEST_SUITE_P(
             "error: the result is a scalar, not a vector: a scalar has no node: leave out scalar(), or aggregate "
             "by (node)"},
         VectorCase{"String", R"({"status":"success","data":{"resultType":"string","result":[1763726400,"x"]}})",
-                   "error: the result is a string, not a vector: a string is no amount"},
+                   "error: the result is a string, not a vector: a string is not a number"},
         VectorCase{"Matrix",
                    R"({"status":"success","data":{"resultType":"matrix","result":[{"metric":{},"values":[[1,"2"]]}]}})",
                    "error: the result is a matrix, not a vector: it is a range of samples: wrap it in rate() or "
                    "avg_over_time()"},
         VectorCase{"Error", R"({"status":"error","errorType":"bad_data","error":"parse error: unexpected }"})",
-                   "error: the server says bad_data: parse error: unexpected }"},
+                   "error: the server reports bad_data: parse error: unexpected }"},
         VectorCase{"Html", "<!DOCTYPE html><html>Sign in, admin:hunter2</html>",
-                   "error: the answer is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"},
-        VectorCase{"Nothing", "", "error: the answer is empty"},
-        VectorCase{"OtherJson", R"({"items":[]})", "error: the answer is not one of Prometheus' API: no status"},
-        VectorCase{"NoType", R"({"status":"success","data":{"result":[]}})", "error: the answer has no resultType"}),
+                   "error: the response is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"},
+        VectorCase{"Nothing", "", "error: the response is empty"},
+        VectorCase{"OtherJson", R"({"items":[]})", "error: the response is not from the Prometheus API: no status"},
+        VectorCase{"NoType", R"({"status":"success","data":{"result":[]}})", "error: the response has no resultType"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(Prometheus, TruncatedAnswerIsAnError) {
@@ -190,7 +190,7 @@ TEST(Prometheus, PodsNeedNamespaceAndName) {
   query.of = api::UsageOf::kPod;
   EXPECT_EQ(
       read(vector_of(sample(R"("namespace":"shop","pod":"web")", "2") + "," + sample(R"("pod":"web")", "2")), query),
-      "shop/web=2 | 1 value is of nobody: a label or a name is missing");
+      "shop/web=2 | 1 value is without a complete name: a label or a name is missing");
   query.namespace_label = "exported_namespace";
   query.pod_label = "exported_pod";
   EXPECT_EQ(read(vector_of(sample(R"("exported_namespace":"shop","exported_pod":"web","pod":"no")", "2")), query),
@@ -265,7 +265,7 @@ INSTANTIATE_TEST_SUITE_P(
         VectorCase{"NotWhole", matrix_of(series(kN1, R"([300,"0.5"],[600,"2"],[900,"x"])")), "n1: 2 | not whole: 2"},
         VectorCase{"NoPoints", matrix_of(series(kN1, "")), "n1:"},
         VectorCase{"AVector", vector_of(sample(kN1, "1")),
-                   "error: the result is a vector, not a matrix: what was expected is a number for each node or pod"}),
+                   "error: the result is a vector, not a matrix: the query must return a number for each node or pod"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Numbers, ATruncatedAnswerIsAlwaysAnError) {

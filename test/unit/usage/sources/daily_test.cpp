@@ -70,7 +70,7 @@ TEST_F(Daily, ReportsWhichFigureFailed) {
   world_.server.on(kNow, R"({"status":"error","errorType":"execution","error":"too many samples"})", 422);
   const auto told = history().containers({"cpu_p95", "up"}, usage_test::kNoon, [](auto, auto, auto, double) {});
   ASSERT_FALSE(told);
-  EXPECT_EQ(told.error().message, "cpu_p95: the server says execution: too many samples");
+  EXPECT_EQ(told.error().message, "cpu_p95: the server reports execution: too many samples");
   EXPECT_TRUE(history().containers({"none", ""}, usage_test::kNoon, [](auto, auto, auto, double) {}));
 }
 
@@ -115,7 +115,7 @@ TEST_F(Daily, NumbersAreIntegersAndReportedOnce) {
   world_.server.on(kRange, answer(series("0.5")));
   const auto refused = history().numbers({"cpu", "up"}, grid, count);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().message, "cpu: the answer has values that are no whole numbers");
+  EXPECT_EQ(refused.error().message, "cpu: the response contains values that are not whole numbers");
 }
 
 TEST(DailyExpressions, RespectTheSettings) {

@@ -92,18 +92,16 @@ TEST_F(EndpointClient, SendsTheCertificate) {
 TEST_F(EndpointClient, RefusesSecretsThatAreNotForIt) {
   use_token();
   world_.api_server.on(kSecretPath, secret_of({{"token", "abc"}}, "false"));
-  EXPECT_EQ(
-      refused(),
-      "Secret evacuator-system/prom does not have the label evacuator.dev/usage-credentials=true: it is not meant "
-      "for usage sources");
+  EXPECT_EQ(refused(),
+            "Secret evacuator-system/prom does not have the label evacuator.dev/usage-credentials=true: it is not "
+            "intended for usage sources");
   EXPECT_TRUE(world_.server.requests.empty());
 }
 
 TEST_F(EndpointClient, MessagesShowNoSecret) {
   use_token();
   world_.api_server.on(kSecretPath, secret_of({{"token", "hunter two"}}));
-  EXPECT_EQ(refused(),
-            "Secret prom: the token has a character that no token may have (blank, line break or not ASCII)");
+  EXPECT_EQ(refused(), "Secret prom: the token contains an invalid character (blank, line break or not ASCII)");
 }
 
 TEST_F(EndpointClient, NamesTheMissingKey) {
@@ -162,7 +160,7 @@ TEST_F(EndpointClient, SecretThatIsGoneServesNoMore) {
   world_.api_server.on(kSecretPath, secret_of({{"token", "abc"}}, "no"));
   ASSERT_TRUE(ask());
   world_.clock.advance(base::minutes(10));
-  EXPECT_NE(refused().find("is not meant for usage sources"), std::string::npos);
+  EXPECT_NE(refused().find("is not intended for usage sources"), std::string::npos);
 }
 
 /// Policy authors choose the URLs. Credentials are sent only to the servers that the Secret names.

@@ -90,8 +90,9 @@ TEST_F(History, TooMuchIsRefused) {
   world_.server.on(kNow, count_of(5000));
   const auto found = ask(start_, start_ + base::minutes(9999), base::minutes(1));
   ASSERT_FALSE(found);
-  EXPECT_EQ(found.error().message,
-            "query cpu: history: 5000 series of 10000 points are too many: use a longer step or a shorter history");
+  EXPECT_EQ(
+      found.error().message,
+      "query cpu: history: 5000 series of 10000 points exceed the maximum: use a longer step or a shorter history");
 }
 
 TEST_F(History, MoreSeriesThanCountedAreLimited) {
@@ -125,7 +126,7 @@ TEST_F(History, ErrorsNameTheQuery) {
   world_.server.on(kNow, count_of(1));
   world_.server.on(kRange, R"({"status":"error","errorType":"bad_data","error":"exceeded maximum resolution"})", 400);
   EXPECT_EQ(ask(start_, start_ + base::seconds(120), base::seconds(60)).error().message,
-            "query cpu: history: the server says bad_data: exceeded maximum resolution");
+            "query cpu: history: the server reports bad_data: exceeded maximum resolution");
 }
 
 }  // namespace usage_history_query_test

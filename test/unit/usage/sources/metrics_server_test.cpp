@@ -65,8 +65,9 @@ TEST_F(MetricsServer, NodesCountWithoutPods) {
 TEST_F(MetricsServer, MissingApiReportsWhatToInstall) {
   const auto samples = source_.sample();
   ASSERT_FALSE(samples);
-  EXPECT_EQ(samples.error().message,
-            "listing nodes.metrics.k8s.io: metrics.k8s.io/v1beta1 is not served; is what serves it installed?");
+  EXPECT_EQ(
+      samples.error().message,
+      "listing nodes.metrics.k8s.io: metrics.k8s.io/v1beta1 is not served; is the component that serves it installed?");
 }
 
 TEST_F(MetricsServer, MissingPermissionsReportWhereTheyAreDefined) {
@@ -82,7 +83,7 @@ TEST_F(MetricsServer, PagesThatRepeatEnd) {
   world_.api_server.on(kNodes, R"({"metadata":{"continue":"t"},"items":[]})");
   const auto samples = source_.sample();
   ASSERT_FALSE(samples);
-  EXPECT_EQ(samples.error().message, "listing nodes.metrics.k8s.io: the server's pages do not end");
+  EXPECT_EQ(samples.error().message, "listing nodes.metrics.k8s.io: the server repeats pages indefinitely");
   EXPECT_EQ(world_.api_server.requests.size(), 2U);
 }
 

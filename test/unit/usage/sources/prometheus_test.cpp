@@ -76,7 +76,7 @@ TEST_F(PrometheusSource, OneBadQueryCostsItsColumn) {
   const auto samples = sample({query("cpu", "a}"), query("memory", "m")});
   ASSERT_TRUE(samples) << samples.error().message;
   EXPECT_EQ(text_of(*samples), "n1=?/1");
-  EXPECT_EQ(joined(samples->problems), "query cpu: the server says bad_data: parse error");
+  EXPECT_EQ(joined(samples->problems), "query cpu: the server reports bad_data: parse error");
 }
 
 TEST_F(PrometheusSource, OneLateQueryCostsItsColumnTwoTheSample) {
@@ -97,7 +97,7 @@ TEST_F(PrometheusSource, AllBadQueriesFail) {
   world_.server.on(kQuery, kBadData, 400);
   const auto samples = sample({query("cpu", "a}"), query("memory", "b}")});
   ASSERT_FALSE(samples);
-  EXPECT_EQ(samples.error().message, "query memory: the server says bad_data: parse error");
+  EXPECT_EQ(samples.error().message, "query memory: the server reports bad_data: parse error");
 }
 
 TEST_F(PrometheusSource, NoDataIsAProblem) {
@@ -139,18 +139,18 @@ INSTANTIATE_TEST_SUITE_P(
                     "HTTP 401: the credentials are missing, wrong or expired: check bearerToken, basicAuth or "
                     "tls.certificate"},
         RefusalCase{"Forbidden", 403, "secret text", base::ErrorCode::kForbidden,
-                    "HTTP 403: these credentials may not ask that: check bearerToken, basicAuth or tls.certificate "
-                    "and what the server grants them"},
+                    "HTTP 403: the credentials do not allow this request: check bearerToken, basicAuth or "
+                    "tls.certificate and its permissions on the server"},
         RefusalCase{"NotFound", 404, "404 page", base::ErrorCode::kNotFound,
-                    "HTTP 404: there is nothing at this address: does the URL lack a prefix?"},
+                    "HTTP 404: the address does not exist: does the URL lack a prefix?"},
         RefusalCase{"Redirect", 302, "", base::ErrorCode::kInvalid,
-                    "HTTP 302: it redirects, which is not followed: use the address that it leads to"},
+                    "HTTP 302: it redirects, which is not supported: use the redirect target"},
         RefusalCase{"Broken", 503, "<html>token=x</html>", base::ErrorCode::kUnavailable,
-                    "HTTP 503: it, or a server behind it, does not work now"},
+                    "HTTP 503: it, or a server behind it, is unavailable"},
         RefusalCase{"TimedOut", 503, R"({"status":"error","errorType":"timeout","error":"query timed out"})",
-                    base::ErrorCode::kOutcomeUnknown, "the server says timeout: query timed out"},
+                    base::ErrorCode::kOutcomeUnknown, "the server reports timeout: query timed out"},
         RefusalCase{"Html", 200, "<html>token=x</html>", base::ErrorCode::kInvalid,
-                    "the answer is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
+                    "the response is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
     [](const auto& info) { return info.param.name; });
 
 /// Proxy in debug mode that quotes the request in its answer.
@@ -179,7 +179,7 @@ TEST_F(EchoingPrometheus, ShowsNoTokenInErrors) {
   const auto samples =
       sample(R"({"status":"error","errorType":"bad_data","error":"Bearer )" + escaped() + R"( is bad"})", 400);
   ASSERT_FALSE(samples);
-  EXPECT_EQ(samples.error().message, "query cpu: the server says bad_data: Bearer [redacted] is bad");
+  EXPECT_EQ(samples.error().message, "query cpu: the server reports bad_data: Bearer [redacted] is bad");
 }
 
 TEST_F(EchoingPrometheus, ShowsNoPartOfATokenInTruncatedText) {
@@ -203,7 +203,7 @@ TEST_F(EchoingPrometheus, ShowsNoTokenInErrorsOfHistoryQueries) {
       {400, R"({"status":"error","errorType":"bad_data","error":")" + token_ + R"("})", {}, ""}};
   const auto past = source_->history(usage_test::kNoon - base::minutes(5), usage_test::kNoon, base::minutes(1));
   ASSERT_FALSE(past);
-  EXPECT_EQ(past.error().message, "query cpu: history: the server says bad_data: [redacted]");
+  EXPECT_EQ(past.error().message, "query cpu: history: the server reports bad_data: [redacted]");
 }
 
 }  // namespace usage_prometheus_test

@@ -257,8 +257,8 @@ INSTANTIATE_TEST_SUITE_P(
     Secrets, Nonsense,
     testing::Values(NonsenseCase{"Empty", Json::object(), "data.current is missing"},
                     NonsenseCase{"NoObject", Json::array(), "data.current is missing"},
-                    NonsenseCase{"NoBase64", {{"current", "%%%"}}, "data.current is no Base64"},
-                    NonsenseCase{"NoText", {{"current", 7}}, "data.current is no Base64"},
+                    NonsenseCase{"NoBase64", {{"current", "%%%"}}, "data.current is not valid Base64"},
+                    NonsenseCase{"NoText", {{"current", 7}}, "data.current is not valid Base64"},
                     NonsenseCase{"TooShort", {{"current", "aGVsbG8="}}, "data.current: a key has 32 to 1024 bytes"}),
     [](const auto& info) { return std::string(info.param.name); });
 

@@ -277,7 +277,8 @@ TEST(DecideRequesting, NamesABudgetThatNeverAllowsAndTheFix) {
   pdb->max_unavailable = api::IntOrPercent{0, false};
   life.seen.pdbs = {pdb};
   life.answer(429, pdb_body());
-  const std::string fix = "PodDisruptionBudget web has maxUnavailable 0 and never lets a pod go: raise it to 1 or more";
+  const std::string fix =
+      "PodDisruptionBudget web has maxUnavailable 0 and never allows a disruption: raise it to 1 or more";
   EXPECT_EQ(life.condition_reason("Progressing"), "PDBNeverAllows");
   EXPECT_EQ(life.status().reason, "PDBNeverAllows");
   EXPECT_EQ(life.status().message, fix);
@@ -771,11 +772,11 @@ TEST(DecideVerifying, FailsAReplacementOnANodeThatIsEmptiedAsWell) {
 
 TEST(DecidePending, IsCancelledWhenItsPlanHasNoCapacityLeft) {
   Life life;
-  life.seen.no_destination = "no node has capacity for it any more";
+  life.seen.no_destination = "no node has enough free capacity any more";
   life.tick();
   EXPECT_EQ(life.phase(), Phase::kCancelled);
   EXPECT_EQ(life.status().reason, "DecisionExpired");
-  EXPECT_EQ(life.status().message, "no node has capacity for it any more");
+  EXPECT_EQ(life.status().message, "no node has enough free capacity any more");
   EXPECT_EQ(life.action(), "");
 }
 

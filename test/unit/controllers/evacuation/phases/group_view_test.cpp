@@ -464,7 +464,7 @@ TEST_F(PodGroupAdmission, ReportsALimitThatIsTooSmallAndBlocksNoOthers) {
   };
   for (const std::string& name : all) EXPECT_FALSE(asked(name));
   EXPECT_EQ(last.slot.limit->kind, "Group");
-  EXPECT_NE(says().find("5 pods of the group leave at the same time"), std::string::npos) << says();
+  EXPECT_NE(says().find("5 pods of the PodGroup leave at the same time"), std::string::npos) << says();
   EXPECT_NE(says().find("at most 4"), std::string::npos) << says();
   EXPECT_TRUE(ask(request_of("other")));
   queue.set_cluster_limits(at_most(6));
@@ -529,7 +529,7 @@ TEST(PodGroupAttacks, AGroupOfTwoThousandCostsTheOthersNothing) {
     ASSERT_TRUE(slot.limit);
     says = slot.limit->message;
   }
-  EXPECT_NE(says.find("2000 pods of the group leave at the same time, which no free slot will ever allow"),
+  EXPECT_NE(says.find("2000 pods of the PodGroup leave at the same time, which no limit ever allows"),
             std::string::npos)
       << says;
   EXPECT_EQ(queue.usage().waiting, 0) << "it holds up nobody";
@@ -543,11 +543,11 @@ TEST_F(PodGroupAdmission, ASizeIsBoundedEvenWithoutALimit) {
   std::vector<std::string> others;
   for (int i = 1; i < 65; ++i) others.push_back(fmt::format("m-{}", i));
   EXPECT_FALSE(ask(request_of("m-0", "g", others)));
-  EXPECT_NE(says().find("65 pods of the group"), std::string::npos) << says();
+  EXPECT_NE(says().find("65 pods of the PodGroup"), std::string::npos) << says();
   EXPECT_NE(says().find("at most 64"), std::string::npos) << says();
   others.pop_back();
   EXPECT_FALSE(ask(request_of("m-0", "g", others)));
-  EXPECT_NE(says().find("waits until all of its PodGroup ask"), std::string::npos) << says();
+  EXPECT_NE(says().find("waits until all members of its PodGroup request"), std::string::npos) << says();
 }
 
 TEST_F(PodGroupAdmission, ANodesLimitCountsAllThatLeaveIt) {

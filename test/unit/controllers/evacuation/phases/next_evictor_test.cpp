@@ -76,7 +76,7 @@ TEST_P(NextEvictor, IsOneThatMayTakeOverFromTheFirst) {
   if (GetParam().want.empty()) {
     EXPECT_EQ(leads_to, Phase::kFailed);
     EXPECT_EQ(status.evictor_index, before);
-    EXPECT_NE(status.message.find("no other evictor takes over"), std::string::npos) << status.message;
+    EXPECT_NE(status.message.find("no other evictor is available"), std::string::npos) << status.message;
   } else {
     EXPECT_NE(leads_to, Phase::kFailed) << status.message;
     EXPECT_EQ(chain.at(static_cast<std::size_t>(status.evictor_index)).name, GetParam().want);
@@ -190,7 +190,8 @@ TEST(NextEvictorMessage, WaitsBrieflyAfterARefusedCall) {
 TEST(NextEvictorMessage, NamesTheEvictorThatDecides) {
   Life life = overdue({"", kLauncher, {kDomain}, {"kubevirt", "eviction-api"}, "kubevirt", "eviction", ""});
   const auto decision = controllers::evacuation::decide(life.seen, life.registry(), life.now);
-  EXPECT_NE(decision.status.message.find("eviction-api: only its owner lets this pod go, who is asked by kubevirt"),
+  EXPECT_NE(decision.status.message.find(
+                "eviction-api: only the pod's owner releases it, which must be requested by kubevirt"),
             std::string::npos)
       << decision.status.message;
 }
@@ -199,7 +200,7 @@ TEST(NextEvictorMessage, SaysThatNoAttemptIsLeft) {
   Life life = overdue({"", {}, {handoff("mode", "optional")}, {}, "annotation", "generic", ""});
   life.spec().retry.max_attempts = 1;
   const auto decision = controllers::evacuation::decide(life.seen, life.registry(), life.now);
-  EXPECT_NE(decision.status.message.find("no attempt is left"), std::string::npos) << decision.status.message;
+  EXPECT_NE(decision.status.message.find("no attempt remains"), std::string::npos) << decision.status.message;
 }
 
 TEST(NextEvictor, NoEvictionOfTikvUnderOperatorV2WithAShorterGracePeriod) {
@@ -216,7 +217,7 @@ TEST(NextEvictor, NoEvictionOfTikvUnderOperatorV2WithAShorterGracePeriod) {
     life.tick();
     EXPECT_EQ(life.phase(), EvacuationPhase::kFailed);
     EXPECT_EQ(life.status().reason, "NotEvictable");
-    EXPECT_NE(life.status().message.find("spec.gracePeriodSeconds would end TiKV"), std::string::npos)
+    EXPECT_NE(life.status().message.find("spec.gracePeriodSeconds would stop TiKV"), std::string::npos)
         << life.status().message;
   }
 }
@@ -268,7 +269,7 @@ TEST(NextEvictor, IsLookedForAgainWhereOneIsHeldUp) {
     const auto decision = controllers::evacuation::decide(life.seen, life.registry(), life.now);
     const Phase leads_to = decision.status.abort ? decision.status.abort->next : decision.status.phase;
     EXPECT_EQ(leads_to, Phase::kBackoff) << decision.status.message;
-    EXPECT_NE(decision.status.message.find("no other evictor takes over"), std::string::npos);
+    EXPECT_NE(decision.status.message.find("no other evictor is available"), std::string::npos);
   }
 }
 

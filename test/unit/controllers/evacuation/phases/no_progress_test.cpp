@@ -58,8 +58,8 @@ TEST(WithoutProgress, ABlockedEvacuationReleasesItsSlotAndQueuesAgain) {
   EXPECT_EQ(life.condition_reason("SlotAcquired"), "NoProgress");
   EXPECT_EQ(life.condition("SlotAcquired")->status, api::ConditionStatus::kFalse);
   EXPECT_EQ(life.condition("SlotAcquired")->message,
-            "no progress for 10m0s while others wait for its slot: blocked: The disruption budget web needs 3 healthy "
-            "pods and has 3 currently");
+            "no progress for 10m0s while other Evacuations wait for the slot: blocked: The disruption budget web needs "
+            "3 healthy pods and has 3 currently");
   EXPECT_EQ(life.events.back(), "SlotReturned");
   EXPECT_FALSE(life.status().intent && !life.status().intent->resolved);
   life.advance(minutes(2));
@@ -415,8 +415,8 @@ TEST(MadeByHand, MayNotAskForAPriorityAboveTheLimit) {
   EXPECT_EQ(life.phase(), Phase::kFailed);
   EXPECT_EQ(life.status().reason, "NotAllowed");
   EXPECT_EQ(life.status().message,
-            "spec.priority is 1000000000, and a manual Evacuation has at most 1000 (limits.manual.priority of the "
-            "operator's configuration)");
+            "spec.priority is 1000000000, and the maximum of a manual Evacuation is 1000 (limits.manual.priority of "
+            "the operator's configuration)");
 }
 
 TEST(MadeByHand, APolicysPriorityIsThePolicys) {
@@ -437,7 +437,7 @@ TEST(MadeByHand, ASuspendedEvacuationExpires) {
   EXPECT_EQ(life.phase(), Phase::kCancelled);
   EXPECT_EQ(life.status().reason, "DecisionExpired");
   EXPECT_EQ(life.status().message,
-            "nobody released it within 168h0m0s (limits.manual.suspended of the operator's configuration)");
+            "not approved within 168h0m0s (limits.manual.suspended of the operator's configuration)");
 }
 
 TEST(MadeByHand, APolicysSuspendedEvacuationWaitsForApproval) {

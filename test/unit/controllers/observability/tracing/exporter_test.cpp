@@ -341,7 +341,7 @@ TEST_F(CollectorTest, MaySayAnythingAtAll) {
 
 TEST_F(CollectorTest, IsNotReachedInPlainHttpUnlessThatIsAllowed) {
   config.endpoint = "http://collector.example:4318/v1/traces";
-  EXPECT_THAT(controllers::OtlpPost(config, clock)("{}").error().message, HasSubstr("http is only allowed"));
+  EXPECT_THAT(controllers::OtlpPost(config, clock)("{}").error().message, HasSubstr("http is allowed only"));
 }
 
 }  // namespace exporter_test

@@ -117,14 +117,15 @@ constexpr auto kNone = api::Compatibility::kNone;
 constexpr auto kUpstream = api::Compatibility::kUpstream;
 INSTANTIATE_TEST_SUITE_P(
     Policy, CountsGuard,
-    testing::Values(
-        GuardCase{"Spread", "RemovePodsViolatingTopologySpreadConstraint", kNone,
-                  "NoProgress: moving does not help, so it has stopped: RemovePodsViolatingTopologySpreadConstraint: "
-                  "domains hold more pods than maxSkew allows, the fullest 2.00 of the mean"},
-        GuardCase{"SpreadAsUpstream", "RemovePodsViolatingTopologySpreadConstraint", kUpstream, "NoProgress"},
-        GuardCase{"Duplicates", "RemoveDuplicates", kNone,
-                  "RemoveDuplicates: nodes hold more duplicates than their share"},
-        GuardCase{"DuplicatesAsUpstream", "RemoveDuplicates", kUpstream, "NoProgress"}),
+    testing::Values(GuardCase{"Spread", "RemovePodsViolatingTopologySpreadConstraint", kNone,
+                              "NoProgress: moves do not improve the balance, so the strategy has stopped: "
+                              "RemovePodsViolatingTopologySpreadConstraint: domains contain more pods than maxSkew "
+                              "allows, the fullest 2.00 of the mean"},
+                    GuardCase{"SpreadAsUpstream", "RemovePodsViolatingTopologySpreadConstraint", kUpstream,
+                              "NoProgress"},
+                    GuardCase{"Duplicates", "RemoveDuplicates", kNone,
+                              "RemoveDuplicates: nodes run more duplicates than their share"},
+                    GuardCase{"DuplicatesAsUpstream", "RemoveDuplicates", kUpstream, "NoProgress"}),
     [](const auto& info) { return info.param.name; });
 
 TEST(CountsGuard, ReportsASufficientBalance) {

@@ -94,7 +94,7 @@ class RestingHintsTest : public testing::Test {
 
 TEST_F(RestingHintsTest, RestForAnHourAndAreThenTriedAgain) {
   look(kUnused, 0, kNoon);
-  EXPECT_THAT(resting.why("uid", kNoon), testing::HasSubstr("without hints until 2026-11-23T13:00:00Z"));
+  EXPECT_THAT(resting.why("uid", kNoon), testing::HasSubstr("do not rely on hints until 2026-11-23T13:00:00Z"));
   EXPECT_EQ(resting.why("another", kNoon), "");
   EXPECT_TRUE(rest(kNoon + minutes(59)));
   look(kUnused, 0, kNoon + minutes(61));

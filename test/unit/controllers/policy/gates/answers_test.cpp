@@ -56,9 +56,9 @@ TEST_P(BadQueryAnswer, IsRejected) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Gates, BadQueryAnswer,
-    testing::Values(BadCase{"Nothing", "", "no JSON"}, BadCase{"Html", "<html>secret</html>", "is no JSON"},
-                    BadCase{"CutOff", R"({"status":"success","data":{)", "no JSON"},
-                    BadCase{"AnotherApi", R"({"items":[]})", "none of Prometheus"},
+    testing::Values(BadCase{"Nothing", "", "not valid JSON"}, BadCase{"Html", "<html>secret</html>", "not valid JSON"},
+                    BadCase{"CutOff", R"({"status":"success","data":{)", "not valid JSON"},
+                    BadCase{"AnotherApi", R"({"items":[]})", "not from Prometheus"},
                     BadCase{"AnError", R"({"status":"error","errorType":"bad_data","error":"x"})",
                             "cannot evaluate the expression"},
                     BadCase{"AString", R"({"status":"success","data":{"resultType":"string","result":[1,"1"]}})",

@@ -120,7 +120,7 @@ TEST_F(Gates, KeepAnAnswerForThreeIntervals) {
   pass(seconds(30));
   EXPECT_EQ(keeper.verdict("p").kind, GateVerdict::Kind::kUnanswered);
   EXPECT_FALSE(keeper.verdict("p").is_pending);
-  EXPECT_EQ(keeper.verdict("p").text, "gate freeze has no answer: connection refused");
+  EXPECT_EQ(keeper.verdict("p").text, "gate freeze has no response: connection refused");
   EXPECT_THAT(series(), ElementsAre(R"(evacuator_gate_holding{gate="freeze",policy="p"} 1)"));
   answer = std::string(kOpen);
   pass(seconds(30));
@@ -132,7 +132,7 @@ TEST_F(Gates, ThatWereNotAskedInTimeAreUnanswered) {
   keeper.set("p", {webhook()}, {});
   work();
   clock.advance(seconds(91));
-  EXPECT_EQ(keeper.verdict("p").text, "gate freeze has no answer: its last answer is too old");
+  EXPECT_EQ(keeper.verdict("p").text, "gate freeze has no response: its last response is too old");
 }
 
 TEST_F(Gates, WithOnErrorIgnoreHoldOnlyByAnAnswer) {
@@ -276,7 +276,7 @@ TEST(GatesWithoutClients, AreNeverAnswered) {
   gate.name = "g";
   keeper.set("p", {gate}, {});
   ASSERT_TRUE(keeper.ask({"p", "g"}));
-  EXPECT_EQ(keeper.verdict("p").text, "gate g has no answer: nobody asks gates here");
+  EXPECT_EQ(keeper.verdict("p").text, "gate g has no response: gates are not polled in this process");
   EXPECT_FALSE(keeper.verdict("p").is_pending);
 }
 

@@ -147,22 +147,23 @@ api::PolicySchedule made(const char* cron, const char* zone, std::vector<api::We
 
 INSTANTIATE_TEST_SUITE_P(
     Schedules, ScheduleProblems,
-    testing::Values(ProblemCase{"None", made("", ""), {}},
-                    ProblemCase{"ZoneAndCronTogether",
-                                made("0 0 30 2 *", "Mars/Base"),
-                                {"spec.schedule.timeZone: \"Mars/Base\" is no time zone of the IANA data base, such as "
-                                 "Europe/Berlin (upper and lower case count)",
-                                 "spec.schedule.cron: \"0 0 30 2 *\" never comes: none of its months has such a day"}},
-                    ProblemCase{"NeverOpen",
-                                made("", "", {weekly(2200, 200)}, {weekly(2100, 2400), weekly(0, 300)}),
-                                {"spec.schedule.blackouts: leave no time in which a cycle may start"}},
-                    ProblemCase{"BlackoutOfAllTime",
-                                made("", "", {}, {weekly(0, 2400)}),
-                                {"spec.schedule.blackouts: leave no time in which a cycle may start"}},
-                    ProblemCase{"NeverAtATimeOfCron",
-                                made("0 12 * * *", "", {weekly(2200, 200)}),
-                                {"spec.schedule.cron: none of its times is in a window and outside of the blackouts"}},
-                    ProblemCase{"CronOnADayOfTheWindow", made("0 23 * * *", "", {weekly(2200, 200, days({6}))}), {}}),
+    testing::Values(
+        ProblemCase{"None", made("", ""), {}},
+        ProblemCase{"ZoneAndCronTogether",
+                    made("0 0 30 2 *", "Mars/Base"),
+                    {"spec.schedule.timeZone: \"Mars/Base\" is not a time zone of the IANA database, such as "
+                     "Europe/Berlin (case-sensitive)",
+                     "spec.schedule.cron: \"0 0 30 2 *\" never matches: none of its months has such a day"}},
+        ProblemCase{"NeverOpen",
+                    made("", "", {weekly(2200, 200)}, {weekly(2100, 2400), weekly(0, 300)}),
+                    {"spec.schedule.blackouts: leave no time in which a cycle may start"}},
+        ProblemCase{"BlackoutOfAllTime",
+                    made("", "", {}, {weekly(0, 2400)}),
+                    {"spec.schedule.blackouts: leave no time in which a cycle may start"}},
+        ProblemCase{"NeverAtATimeOfCron",
+                    made("0 12 * * *", "", {weekly(2200, 200)}),
+                    {"spec.schedule.cron: all of its times are outside of the windows or inside the blackouts"}},
+        ProblemCase{"CronOnADayOfTheWindow", made("0 23 * * *", "", {weekly(2200, 200, days({6}))}), {}}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Schedule, ByIntervalStartsAtOnceOrAtTheOpening) {

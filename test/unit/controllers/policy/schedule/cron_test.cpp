@@ -101,17 +101,17 @@ TEST_P(CronRefused, SaysWhy) {
 
 INSTANTIATE_TEST_SUITE_P(
     Expressions, CronRefused,
-    testing::Values(RefusedCase{"", "has not five fields"}, RefusedCase{"* * * *", "has not five fields"},
-                    RefusedCase{"0 * * * * *", "has not five fields"},
-                    RefusedCase{"60 * * * *", "minute: \"60\" is no value, range or step from 0 to 59"},
+    testing::Values(RefusedCase{"", "must have five fields"}, RefusedCase{"* * * *", "must have five fields"},
+                    RefusedCase{"0 * * * * *", "must have five fields"},
+                    RefusedCase{"60 * * * *", "minute: \"60\" is not a value, range or step from 0 to 59"},
                     RefusedCase{"* 24 * * *", "hour: \"24\""}, RefusedCase{"* * 0 * *", "day of the month: \"0\""},
                     RefusedCase{"* * * 13 *", "month: \"13\""}, RefusedCase{"* * * * 8", "day of the week: \"8\""},
                     RefusedCase{"* * * JANUARY *", "month: \"JANUARY\""}, RefusedCase{"5-1 * * * *", "\"5-1\""},
                     RefusedCase{"*/0 * * * *", "\"*/0\""}, RefusedCase{"1/2/3 * * * *", "\"1/2/3\""},
                     RefusedCase{"1-2-3 * * * *", "\"1-2-3\""}, RefusedCase{"1, * * * *", "\"\""},
                     RefusedCase{"-1 * * * *", "\"-1\""}, RefusedCase{"99999999999999999999 * * * *", "minute"},
-                    RefusedCase{"0 0 30 2 *", "\"0 0 30 2 *\" never comes"},
-                    RefusedCase{"0 0 31 4,6,9,11 *", "never comes"},
+                    RefusedCase{"0 0 30 2 *", "\"0 0 30 2 *\" never matches"},
+                    RefusedCase{"0 0 31 4,6,9,11 *", "never matches"},
                     RefusedCase{"TZ=Europe/Berlin 0 3 * * *", "use spec.schedule.timeZone"},
                     RefusedCase{"CRON_TZ=UTC 0 3 * * *", "use spec.schedule.timeZone"},
                     RefusedCase{"@every 5m", "use spec.schedule.interval"}, RefusedCase{"@reboot", "is not one of"}));
@@ -127,7 +127,7 @@ TEST(TimeZone, IsFoundByItsExactNameOnly) {
                               "../../../etc/passwd", "/etc/localtime", "Mars/Base"}) {
     const auto zone = TimeZone::find(unknown);
     ASSERT_FALSE(zone) << unknown;
-    EXPECT_THAT(zone.error().message, HasSubstr("is no time zone of the IANA data base")) << unknown;
+    EXPECT_THAT(zone.error().message, HasSubstr("is not a time zone of the IANA database")) << unknown;
   }
 }
 

@@ -72,7 +72,7 @@ class Collector : public testing::Test {
 TEST_F(Collector, AsksAtItsIntervalAndHasTheFiguresAtOnce) {
   world.answer = cpu(2);
   collector.set("balance", {{"server", source("server")}});
-  EXPECT_EQ(collector.figures("balance").measured.at(0)->problem, "it has not answered yet");
+  EXPECT_EQ(collector.figures("balance").measured.at(0)->problem, "the source has not responded yet");
   collect_all();
   EXPECT_THAT(collector.figures("balance").measured.at(0)->nodes.at(0).now, ElementsAre(2000));
   clock.advance(seconds(29));
@@ -346,15 +346,15 @@ TEST(WantedUsage, AResourceThatNoSourceMeasuresIsAPolicyError) {
   EXPECT_THAT(
       texts,
       ElementsAre("spec.strategies: there is no source \"x\" in spec.usageSources",
-                  "spec.strategies: metricsUtilization needs a source of type MetricsServer in spec.usageSources",
-                  "spec.strategies: metricsUtilization needs a source of type Prometheus in spec.usageSources"));
+                  "spec.strategies: metricsUtilization requires a source of type MetricsServer in spec.usageSources",
+                  "spec.strategies: metricsUtilization requires a source of type Prometheus in spec.usageSources"));
 }
 
 TEST_F(Collector, ReportsProblemsTogetherWithTheFigures) {
   world.answer = cpu(2);
   world.answer->problems = {"query cpu: no data"};
   collector.set("balance", {{"server", source("server")}});
-  EXPECT_EQ(collector.figures("balance").health.at(0).problem, "it has not answered yet");
+  EXPECT_EQ(collector.figures("balance").health.at(0).problem, "the source has not responded yet");
   collect_all();
   EXPECT_THAT(collector.figures("balance").health.at(0).complaints, ElementsAre("query cpu: no data"));
   world.answer = base::unavailable("HTTP 401");

@@ -36,9 +36,10 @@ TEST(UsageReport, MakesTheConditionOfThePolicy) {
   failing.has_answered = false;
   failing.problem = "no answer: timeout";
   EXPECT_EQ(usage_condition({}), "none");
-  EXPECT_EQ(usage_condition({report_of("a", 3)}), "FreshSamples: 1 of 1 sources have fresh samples of enough nodes");
-  EXPECT_EQ(usage_condition({report_of("a", 3), report_of("b", 4)}),
-            "SamplesMissing: b: 4 of 10 nodes have no good sample, at most 30 % may: n-1: its newest sample is 7m old");
+  EXPECT_EQ(usage_condition({report_of("a", 3)}), "FreshSamples: 1 of 1 sources have recent samples of enough nodes");
+  EXPECT_EQ(
+      usage_condition({report_of("a", 3), report_of("b", 4)}),
+      "SamplesMissing: b: 4 of 10 nodes have no usable sample, the maximum is 30 %: n-1: its newest sample is 7m old");
   EXPECT_EQ(usage_condition({report_of("b", 4), failing}), "SourceFailing: c: no answer: timeout");
 }
 
@@ -46,12 +47,12 @@ TEST(UsageReport, OfASourceThatFailsSaysSoWhileItsSamplesAreGoodStill) {
   UsageReport report = report_of("prom", 0);
   report.problem = "HTTP 401: wrong";
   EXPECT_EQ(usage_condition({report_of("a", 0), report}),
-            "FreshSamples: 2 of 2 sources have fresh samples of enough nodes; prom: last answer: HTTP 401: wrong");
+            "FreshSamples: 2 of 2 sources have recent samples of enough nodes; prom: last answer: HTTP 401: wrong");
   report.unknown = 4;
   report.examples = {"n-1: its newest sample is 3m old"};
   EXPECT_EQ(usage_condition({report}),
-            "SourceFailing: prom: 4 of 10 nodes have no good sample, at most 30 % may: n-1: its newest sample is 3m "
-            "old; last answer: HTTP 401: wrong");
+            "SourceFailing: prom: 4 of 10 nodes have no usable sample, the maximum is 30 %: n-1: its newest sample is "
+            "3m old; last answer: HTTP 401: wrong");
 }
 
 TEST(UsageReport, NamesTheResourceThatIsMissing) {
@@ -59,7 +60,7 @@ TEST(UsageReport, NamesTheResourceThatIsMissing) {
   report.gaps = {{"cpu", 3, {}}, {"memory", 4, {"n-2", "n-3", "n-4"}}};
   report.complaints = {"query memory: no data", "x"};
   EXPECT_EQ(usage_condition({report}),
-            "SamplesMissing: prom: 4 of 10 nodes have no good figure of memory, at most 30 % may: n-2, n-3, n-4; "
+            "SamplesMissing: prom: 4 of 10 nodes have no usable value of memory, the maximum is 30 %: n-2, n-3, n-4; "
             "query memory: no data; x");
 }
 
@@ -82,7 +83,7 @@ TEST(UsageReport, CountsNodesByMissingData) {
       usage_report(measured, UsageHealth{"", {"odd"}, {"cpu", "memory"}}, *cluster.build(), std::nullopt);
   EXPECT_EQ(report.nodes, 4);
   EXPECT_EQ(report.unknown, 2);
-  EXPECT_THAT(report.examples, ElementsAre("c: its newest sample is 7m old", "d: the source does not know it"));
+  EXPECT_THAT(report.examples, ElementsAre("c: its newest sample is 7m old", "d: the source has no data for it"));
   EXPECT_THAT(report.gaps, ElementsAre(UsageReport::Gap{"cpu", 2, {}}, UsageReport::Gap{"memory", 3, {"b"}}));
   EXPECT_THAT(report.complaints, ElementsAre("odd"));
 }
@@ -102,7 +103,7 @@ TEST(ForecastReport, HasBothErrors) {
   EXPECT_THAT(forecast_condition({0, 8, 1.25, usage::kUnknown}),
               AllOf(HasSubstr("WorseThanNaive: "), HasSubstr("error 1.25 of that of \"as now\""),
                     Not(HasSubstr("of that of \"as yesterday\""))));
-  EXPECT_EQ(forecast_condition({}), "TooLittleHistory: prom: too little history to judge forecasts");
+  EXPECT_EQ(forecast_condition({}), "TooLittleHistory: prom: too little history to evaluate forecasts");
 }
 
 }  // namespace usage_report_test

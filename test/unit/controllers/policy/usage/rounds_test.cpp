@@ -68,7 +68,7 @@ TEST(UsageRounds, CountTheSameSampleOnce) {
 
 TEST(UsageRounds, ReportAMissingFirstAnswer) {
   UsageRounds rounds(source());
-  EXPECT_EQ(rounds.figures("server", kNoon).problem, "it has not answered yet");
+  EXPECT_EQ(rounds.figures("server", kNoon).problem, "the source has not responded yet");
   rounds.fail("no answer: timeout");
   EXPECT_EQ(rounds.figures("server", kNoon).problem, "no answer: timeout");
 }
@@ -349,13 +349,13 @@ TEST(UsageHealth, ReportsTheSubstituteOfPodFigures) {
   samples.problems = {"listing pods: HTTP 503"};
   rounds.add(samples, kNoon);
   EXPECT_THAT(rounds.health().complaints,
-              ElementsAre("no pod is measured: pods count by their share of the node's usage, by requests",
+              ElementsAre("no pod is measured: pods get a share of the node's usage in proportion to their requests",
                           "listing pods: HTTP 503"));
   samples.pods = {{"shop", "a"}};
   samples.pod_values = {1, kUnknown};
   samples.problems.clear();
   rounds.add(samples, kNoon);
-  EXPECT_THAT(rounds.health().complaints, ElementsAre("memory of no pod is measured: pods count with their requests"));
+  EXPECT_THAT(rounds.health().complaints, ElementsAre("memory of no pod is measured: the pods' requests are used"));
 }
 
 TEST(UsageHealth, NamesTheColumnsThatNodesAreToHave) {

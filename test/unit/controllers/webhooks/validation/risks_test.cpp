@@ -72,8 +72,8 @@ TEST(Risks, OfTwoPoliciesThatUndoEachOther) {
   };
   const api::DeschedulerPolicySpec packs = automatic("HighNodeUtilization");
   EXPECT_THAT(risks_of("p", packs, low([](auto&) {})),
-              ElementsAre("spec.strategies[0]: HighNodeUtilization undoes what LowNodeUtilization of policy low does, "
-                          "unless they have nodes of their own (spec.nodeSelector)"));
+              ElementsAre("spec.strategies[0]: HighNodeUtilization undoes the moves of LowNodeUtilization of policy "
+                          "low, unless the policies select different nodes (spec.nodeSelector)"));
   EXPECT_THAT(risks_of("low", packs, low([](auto&) {})), IsEmpty()) << "it is the one that is being written";
   EXPECT_THAT(risks_of("p", packs, low([](auto& spec) { spec.mode = api::PolicyMode::kDryRun; })), IsEmpty());
   EXPECT_THAT(risks_of("p", packs, low([](auto& spec) { spec.suspend = true; })), IsEmpty());

@@ -245,13 +245,14 @@ INSTANTIATE_TEST_SUITE_P(
                      R"({"reasons":["OOMKilled"],"exitCodes":[137],"includingLastState":true})", killed_and_back(),
                      "reason OOMKilled, exit code 137"},
         CombinedCase{"CountsAllRestarts", R"({"restarts":{"atLeast":5}})", restarted_pod(5, 9999, 99999),
-                     "its containers restarted 5 times, 5 are too many"},
+                     "its containers restarted 5 times, the threshold is 5"},
         CombinedCase{"CountsAllOfAYoungPodAsWithinTheWindow", R"({"restarts":{"atLeast":5,"withinSeconds":3600}})",
-                     restarted_pod(5, 10, 3600), "its containers restarted 5 times within 1h0m0s, 5 are too many"},
+                     restarted_pod(5, 10, 3600), "its containers restarted 5 times within 1h0m0s, the threshold is 5"},
         CombinedCase{"KnowsOnlyTheLastOneOfAnOldPod", R"({"restarts":{"atLeast":2,"withinSeconds":3600}})",
                      restarted_pod(500, 10, 99999), ""},
         CombinedCase{"KnowsTheLastOneOfAnOldPod", R"({"restarts":{"atLeast":1,"withinSeconds":3600}})",
-                     restarted_pod(500, 10, 99999), "its containers restarted 1 times within 1h0m0s, 1 are too many"},
+                     restarted_pod(500, 10, 99999),
+                     "its containers restarted 1 times within 1h0m0s, the threshold is 1"},
         CombinedCase{"LeavesOldRestartsAlone", R"({"restarts":{"atLeast":1,"withinSeconds":3600}})",
                      restarted_pod(500, 3601, 99999), ""}),
     [](const auto& info) { return info.param.name; });
@@ -265,7 +266,7 @@ TEST(RestartHistory, CountsRestartsInTheWindow) {
   StrategyRun run(one_node().add(restarted_pod(12, 10, 99999)));
   run.restarts = &history;
   run.run("PodCriteria", R"({"restarts":{"atLeast":4,"withinSeconds":7200}})");
-  EXPECT_EQ(run.sink.reasons.at("p"), "its containers restarted 4 times within 2h0m0s, 4 are too many");
+  EXPECT_EQ(run.sink.reasons.at("p"), "its containers restarted 4 times within 2h0m0s, the threshold is 4");
   EXPECT_EQ(history.total_at("uid-p", "main", kNoon - std::chrono::hours(9)), 3) << "the first look";
   EXPECT_EQ(history.total_at("uid-p", "side", kNoon), std::nullopt);
 }
@@ -344,10 +345,11 @@ INSTANTIATE_TEST_SUITE_P(
     Args, LifetimeArgsTest,
     testing::Values(
         BadArgsCase{"AsksForConsent", "PodLifeTime", R"({"states":["Running","Failed"]})",
-                    "args.states[1]: Failed selects pods that have ended; set terminalPods: {evict: true}"},
+                    "args.states[1]: Failed selects pods that have terminated; set terminalPods: {evict: true}"},
         BadArgsCase{"AsksForConsentToPhases", "PodCriteria", R"({"phases":["Succeeded"]})", "args.phases[0]: "},
         BadArgsCase{"KnowsItsPhases", "PodCriteria", R"({"phases":["Dead"]})", "args.phases[0]: \"Dead\" is none of"},
-        BadArgsCase{"NeedsACriterion", "PodCriteria", R"({"ownerKinds":{"include":["Job"]}})", "needs at least one of"},
+        BadArgsCase{"NeedsACriterion", "PodCriteria", R"({"ownerKinds":{"include":["Job"]}})",
+                    "requires at least one of"},
         BadArgsCase{"WantsSomeRestarts", "PodCriteria", R"({"restarts":{"atLeast":0}})",
                     "args.restarts.atLeast: must be at least 1"},
         BadArgsCase{"WantsATimeAboveZero", "PodCriteria", R"({"restarts":{"withinSeconds":0}})",

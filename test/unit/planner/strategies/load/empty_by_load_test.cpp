@@ -57,7 +57,7 @@ TEST(EmptyByLoad, HasTargetsOnlyWithUsage) {
   const StrategySpecs specs =
       parse_strategies({{"HighNodeUtilization", R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":90}})"}});
   ASSERT_FALSE(specs.errors.empty());
-  EXPECT_EQ(specs.errors.front().to_string(), "spec.strategies[0].args.targetThresholds: does nothing without usage");
+  EXPECT_EQ(specs.errors.front().to_string(), "spec.strategies[0].args.targetThresholds: has no effect without usage");
 }
 
 }  // namespace empty_by_load_test

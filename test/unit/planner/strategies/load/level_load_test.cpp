@@ -116,8 +116,8 @@ TEST(LevelLoad, StopsAboveTheShareOfBadNodesAndNamesThem) {
   EXPECT_THAT(done.sink.offered, IsEmpty());
   ASSERT_FALSE(done.status.ok());
   EXPECT_EQ(done.status.error().message,
-            "usage source s: 2 of 3 nodes have no good sample, at most 30 % may: n2 (the sample is 7m old), n3 (no "
-            "sample)");
+            "usage source s: 2 of 3 nodes have no usable sample, the maximum is 30 %: n2 (the sample is 7m old), n3 "
+            "(no sample)");
 }
 
 TEST(LevelLoad, FailsWithTheSourcesProblem) {

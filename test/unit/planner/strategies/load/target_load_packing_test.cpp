@@ -94,10 +94,10 @@ TEST_P(PackingIsIdle, AndReportsWhy) {
 INSTANTIATE_TEST_SUITE_P(
     TargetLoad, PackingIsIdle,
     testing::Values(IdlePacking{"NoneIsLow", 30, 30, 30,
-                                "no node with pods that may be emptied is at half of the target or below"},
+                                "no node with pods that may be emptied is at or below half of the target"},
                     IdlePacking{"NoneIsAbove", 20, 22, 22, "no node is above the target", kSpreadOnly},
-                    IdlePacking{"AllAreAbove", 60, 60, 60, "no node that takes pods is below the target"},
-                    IdlePacking{"NoOtherNode", 10, 0, 0, "no other node with pods can take its pods"}),
+                    IdlePacking{"AllAreAbove", 60, 60, 60, "no destination node is below the target"},
+                    IdlePacking{"NoOtherNode", 10, 0, 0, "no other node with pods can accept its pods"}),
     [](const auto& info) { return info.param.name; });
 
 /// Expected result of packing. n1 runs p1 and p2.

@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(TopologySpread, ReportsTheReasonWithNumbers) {
   StrategyRun run(zones_of({1, 3}, {over("zone")}));
   run.run(kSpread, "{}");
-  EXPECT_EQ(run.sink.reasons.begin()->second, "zone z01 holds 3 pods of its kind, 2 are allowed by maxSkew 1");
+  EXPECT_EQ(run.sink.reasons.begin()->second, "zone z01 contains 3 pods of its kind, 2 are allowed by maxSkew 1");
 }
 
 TEST(TopologySpread, TakesTheLowestPriorityFirstAndUpstreamTheHighest) {

@@ -273,7 +273,7 @@ TEST(LowNodeUtilization, FailsWhenUsageIsNotKnown) {
   run.usage = &usage;
   run.run("LowNodeUtilization", kCpuOnly);
   ASSERT_FALSE(run.status.ok());
-  EXPECT_EQ(run.status.error().message, "no usage of cpu is known for node n1");
+  EXPECT_EQ(run.status.error().message, "the usage of cpu is unknown for node n1");
 }
 
 // --- order of eviction

@@ -290,17 +290,17 @@ INSTANTIATE_TEST_SUITE_P(
     Strategies, Idle,
     testing::Values(IdleCase{"NoneIsUnder", "LowNodeUtilization", two(3000, 1000), kBand, "no node is underutilized"},
                     IdleCase{"TheOnlyOneIsCordoned", "LowNodeUtilization", two(3000, 0, true), kBand,
-                             "no node is underutilized but for cordoned ones, which take no pods: n2"},
+                             "no node is underutilized except cordoned nodes, which accept no pods: n2"},
                     IdleCase{"NoneIsOver", "LowNodeUtilization", two(1000, 0), kBand, "no node is overutilized"},
                     IdleCase{"AllAreUnder", "LowNodeUtilization", two(100, 100), kBand, "all nodes are underutilized"},
                     IdleCase{"TooFewAreUnder", "LowNodeUtilization", two(3000, 0),
                              R"({"thresholds":{"cpu":20},"targetThresholds":{"cpu":50},"numberOfNodes":1})",
-                             "1 node is underutilized, and numberOfNodes asks for more than 1"},
+                             "1 node is underutilized, and numberOfNodes requires more than 1"},
                     IdleCase{"NoneIsToBeEmptied", "HighNodeUtilization", two(3000, 1000),
                              R"({"thresholds":{"cpu":20}})", "no node is underutilized"},
                     IdleCase{"TooFewAreToBeEmptied", "HighNodeUtilization", two(3000, 100),
                              R"({"thresholds":{"cpu":20},"numberOfNodes":2})",
-                             "1 node is underutilized, and numberOfNodes asks for more than 2"}),
+                             "1 node is underutilized, and numberOfNodes requires more than 2"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Idle, PackingForUpstreamReportsTheReasonToo) {
@@ -309,8 +309,8 @@ TEST(Idle, PackingForUpstreamReportsTheReasonToo) {
     EXPECT_THAT(done.sink.accepted, IsEmpty());
     return done.sink.classes ? done.sink.classes->note : "none";
   };
-  EXPECT_EQ(note(two(100, 100)), "all nodes are underutilized, and then compatibility Upstream moves nothing");
-  EXPECT_EQ(note(two(100, 3000, true)), "every node that is not underutilized is cordoned and takes no pods");
+  EXPECT_EQ(note(two(100, 100)), "all nodes are underutilized, and in this case compatibility Upstream moves nothing");
+  EXPECT_EQ(note(two(100, 3000, true)), "every node that is not underutilized is cordoned and accepts no pods");
 }
 
 TEST(Idle, MeasuredStrategiesReportIt) {
