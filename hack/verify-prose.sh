@@ -9,11 +9,11 @@ cd "$(dirname "$0")/.."
 words() {
   cat <<'WORDS'
 \b(nobody|somebody|anybody|whoever|whomever)\b	name the component that acts
-\bone (who|that) (asks|waits|comes|goes|has|is)\b	name the component that acts
+\bone who\b	name the component that acts
 \bby hand\b	manual, manually
 \bmend(s|ed|ing)?\b	fix
 \b(is|are|was|were|be) told\b	"is notified", "is reported", or name who sends what to whom
-\b(tells|tell) (it|them|us|whether|when|what|which|how|all|apart)\b	report, publish, return, show
+\b(tells|tell) (it|them|us|whether|when|what|how|all)\b	report, publish, return, show
 \b(counts?|stands?) for nothing\b	discard, ignore
 \bcomes? to nothing\b	fail
 \bfor people\b	human-readable
@@ -21,7 +21,7 @@ words() {
 \bso (many|long|often|soon|few)\b	give the quantity
 \b(looked at) (by|in) (a|the|this) (policy|cycle|strategy)\b	in scope
 \bno less\b	say it positively
-\bis none\b	say it positively
+(?<!there )\bis none\b	say it positively
 WORDS
 }
 # First words of a comment that refer to the line above.

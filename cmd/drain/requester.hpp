@@ -20,7 +20,7 @@ struct RequestOutcome {
 /// Creates Evacuations for pods that have none.
 class EvacuationCreator {
  public:
-  /// `dry_run` is none, client or server.
+  /// `dry_run` is "none", "client" or "server".
   EvacuationCreator(Session& session, EvacuationRequest request, std::string dry_run);
 
   /// Returns the pod's unfinished Evacuation or creates one. If another client creates it first, returns that one as

@@ -252,7 +252,7 @@ void PolicyReconciler::notify_once(const api::DeschedulerPolicy& policy, const S
     deps_.steering.once->on_no_cycle(policy.meta, "no cycle: outside of its windows, or inside a blackout", false);
   } else if (deps_.steering.once->has_cycled(policy.meta.uid) &&
              std::ranges::none_of(situation.evacuations, is_unfinished)) {
-    taints_.drop(policy.meta.name);  // nobody would at the end
+    taints_.drop(policy.meta.name);  // no later cycle would drop them
   }
 }
 

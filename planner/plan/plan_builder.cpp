@@ -407,7 +407,7 @@ void PlanBuilder::place_from_removed(NodeIndex node) {
   }
 }
 
-/// Returns false if so many pods of the namespace leave that predicting a node for each would take too long.
+/// Returns false if predicting a node for each leaving pod of the namespace would take too long.
 bool PlanBuilder::may_reserve(PodIndex pod) {
   std::size_t& cost = reserved_[cluster_.namespace_of(pod)];
   if (cost < kMaxReservedCost) cost += cost_of(cluster_.pod(pod));

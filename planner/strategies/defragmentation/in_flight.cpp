@@ -47,8 +47,8 @@ bool WavePlanner::depends_on_others(PodIndex pod) const {
   return has_hard_spread(object) || has_required_affinity(object);
 }
 
-/// Returns true if so many pods counted by a spread constraint of the pod already leave the same domain in this wave
-/// that moving the pod would fail.
+/// Returns true if the move would fail because pods that a spread constraint of the pod counts already leave the same
+/// domain in this wave.
 bool WavePlanner::is_blocked_by_own_workload(PodIndex pod, const Wave& wave) const {
   const auto& base = problem_.base();
   const NodeIndex from = cluster().node_of(pod);

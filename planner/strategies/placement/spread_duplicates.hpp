@@ -15,8 +15,8 @@ void spread_duplicates(const StrategyContext& context, NominationSink& sink, con
 /// Counts the imbalance of duplicates in the context, as spread_duplicates() does. Offers no pods.
 UnevenCounts count_duplicates(const StrategyContext& context, NominationSink& sink, const RemoveDuplicates::Args& args);
 
-/// As count_duplicates(), and reports what keeps pods on nodes that hold more than their share. `judged`: pods that the
-/// sink has judged; they are not reported.
+/// Counts like count_duplicates(), and reports what keeps pods on nodes that hold more than their share. `judged`: pods
+/// that the sink has judged; they are not reported.
 UnevenCounts explain_duplicates(const StrategyContext& context, NominationSink& sink,
                                 const RemoveDuplicates::Args& args, const std::unordered_set<PodIndex>& judged);
 

@@ -61,7 +61,7 @@ TEST_F(Placement, AHintMakesTheSchedulerTakeANodeThatItWouldNotTake) {
   expect_no_misdeeds();
 }
 
-TEST_F(Placement, APodIsCreatedWhenNobodyServesTheWebhook) {
+TEST_F(Placement, APodIsCreatedWhenTheWebhookIsDown) {
   begin(free_port());
   const Json done = await_phase(ns(), evacuate_towards_hinted(), kFinished);
   EXPECT_EQ(phase_of(done), "Succeeded") << summary(done);

@@ -58,7 +58,7 @@ class ForgedOrigin : public Rig {
   }
 };
 
-TEST_F(ForgedOrigin, WithoutASignatureIsMadeByHand) {
+TEST_F(ForgedOrigin, WithoutASignatureIsManual) {
   begin();
   const std::string name = evacuate(pods()[0], of_balance());
   ASSERT_TRUE(run_to_end(name));
@@ -68,7 +68,7 @@ TEST_F(ForgedOrigin, WithoutASignatureIsMadeByHand) {
   EXPECT_EQ(policy().evicted, 0);
 }
 
-TEST_F(ForgedOrigin, WithASignatureOfHerOwnIsMadeByHand) {
+TEST_F(ForgedOrigin, WithAForeignSignatureIsManual) {
   begin();
   Json body = evacuation_of(pods()[0], of_balance());
   body["metadata"]["annotations"]["evacuator.dev/origin"] = "v1.0123456789abcdef.1795262400." + std::string(64, 'a');
@@ -94,7 +94,7 @@ TEST_F(ForgedOrigin, WithThePolicyAsOwnerCountsAsManual) {
   EXPECT_EQ(policy().evicted, 0);
 }
 
-TEST_F(ForgedOrigin, ThatSaysInItsStatusThatItIsVerifiedIsMadeByHand) {
+TEST_F(ForgedOrigin, WithAVerifiedStatusFromTheStartIsManual) {
   begin();
   Json body = evacuation_of(pods()[0], of_balance());
   body["status"] = {{"conditions", Json::array({{{"type", "OriginVerified"},
@@ -108,7 +108,7 @@ TEST_F(ForgedOrigin, ThatSaysInItsStatusThatItIsVerifiedIsMadeByHand) {
 }
 
 /// The attacker has a wildcard role and may write evacuations/status.
-TEST_F(ForgedOrigin, WhoseStatusIsMadeToSayThatItIsVerifiedIsMadeByHand) {
+TEST_F(ForgedOrigin, WhoseStatusIsChangedToVerifiedIsManual) {
   begin({{"limits", {{"inFlight", {{"total", 1}}}}}});
   budget("web", "web", 3);
   const std::string name = evacuate(pods()[0], of_balance({{"suspend", true}}));
@@ -323,7 +323,7 @@ TEST_F(ForgedOrigin, ContinuesAfterPermittedChanges) {
   EXPECT_EQ(condition(name, "OriginVerified"), "Signed");
 }
 
-TEST_F(ForgedOrigin, WhosePriorityWasRaisedOvertakesNobody) {
+TEST_F(ForgedOrigin, WhosePriorityWasRaisedOvertakesNoOther) {
   begin();
   const std::string name = evacuate_as_operator(pods()[0], of_balance({{"suspend", true}, {"priority", 1500}}));
   settle();

@@ -226,7 +226,7 @@ TEST_F(Audited, TheChainContinuesAcrossARestart) {
               IsSupersetOf({"LogOpened/Noted", "EvacuationTakenOver/Noted", "EvacuationFinished/Succeeded"}));
 }
 
-TEST_F(Audited, AVerdictWhoseLineACrashTookIsToldByTheNextProcess) {
+TEST_F(Audited, AVerdictLostInACrashIsRecordedByTheNextProcess) {
   stage(3);
   start("first");
   auto& transport = process_->transport;

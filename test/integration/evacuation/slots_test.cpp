@@ -121,7 +121,7 @@ TEST_F(Slots, AttackWithABudgetThatNeverAllowsHoldsASlotForTenMinutesOnly) {
   EXPECT_FALSE(api::is_terminal(returned.status.phase)) << "it queues again";
 }
 
-TEST_F(Slots, AttackWithARequiredHandoffThatNobodyAnswersHoldsASlotForTwentyMinutesOnly) {
+TEST_F(Slots, AttackWithAnUnansweredRequiredHandoffHoldsASlotForTwentyMinutesOnly) {
   begin(1, {{kMode, "required"}});
   const std::string pod = pods().front();
   const std::string silent = attack(pod);
@@ -296,7 +296,7 @@ TEST_F(Slots, AttackOfSuspendedEvacuationsEndsByItself) {
   EXPECT_FALSE(find(forgotten)) << "nor does it stay for a year";
 }
 
-TEST_F(Slots, AttackWithAForeignPodsUidHoldsUpNobody) {
+TEST_F(Slots, AttackWithAForeignPodsUidDelaysNoOther) {
   begin(5);
   const std::string pod = pods("victim").front();
   add(simulator::objects::name_space("attacker"));

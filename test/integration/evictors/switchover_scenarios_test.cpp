@@ -317,7 +317,7 @@ TEST_F(CloudNativePg, PassesOverAReplicaOnACordonedNode) {
   EXPECT_EQ(status("targetPrimary"), "pg-0");
 }
 
-TEST_F(CloudNativePg, AFormerPrimaryIsNotEvictedWhileNobodyLeads) {
+TEST_F(CloudNativePg, AFormerPrimaryIsNotEvictedWithoutALeader) {
   cloudnative_pg();
   const std::string name = begin_evacuation();
   ASSERT_TRUE(run_until([&] { return status("targetPrimary") == "pg-1"; }, seconds(30)));
@@ -491,7 +491,7 @@ TEST_F(RealPatroni, IsWaitedForWhileItsAnswerIsOpen) {
   expect_moved(begin_evacuation(), {"pg-1"});
 }
 
-TEST_F(RealPatroni, KeepsTheOldPrimaryWhileNobodyLeads) {
+TEST_F(RealPatroni, KeepsTheOldPrimaryWithoutALeader) {
   patroni({.switch_takes = seconds(5)});
   const std::string name = begin_evacuation();
   ASSERT_TRUE(run_until([&] { return !patroni_->asked.empty(); }, seconds(60)));

@@ -89,7 +89,7 @@ TEST_F(PlacementHints, AreGivenOverByTheNextLeader) {
   EXPECT_EQ(node_of(replacement()), hinted);
 }
 
-TEST_F(PlacementHints, APodIsCreatedAllTheSameWhenNobodyAnswers) {
+TEST_F(PlacementHints, APodIsCreatedWithoutAnAnswer) {
   begin();
   webhook_answers = false;
   const std::string name = evacuate_towards(hinted);

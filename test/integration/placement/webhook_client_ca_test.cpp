@@ -44,7 +44,7 @@ class WebhookClientCa : public testing::Test {
   const http_server::ServerIdentity identity = *http_server::make_server_identity({"127.0.0.1"}, clock.now());
 };
 
-TEST_F(WebhookClientCa, LetsInWhoShowsItsCertificateAndNobodyElse) {
+TEST_F(WebhookClientCa, AcceptsItsCertificateOnly) {
   auto server = server_with(folder.write("ca.crt", ours.pem()));
   ASSERT_TRUE(server.start(clock.now()));
   ASSERT_TRUE(server.serve(identity));

@@ -129,7 +129,7 @@ TEST_F(DefragmentedByHints, ThatThePodsTake) {
   EXPECT_THAT(warnings(), testing::Not(testing::HasSubstr("placement hints")));
 }
 
-TEST_F(DefragmentedByHints, MovesNoMorePodsForNothingThanOnePlanWhenNobodyAsksTheWebhook) {
+TEST_F(DefragmentedByHints, WastesNoMoreMovesThanOnePlanWhenTheWebhookIsNotCalled) {
   begin(false);
   ASSERT_TRUE(run_until([&] { return status().last_cycle.has_value(); }, minutes(10)));
   const auto planned = static_cast<std::size_t>(status().last_cycle->nominated);

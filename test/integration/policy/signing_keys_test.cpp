@@ -125,7 +125,7 @@ TEST_F(SigningKeys, OfAnEarlierProcessProveItsEvacuations) {
   for (const auto& each : made()) EXPECT_TRUE(api::origin_is_verified(each)) << each.meta.name;
 }
 
-TEST_F(SigningKeys, ThatCannotBeReadStopThePoliciesAndAreTold) {
+TEST_F(SigningKeys, ThatCannotBeReadStopThePoliciesAndAreReported) {
   begin();
   start(false);
   drive(seconds(90));
@@ -152,7 +152,7 @@ TEST_F(SigningKeys, UnreadableKeysLeaveSignedOriginsUndecidedAndManualOnesUnchan
         << "that it is ours must not be denied for want of a key";
 }
 
-TEST_F(SigningKeys, ClocksThatDifferAreTold) {
+TEST_F(SigningKeys, ClocksThatDifferAreReported) {
   begin();
   ahead = seconds(45);
   start();

@@ -117,7 +117,7 @@ TEST_F(MeasuredLoad, IsLevelledWhereRequestsAreAlreadyAndThenNothingMoves) {
   EXPECT_EQ(status().balance[0].state, "Converged");
 }
 
-TEST_F(MeasuredLoad, ThatNobodyMeasuresMovesNothingAndSaysSo) {
+TEST_F(MeasuredLoad, WithoutMeasurementsMovesNothingAndSaysSo) {
   works = false;
   begin();
   run_for(minutes(10));
@@ -285,7 +285,7 @@ TEST_F(SoftTaints, StayOverARestartWhileThePolicyWantsThem) {
   EXPECT_TRUE(stayed);
 }
 
-TEST_F(SoftTaints, OfAPolicyThatWentWhileNobodyLookedGoAfterARestart) {
+TEST_F(SoftTaints, OfAPolicyDeletedDuringAnOutageGoAfterARestart) {
   begin_where_nothing_may_move();
   ASSERT_TRUE(get_some());
   stop_operator();
@@ -323,7 +323,7 @@ TEST_F(SoftTaints, WithoutTheRightTheLoadIsLevelledAllTheSame) {
   EXPECT_FALSE(has_any());
 }
 
-TEST_F(SoftTaints, LoseNoTaintThatSomebodyPutsAtTheSameMoment) {
+TEST_F(SoftTaints, LoseNoTaintOfAConcurrentWriter) {
   begin_where_nothing_may_move();
   const Json foreign = {{"key", "team"}, {"effect", "NoExecute"}, {"timeAdded", "2026-11-21T12:00:00Z"}};
   bool was_put = false;

@@ -123,9 +123,9 @@ std::string holders(const std::vector<RoleFile>& files, const Json& role) {
   for (const char* to : {"view", "edit", "admin"}) {
     const std::string label = std::string("rbac.authorization.k8s.io/aggregate-to-") + to;
     if (api::text_at(role, {"metadata", "labels", label}) == "true")
-      found.push_back(fmt::format("whoever has `{}`", to));
+      found.push_back(fmt::format("users with `{}`", to));
   }
-  if (found.empty()) return "nobody, until you bind it";
+  if (found.empty()) return "none until you bind it";
   std::ranges::replace(found, std::string(kOperator), std::string("the operator"));
   return fmt::format("{}", fmt::join(found, ", "));
 }

@@ -23,8 +23,8 @@ TEST(PermissionsPageTest, ListsSubjectsOfEachRole) {
   const std::string page = stored_page();
   EXPECT_THAT(page, HasSubstr("| `evacuator-operator` | the operator |"));
   EXPECT_THAT(page, HasSubstr("| `evacuator-operator` | cluster | core | pods/eviction | any | create |"));
-  EXPECT_THAT(page, HasSubstr("| `evacuator-view` | whoever has `view`"));
-  EXPECT_THAT(page, HasSubstr("| `evacuator-metrics-reader` | nobody, until you bind it |"));
+  EXPECT_THAT(page, HasSubstr("| `evacuator-view` | users with `view`"));
+  EXPECT_THAT(page, HasSubstr("| `evacuator-metrics-reader` | none until you bind it |"));
   EXPECT_THAT(
       page,
       HasSubstr(

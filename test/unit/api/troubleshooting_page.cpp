@@ -31,7 +31,7 @@ This page explains every word that Evacuator writes into statuses and Events. Fi
 | Is a policy in force? | `kubectl describe dsp NAME` |
 | What does the operator itself say? | `kubectl logs -n evacuator-system deployment/evacuator` |
 
-A word that is not on this page was written by somebody else, such as the workload's operator, or by another version of Evacuator.
+A reason that is not on this page comes from another component, such as the workload's operator, or from another version of Evacuator.
 )";
 
 /// Escapes the text for a table cell.

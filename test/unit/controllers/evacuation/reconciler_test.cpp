@@ -620,7 +620,7 @@ TEST_F(Shell, SendsNoOptionalReadAfterTwoThatWereNotAnswered) {
   EXPECT_GT(calls("GET /status/of-3"), 0) << "the next look asks again";
 }
 
-TEST_F(Shell, RecordsTheAnswerOnTopOfSomebodyElsesWrite) {
+TEST_F(Shell, RecordsTheAnswerOnTopOfAnotherWrite) {
   server.script("/status",
                 ScriptedServer::json(409, R"({"kind":"Status","reason":"Conflict","code":409})"));  // the intent
   ASSERT_TRUE(reconcile_over_a_second());
@@ -806,7 +806,7 @@ class RefusedWrite : public Shell {
   }
 };
 
-TEST_F(RefusedWrite, IsToldOnceAndNotTriedAgainForTenMinutes) {
+TEST_F(RefusedWrite, IsReportedOnceAndNotTriedAgainForTenMinutes) {
   const auto done = reconciler.reconcile(key);
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_EQ(done->after, base::minutes(10));

@@ -589,7 +589,7 @@ TEST_F(Namespaces, AFullNamespaceDoesNotBlockOthers) {
   EXPECT_NE(server_.status.dump().find("exceeded quota"), std::string::npos);
 }
 
-TEST_F(Namespaces, WhoseWebhookNeverHasTimeHoldNobodyElseUp) {
+TEST_F(Namespaces, WhoseWebhookIsAlwaysBusyDelayNoOther) {
   server_.code = 429;
   auto leader = new_leader();
   base::Duration paused{};

@@ -187,7 +187,7 @@ class FullDisk : public Files, public testing::WithParamInterface<bool> {
   Moody::State disk;
 };
 
-TEST_P(FullDisk, IsToldAndPassesWithoutAGap) {
+TEST_P(FullDisk, IsReportedAndEndsWithoutAGap) {
   disk.leaves_half = GetParam();
   const auto log = open_moody();
   std::vector<std::string> health;

@@ -244,7 +244,7 @@ struct NonsenseCase {
   const char* want;
 };
 class Nonsense : public Keys, public testing::WithParamInterface<NonsenseCase> {};
-TEST_P(Nonsense, IsToldAndNotOverwritten) {
+TEST_P(Nonsense, IsReportedAndNotOverwritten) {
   server_.store({{"metadata", {{"name", "evacuator-signing"}}}, {"data", GetParam().data}});
   const Json before = server_.secret;
   SecretKeys keys = replica();

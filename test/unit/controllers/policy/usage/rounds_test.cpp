@@ -82,7 +82,7 @@ TEST(UsageRounds, OutliveAnAnswerThatFailsUntilTheyAreTooOld) {
   EXPECT_EQ(only_node(rounds.figures("server", kNoon + minutes(7))).problem, "its newest sample is 7m old");
 }
 
-TEST(UsageRounds, FromAClockThatIsAheadAreToldApart) {
+TEST(UsageRounds, FromAClockThatIsAheadAreDistinguished) {
   UsageRounds rounds(source());
   rounds.add(cpu(1, kNoon + minutes(5)), kNoon);
   EXPECT_THAT(only_node(rounds.figures("server", kNoon)).problem, HasSubstr("5m in the future"));

@@ -212,7 +212,7 @@ TEST_F(HintsTest, AReplicaSeesHintsUsedByAnother) {
   EXPECT_EQ(take(creation("r2")), "");
 }
 
-TEST_F(HintsTest, AMarkOnSomebodyElsesPodTakesNothing) {
+TEST_F(HintsTest, AMarkOnAForeignPodTakesNothing) {
   add(leaving("e1"));
   add_hinted_pod(leaving("e1"), "rs-2");
   EXPECT_EQ(take(creation("r2")), "e1");
