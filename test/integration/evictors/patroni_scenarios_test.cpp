@@ -174,7 +174,7 @@ TEST_F(RealPatroni, BehindTlsIsAskedThere) {
 }
 
 TEST_F(RealPatroni, ASwitchoverThatContinuesAfterACancelIsReported) {
-  patroni({.obeys = false});
+  patroni({.performs_switchover = false});
   const std::string name = begin_evacuation();
   ASSERT_TRUE(run_until([&] { return !patroni_->asked.empty(); }, seconds(60)));
   cancel(name);

@@ -213,7 +213,7 @@ TEST(DecideRequesting, LooksBeforeAskingAgainAfterALostAnswer) {
   const evictors::Action action = *life.last.action;
   const auto answer = controllers::evacuation::decide_answer(
       life.seen, life.registry(), action, base::Error{base::ErrorCode::kOutcomeUnknown, "reset"}, life.now);
-  EXPECT_TRUE(answer.reconcile_at);
+  EXPECT_TRUE(answer.look_again);
   EXPECT_FALSE(answer.status.intent->resolved);
   EXPECT_EQ(api::find_condition(answer.status.conditions, "EvictionGranted")->status, api::ConditionStatus::kUnknown);
 }
