@@ -9,7 +9,7 @@ class App;
 
 namespace cmd {
 
-/// QueryBuilder of one subcommand for a completion script.
+/// Words of one subcommand for a completion script.
 struct CommandCompletion {
   std::string name;
   std::string description;

@@ -164,7 +164,7 @@ enum class NextMove {
   kAct,
   kWait,
   kProceed,
-  kHold,  ///< Requesting: the state that the call depends on cannot be read. PhaseInterval in the phase and send
+  kHold,  ///< Requesting: the state that the call depends on cannot be read. Stay in the phase and send
           ///< nothing.
 };
 struct EvictionStep {

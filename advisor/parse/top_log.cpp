@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kMaxWords = 7;     ///< a time and six columns
 constexpr std::size_t kSampleWords = 5;  ///< sample with namespace
 
-/// QueryBuilder of a line. Keeps one more than kMaxWords, to detect longer lines.
-struct QueryBuilder {
+/// Words of a line. Keeps one more than kMaxWords, to detect longer lines.
+struct Words {
   std::array<std::string_view, kMaxWords + 1> words;
   std::size_t count = 0;
   std::size_t first = 0;  ///< first unread word
@@ -22,9 +22,9 @@ struct QueryBuilder {
   std::string_view at(std::size_t i) const { return words[first + i]; }
 };
 
-QueryBuilder words_of(std::string_view line) {
+Words words_of(std::string_view line) {
   constexpr std::string_view kBlanks = " \t\r";
-  QueryBuilder found;
+  Words found;
   for (auto at = line.find_first_not_of(kBlanks); at != std::string_view::npos && found.count <= kMaxWords;) {
     const auto end = std::min(line.find_first_of(kBlanks, at), line.size());
     found.words[found.count++] = line.substr(at, end - at);
@@ -33,7 +33,7 @@ QueryBuilder words_of(std::string_view line) {
   return found;
 }
 
-bool is_header(const QueryBuilder& words) {
+bool is_header(const Words& words) {
   const std::string_view first = words.at(0);
   return (first == "NAMESPACE" || first == "POD" || first == "NAME") && words.left() >= 3;
 }
@@ -43,7 +43,7 @@ double amount(std::string_view text) { return amount_of_text(text).value_or(kUnk
 
 /// Reads the time at the start of a line, if any. A namespace may look like epoch seconds, so a line of exactly the
 /// columns of a sample has no epoch time.
-void take_time(QueryBuilder& words, std::optional<base::TimePoint>& time) {
+void take_time(Words& words, std::optional<base::TimePoint>& time) {
   if (words.left() > 0 && words.at(0) == "#") ++words.first;
   if (words.left() == 0) return;
   std::string_view text = words.at(0);
@@ -57,7 +57,7 @@ void take_time(QueryBuilder& words, std::optional<base::TimePoint>& time) {
 }
 
 /// Parses four or five columns of which the last two are amounts. Returns nullopt for anything else.
-std::optional<Sample> sample_of(const QueryBuilder& words, std::string_view ns) {
+std::optional<Sample> sample_of(const Words& words, std::string_view ns) {
   if (words.left() != kSampleWords - 1 && words.left() != kSampleWords) return std::nullopt;
   const std::size_t names = words.left() - 4;
   Sample sample;
@@ -79,7 +79,7 @@ class LogReader {
 
   /// Parses one line. The caller adds the line number to an error.
   base::Status take(std::string_view line, std::size_t number) {
-    QueryBuilder words = words_of(line);
+    Words words = words_of(line);
     take_time(words, time_);
     if (words.left() == 0) return base::Done{};
     if (is_header(words)) return take_header(words);
@@ -94,7 +94,7 @@ class LogReader {
   const LogNotes& notes() const { return notes_; }
 
  private:
-  base::Status take_header(const QueryBuilder& words) {
+  base::Status take_header(const Words& words) {
     has_swap_ = words.at(words.left() - 1).starts_with("SWAP(");
     const bool has_containers = words.at(0) == "POD" || words.at(1) == "POD";
     if (has_containers) return base::Done{};

@@ -120,12 +120,12 @@ class Finder {
   }
 
   const api::PersistentVolume* volume_of(const api::Pod& pod, const api::Volume& volume) {
-    if (claimed_by_.empty()) {
-      for (const auto& claim : cluster_.claims) claimed_by_[{claim->meta.ns, claim->meta.name}] = claim->volume_name;
+    if (claims_.empty()) {
+      for (const auto& claim : cluster_.claims) claims_[{claim->meta.ns, claim->meta.name}] = claim->volume_name;
       for (const auto& each : cluster_.volumes) volumes_[each->meta.name] = each.get();
     }
-    const auto claim = claimed_by_.find({pod.meta.ns, volume.source});
-    if (claim == claimed_by_.end()) return nullptr;
+    const auto claim = claims_.find({pod.meta.ns, volume.source});
+    if (claim == claims_.end()) return nullptr;
     const auto found = volumes_.find(claim->second);
     return found == volumes_.end() ? nullptr : found->second;
   }
@@ -263,7 +263,7 @@ class Finder {
   const MeasuredUsage* measured_;
   const std::vector<PodGroup> groups_;
   const std::vector<CoveredPods> covered_;
-  std::map<std::pair<std::string, std::string>, std::string> claimed_by_;
+  std::map<std::pair<std::string, std::string>, std::string> claims_;
   std::map<std::string, const api::PersistentVolume*> volumes_;
   std::vector<FoundCause> found_;
 };

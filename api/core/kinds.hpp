@@ -234,7 +234,7 @@ struct Pod {
   bool is_mirror() const;      ///< mirror of a static pod: annotation kubernetes.io/config.mirror
   bool is_daemon_set() const;  ///< has an ownerReference of kind DaemonSet
 
-  /// FailureShares the storage of equal parts with other pods. Call it for pods that are kept.
+  /// Shares the storage of equal parts with other pods. Call it for pods that are kept.
   void share_parts();
 };
 

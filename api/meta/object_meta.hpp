@@ -91,7 +91,7 @@ struct ObjectMeta {
   bool is_terminating() const { return deletion_timestamp.has_value(); }
   /// Returns the owner with controller: true, or nullptr.
   const OwnerReference* controller() const;
-  /// FailureShares the storage of the owners with equal lists of other objects. Call it for objects that are kept.
+  /// Shares the storage of the owners with equal lists of other objects. Call it for objects that are kept.
   void share_owners();
 
   friend bool operator==(const ObjectMeta&, const ObjectMeta&) = default;

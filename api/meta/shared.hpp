@@ -95,7 +95,7 @@ class Shared {
   void freeze() {
     if (node_) node_->freeze();
   }
-  /// FailureShares the allocation with an equal value that was shared before and still exists. `hash` must be equal for
+  /// Shares the allocation with an equal value that was shared before and still exists. `hash` must be equal for
   /// equal values.
   void share(std::size_t hash) {
     if (!node_ || node_->is_frozen()) return;

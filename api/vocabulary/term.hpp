@@ -1,6 +1,6 @@
 #pragma once
 
-/// QueryBuilder that Evacuator writes into statuses and Events: one enum and one table per kind of word. The wire
+/// Words that Evacuator writes into statuses and Events: one enum and one table per kind of word. The wire
 /// format uses strings, and readers keep unknown strings, which an older or newer version may have written.
 
 #include <array>

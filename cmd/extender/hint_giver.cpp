@@ -35,16 +35,16 @@ std::optional<extender::PodHint> HintAssigner::hint_for(const api::Pod& pod) {
 std::string HintAssigner::mark_of(const api::Pod& pod) const {
   if (pod.node_name.empty()) return {};
   const std::scoped_lock lock(mutex_);
-  const auto given = requested_minor_.find(pod.meta.uid);
-  return given == requested_minor_.end() ? std::string() : given->second.mark;
+  const auto given = given_.find(pod.meta.uid);
+  return given == given_.end() ? std::string() : given->second.mark;
 }
 
 void HintAssigner::remember(const std::string& pod_uid, std::string mark) {
   const std::scoped_lock lock(mutex_);
   const base::TimePoint now = steady_.now();
-  if (requested_minor_.size() >= kMaxRemembered)
-    std::erase_if(requested_minor_, [&](const auto& each) { return each.second.until <= now; });
-  if (requested_minor_.size() < kMaxRemembered) requested_minor_[pod_uid] = {std::move(mark), now + kRemembered};
+  if (given_.size() >= kMaxRemembered)
+    std::erase_if(given_, [&](const auto& each) { return each.second.until <= now; });
+  if (given_.size() < kMaxRemembered) given_[pod_uid] = {std::move(mark), now + kRemembered};
 }
 
 }  // namespace cmd

@@ -38,7 +38,7 @@ class HintAssigner {
 
   const base::Clock& steady_;
   mutable std::mutex mutex_;
-  std::map<std::string, Given> requested_minor_;  ///< by UID of the pod; guarded by mutex_
+  std::map<std::string, Given> given_;  ///< by UID of the pod; guarded by mutex_
   controllers::placement::Hints hints_;
 };
 

@@ -122,7 +122,7 @@ base::Result<UsageAnswers> of_sources(const api::DeschedulerPolicySpec& policy, 
 }
 
 /// Percentages of the node's allocatable amount, nullopt if unknown.
-struct FailureShares {
+struct Shares {
   std::optional<double> requested;
   std::optional<double> used;
   std::optional<double> foreseen;
@@ -171,12 +171,12 @@ std::string text_of_strangers(const std::vector<std::string>& names) {
   return "Warning: in the usage data, but not in the dump: " + report::plain_text(first_names(names, kMax)) + "\n";
 }
 
-FailureShares shares_of(const MeasuredUsage& measured, std::size_t resource, const Measurement& row,
-                        const scheduling::ClusterSnapshot& cluster) {
+Shares shares_of(const MeasuredUsage& measured, std::size_t resource, const Measurement& row,
+                 const scheduling::ClusterSnapshot& cluster) {
   const MeasuredUsage::Resource& column = measured.resources[resource];
   const auto number = cluster.resources().find(column.name);
   const std::int64_t whole = number ? cluster.allocatable().get(row.index, *number) : 0;
-  FailureShares shares;
+  Shares shares;
   if (number) shares.requested = percent_of(cluster.used().get(row.index, *number), false, whole);
   if (row.node != nullptr && resource < row.node->now.size())
     shares.used = percent_of(row.node->now[resource], column.is_percent, whole);
@@ -203,7 +203,7 @@ std::string table_of(const MeasuredUsage& measured, const std::vector<std::strin
   for (const Measurement& row : measurements_of(measured, cluster)) {
     std::vector<std::string> cells = {report::plain_text(row.name)};
     for (std::size_t r = 0; r < measured.resources.size(); ++r) {
-      const FailureShares shares = shares_of(measured, r, row, cluster);
+      const Shares shares = shares_of(measured, r, row, cluster);
       cells.push_back(percent_text(shares.requested, ""));
       cells.push_back(percent_text(shares.used, "?"));
       cells.push_back(percent_text(shares.foreseen, ""));
@@ -222,7 +222,7 @@ api::Json percent_json(std::optional<double> percent) { return percent ? api::Js
 api::Json node_json(const MeasuredUsage& measured, const Measurement& row, const scheduling::ClusterSnapshot& cluster) {
   api::Json usage = api::Json::object();
   for (std::size_t r = 0; r < measured.resources.size(); ++r) {
-    const FailureShares shares = shares_of(measured, r, row, cluster);
+    const Shares shares = shares_of(measured, r, row, cluster);
     usage[measured.resources[r].name] = {{"requestedPercent", percent_json(shares.requested)},
                                          {"usedPercent", percent_json(shares.used)},
                                          {"foreseenPercent", percent_json(shares.foreseen)}};

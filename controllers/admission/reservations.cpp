@@ -240,7 +240,7 @@ void Reservations::place_leaving() {
   }
 }
 
-/// FreeSlots the surge pod on the node; "" removes it.
+/// Places the surge pod on the node; "" removes it.
 void Reservations::place(const api::ObjectKey& key, const std::string& node) {
   if (!what_if_) return;
   const auto copy = what_if_->surge_pods.find(key);

@@ -59,7 +59,7 @@ class Reservations {
   /// must not call back.
   using Takes = std::function<bool(const api::ObjectKey& key, const std::string& node)>;
   /// Reserves capacity for all of `wanted` (a PodGroup) or for none. Returns nullopt on success, otherwise the reason.
-  /// FreeSlots the largest first and tries no other arrangement, so a PodGroup with a tight fit may have to wait.
+  /// Places the largest first and tries no other arrangement, so a PodGroup with a tight fit may have to wait.
   std::optional<Outcome> reserve_all(const std::vector<PlacementRequest>& wanted, const Takes& takes);
 
   /// Call when the attempt does not begin (any more). A reservation whose attempt the store shows is kept; observe()
@@ -97,7 +97,7 @@ class Reservations {
   /// Surge pods for kept places whose pod is gone and whose replacement is not bound yet.
   std::vector<std::pair<api::ObjectKey, std::shared_ptr<const api::Pod>>> missing_replacements(
       const scheduling::ClusterSnapshot& cluster, base::TimePoint now) const;
-  /// FreeSlots the pods of hold_place() on their expected nodes, and surge pods for those that are gone.
+  /// Places the pods of hold_place() on their expected nodes, and surge pods for those that are gone.
   void place_leaving();
   void wait(const AdmissionRequest& request);
   void stop_waiting(const api::ObjectKey& key);

@@ -101,7 +101,7 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
 /// Updates the summary's `nominated` and `waves` from the remaining moves.
 void count_moves(CycleOutcome& outcome);
 
-/// Computes the whole status from the previous one and the observation. `outcome` is nullptr if no cycle ran. Pure;
+/// Computes the status from the previous one and the observation. `outcome` is nullptr if no cycle ran. Pure;
 /// equal input yields an equal status, so an unchanged policy is not written.
 api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, const TallyResult& counts,
                                          const CycleOutcome* outcome, base::TimePoint now,

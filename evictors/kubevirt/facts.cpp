@@ -136,7 +136,7 @@ void read_migratability(const Json& vmi, VmFacts& facts) {
   if (!condition) return;
   facts.can_migrate = text(*condition, {"status"}) == "True";
   facts.cannot_migrate = text(*condition, {"status"}) == "False";
-  if (facts.cannot_migrate) facts.no_advice_reason = reason_and_message(*condition);
+  if (facts.cannot_migrate) facts.why_not = reason_and_message(*condition);
 }
 
 VmFacts read_vmi_object(const Json& vmi) {

@@ -67,10 +67,10 @@ struct VmFacts {
   std::string machine;     ///< the VirtualMachine that owns the VMI, empty for a bare VMI
   std::string active_uid;  ///< UID of the pod that runs on `node`
   std::optional<std::int64_t> memory_bytes;
-  std::int64_t disk_bytes = 0;   ///< disk bytes that a migration copies in addition, as far as the VMI shows them
-  bool can_migrate = false;      ///< condition LiveMigratable is True
-  bool cannot_migrate = false;   ///< condition LiveMigratable is False; absent while the guest boots
-  std::string no_advice_reason;  ///< "<reason>: <message>" of the condition if it is False
+  std::int64_t disk_bytes = 0;  ///< disk bytes that a migration copies in addition, as far as the VMI shows them
+  bool can_migrate = false;     ///< condition LiveMigratable is True
+  bool cannot_migrate = false;  ///< condition LiveMigratable is False; absent while the guest boots
+  std::string why_not;          ///< "<reason>: <message>" of the condition if it is False
   /// The VMI's own nodeSelector, which takes precedence over addedNodeSelector.
   std::vector<std::pair<std::string, std::string>> node_selector;
   MigrationSettings settings;  ///< resolved by KubeVirt for the last migration from cluster and MigrationPolicy

@@ -204,8 +204,8 @@ std::span<const KnownText> eviction_texts(const VmState& view) {
 Classification classify_answer(const EvictorContext& context, const CallResult& answer) {
   const VmState view = read_state(context);
   Classification meaning = classify_eviction(answer, eviction_texts(view));
-  if (meaning.answer == ResponseClass::kNotEvictable && !view.vmi.no_advice_reason.empty())
-    meaning.message = base::truncate_utf8(fmt::format("{} ({})", meaning.message, view.vmi.no_advice_reason), 512);
+  if (meaning.answer == ResponseClass::kNotEvictable && !view.vmi.why_not.empty())
+    meaning.message = base::truncate_utf8(fmt::format("{} ({})", meaning.message, view.vmi.why_not), 512);
   return meaning;
 }
 

@@ -137,7 +137,7 @@ std::optional<RemoteFailure> shutdown_refused(const EvictorContext& context, con
                          true, false, api::Reason::kNotEvictable};
   const std::string& strategy = strategy_of(view);
   std::string why = fmt::format("its evictionStrategy is {}", strategy.empty() ? "not set" : strategy);
-  if (!view.vmi.no_advice_reason.empty()) why += ", and it cannot be migrated: " + view.vmi.no_advice_reason;
+  if (!view.vmi.why_not.empty()) why += ", and it cannot be migrated: " + view.vmi.why_not;
   return RemoteFailure{"WouldShutDown",
                        fmt::format("an eviction would shut down the guest: {}. Parameter allowShutdown of evictor "
                                    "kubevirt allows that for policies",

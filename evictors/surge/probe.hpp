@@ -14,8 +14,8 @@ inline constexpr std::string_view kParameterWhen = "when";  ///< Outage, Always
 
 struct Choice {
   std::optional<Mode> mode;
-  std::string no_advice_reason;  ///< without mode: the reason and the fix
-  bool unknown = false;          ///< without mode: a required document was not read (yet)
+  std::string why_not;   ///< without mode: the reason and the fix
+  bool unknown = false;  ///< without mode: a required document was not read (yet)
 };
 /// REQUIRES: context.pod != nullptr.
 Choice choose(const EvictorContext& context, const SurgeState& view);

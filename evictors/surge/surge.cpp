@@ -97,7 +97,7 @@ Probe SurgeEvictor::probe(const EvictorContext& context) const {
       probe.hold = true;
     }
     if (choice.mode) probe.adapter = to_string(*choice.mode);
-    probe.reason = choice.no_advice_reason;
+    probe.reason = choice.why_not;
   }
   probe.total = total_of(context, view);
   return probe;

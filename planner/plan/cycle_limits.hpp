@@ -43,7 +43,7 @@ class CycleLimits {
   std::unordered_map<scheduling::NamespaceIndex, std::int64_t> per_namespace_;
 };
 
-/// FailureShares the time of a cycle among namespaces, so that one with expensive pods does not use up the time of the
+/// Shares the time of a cycle among namespaces, so that one with expensive pods does not use up the time of the
 /// others. After half of the limit, a namespace is refused once it has used more than its share of that half;
 /// namespaces that need less leave their rest to others. At the limit all are refused. Time runs from the first call
 /// on. Not thread-safe.

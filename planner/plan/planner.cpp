@@ -57,8 +57,8 @@ void complete_classes(const PlanInput& input, StrategyResult& result) {
 /// Name of the strategy in rows of status.balance. A second strategy of the same name gets its position in the spec.
 std::string row_name_of(const strategies::StrategySpec& spec, const std::vector<api::BalanceRow>& rows) {
   const std::string name(spec.strategy->name());
-  const bool is_accepted = std::ranges::find(rows, name, &api::BalanceRow::strategy) != rows.end();
-  return is_accepted ? fmt::format("{}[{}]", name, spec.position) : name;
+  const bool is_taken = std::ranges::find(rows, name, &api::BalanceRow::strategy) != rows.end();
+  return is_taken ? fmt::format("{}[{}]", name, spec.position) : name;
 }
 
 std::vector<NodeTaint> taints_of(const PlanBuilder& builder) {
@@ -73,7 +73,7 @@ std::vector<NodeTaint> taints_of(const PlanBuilder& builder) {
   return taints;
 }
 
-/// Returns the taints in `after` that are not in `before`, ignoring runs_in_cycle.
+/// Returns the taints in `after` that are not in `before`, ignoring is_asked.
 std::vector<NodeTaint> added_taints(const std::vector<NodeTaint>& before, const std::vector<NodeTaint>& after) {
   const auto place_of = [](const NodeTaint& taint) { return std::tie(taint.node, taint.key, taint.value); };
   std::vector<NodeTaint> added;
@@ -156,8 +156,8 @@ void run_rounds(const strategies::StrategySpec& spec, const strategies::RoundRul
   api::RoundsStatus rounds = next_rounds(is_known ? &*input.rounds : nullptr, seen, rules);
   rounds.strategy = spec.strategy->name();
   bool is_first = true;
-  if (!runs_in_cycle(rounds)) builder.begin(spec.strategy->name());
-  while (runs_in_cycle(rounds)) {
+  if (!is_asked(rounds)) builder.begin(spec.strategy->name());
+  while (is_asked(rounds)) {
     context.round_phase = phase_of(rounds);
     run(spec, input, context, builder, plan, true);
     if (!is_first) join_last_results(plan);

@@ -108,9 +108,9 @@ struct NodeUtilization {
 /// A PreferNoSchedule taint that a node should have while the plan is carried out.
 struct NodeTaint {
   std::string node;
-  std::string key;            ///< one of api::well_known::kSoftTaints
-  std::string value;          ///< PlanOptions::taint_value
-  bool runs_in_cycle = true;  ///< false if the node is only in PlanOptions::pledged
+  std::string key;       ///< one of api::well_known::kSoftTaints
+  std::string value;     ///< PlanOptions::taint_value
+  bool is_asked = true;  ///< false if the node is only in PlanOptions::pledged
   friend auto operator<=>(const NodeTaint&, const NodeTaint&) = default;
 };
 

@@ -97,11 +97,11 @@ std::string Misfits::text() const {
 }
 
 Misfits misfits_of(const WhatIf& cluster, PodIndex pod, FitLevel level,
-                   const std::function<bool(NodeIndex node)>& runs_in_cycle) {
+                   const std::function<bool(NodeIndex node)>& is_asked) {
   Misfits misfits(cluster.base());
   const auto query = cluster.fit_query(pod, level);
   for (const NodeIndex node : cluster.base().nodes()) {
-    if (node == cluster.base().node_of(pod) || !runs_in_cycle(node)) continue;
+    if (node == cluster.base().node_of(pod) || !is_asked(node)) continue;
     auto refusal = query->refusal_ignoring_capacity(node);
     if (!refusal) refusal = query->refusal(node);
     if (!refusal) return Misfits(cluster.base());

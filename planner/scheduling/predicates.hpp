@@ -233,11 +233,11 @@ class Misfits {
   std::size_t nodes_ = 0;
 };
 
-/// Explains why the pod fits none of the nodes that `runs_in_cycle` accepts, except its own. A rule other than missing
+/// Explains why the pod fits none of the nodes that `is_asked` accepts, except its own. A rule other than missing
 /// capacity takes precedence. Checks at most kMaxCheckedNodes nodes. The result has no nodes if no node was checked or
 /// one of them fits the pod.
 inline constexpr std::size_t kMaxCheckedNodes = 1000;
 Misfits misfits_of(const WhatIf& cluster, PodIndex pod, FitLevel level,
-                   const std::function<bool(NodeIndex node)>& runs_in_cycle);
+                   const std::function<bool(NodeIndex node)>& is_asked);
 
 }  // namespace scheduling

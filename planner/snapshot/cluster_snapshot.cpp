@@ -44,7 +44,7 @@ ClusterSnapshot::ClusterSnapshot(SnapshotInput input, Quantities quantities)
     : pdbs_(in_order(std::move(input.pdbs))),
       namespace_objects_(in_order(std::move(input.namespaces))),
       priority_classes_(in_order(std::move(input.priority_classes))),
-      claimed_by_(in_order(std::move(input.claims))),
+      claims_(in_order(std::move(input.claims))),
       volumes_(in_order(std::move(input.volumes))),
       storage_classes_(in_order(std::move(input.storage_classes))),
       csi_nodes_(in_order(std::move(input.csi_nodes))),
@@ -81,7 +81,7 @@ void ClusterSnapshot::apply(PodChanges changes) {
 bool ClusterSnapshot::update_others(const SnapshotInput& now) {
   if (given_nodes_ != now.nodes && !take_states(now.nodes)) return false;
   take_list(priority_classes_, now.priority_classes);
-  take_list(claimed_by_, now.claims);
+  take_list(claims_, now.claims);
   if (take_list(volumes_, now.volumes)) sort_volumes();
   take_list(storage_classes_, now.storage_classes);
   take_list(csi_nodes_, now.csi_nodes);
@@ -233,7 +233,7 @@ const api::PriorityClass* ClusterSnapshot::find_priority_class(std::string_view 
 }
 
 const api::PersistentVolumeClaim* ClusterSnapshot::find_claim(std::string_view ns, std::string_view name) const {
-  return find_in(claimed_by_, ns, name);
+  return find_in(claims_, ns, name);
 }
 
 const api::PersistentVolume* ClusterSnapshot::find_volume(std::string_view name) const {

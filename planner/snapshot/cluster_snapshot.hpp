@@ -290,7 +290,7 @@ class ClusterSnapshot {
   SnapshotInput::List<api::PodDisruptionBudget> pdbs_;
   SnapshotInput::List<api::Namespace> namespace_objects_;
   SnapshotInput::List<api::PriorityClass> priority_classes_;
-  SnapshotInput::List<api::PersistentVolumeClaim> claimed_by_;
+  SnapshotInput::List<api::PersistentVolumeClaim> claims_;
   SnapshotInput::List<api::PersistentVolume> volumes_;
   SnapshotInput::List<api::Workload> workloads_;
   SnapshotInput::List<api::StorageClass> storage_classes_;

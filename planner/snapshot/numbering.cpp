@@ -90,9 +90,9 @@ PodIndex ClusterSnapshot::Update::open_place(NodeIndex node, const api::ObjectMe
 std::optional<PodIndex> ClusterSnapshot::Update::find_place(std::size_t slot, const api::ObjectMeta& meta) {
   const PodIndex first = cluster_.first_pod_[slot];
   const PodIndex last = cluster_.first_pod_[slot + 1];
-  const auto& is_accepted = cluster_.is_taken_;
+  const auto& is_taken = cluster_.is_taken_;
   const PodIndex next = place_before(first, last, meta);
-  const PodIndex before = last_with(1, is_accepted, first, next);
+  const PodIndex before = last_with(1, is_taken, first, next);
   const PodIndex behind = before == next ? first : before + 1;
   if (behind < next) return next == last ? behind : behind + (next - behind) / 2;
   return make_place(slot, next);

@@ -19,8 +19,7 @@ class PodRange {
     using reference = value_type;
 
     Iterator() = default;
-    Iterator(const std::uint8_t* is_accepted, value_type at, value_type last)
-        : is_taken_(is_accepted), at_(at), last_(last) {
+    Iterator(const std::uint8_t* is_taken, value_type at, value_type last) : is_taken_(is_taken), at_(at), last_(last) {
       skip();
     }
     value_type operator*() const { return at_; }
@@ -46,9 +45,9 @@ class PodRange {
     value_type last_ = 0;
   };
 
-  /// `is_accepted` is indexed by pod number, 1 if a pod has the number and 0 otherwise. Kept by reference.
-  PodRange(const std::uint8_t* is_accepted, std::uint32_t first, std::uint32_t last)
-      : is_taken_(is_accepted), first_(first), last_(last) {}
+  /// `is_taken` is indexed by pod number, 1 if a pod has the number and 0 otherwise. Kept by reference.
+  PodRange(const std::uint8_t* is_taken, std::uint32_t first, std::uint32_t last)
+      : is_taken_(is_taken), first_(first), last_(last) {}
   Iterator begin() const { return {is_taken_, first_, last_}; }
   Iterator end() const { return {is_taken_, last_, last_}; }
   bool empty() const { return begin() == end(); }

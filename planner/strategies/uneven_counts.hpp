@@ -18,7 +18,7 @@ class UnevenCounts {
 
   /// Begins a group with this mean number of pods per place.
   void begin_group(double mean);
-  /// Adds a place of the group, which may hold `most` pods. FreeSlots that are not added count as within their maximum.
+  /// Adds a place of the group, which may hold `most` pods. Places that are not added count as within their maximum.
   void add(std::int64_t pods, std::int64_t most);
 
   bool is_empty() const { return is_empty_; }

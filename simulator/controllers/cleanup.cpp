@@ -46,8 +46,8 @@ PodGarbageCollector::PodGarbageCollector(Store& store, EventRecorder& events)
 }
 
 void PodGarbageCollector::watch_node(const std::string& node) {
-  if (nodes_.contains(node) || unjudged_cycles_.contains(node)) return;
-  unjudged_cycles_.insert(node);
+  if (nodes_.contains(node) || missed_.contains(node)) return;
+  missed_.insert(node);
   pending_deletes_.set(node, now_ + kQuarantine);
 }
 
@@ -60,7 +60,7 @@ bool PodGarbageCollector::tick(base::TimePoint now) {
 }
 
 bool PodGarbageCollector::collect(const std::string& node, base::TimePoint now) {
-  unjudged_cycles_.erase(node);
+  missed_.erase(node);
   if (nodes_.contains(node)) return false;
   bool changed = false;
   for (const api::ObjectKey& key : pods_on_[node]) {

@@ -34,7 +34,7 @@ class PodGarbageCollector final : public Actor {
   std::set<std::string> nodes_;
   std::map<std::string, std::set<api::ObjectKey>> pods_on_;
   std::map<api::ObjectKey, std::string> node_of_;
-  std::set<std::string> unjudged_cycles_;  // referenced by pods, never registered
+  std::set<std::string> missed_;  // referenced by pods, never registered
   Agenda<std::string> pending_deletes_;
 };
 

@@ -45,13 +45,13 @@ SchedulerView::SchedulerView(const Store& store) : journal_(store) {
     pods_.clear();
     nodes_.clear();
     namespaces_.clear();
-    claimed_by_.clear();
+    claims_.clear();
     volumes_.clear();
     pending_.clear();
   });
   follow(kube::kNodes, nodes_, api::decode_node, {"spec"});
   follow(kube::kNamespaces, namespaces_, api::decode_namespace, {});
-  follow(kube::kPersistentVolumeClaims, claimed_by_, api::decode_pvc, {"spec"});
+  follow(kube::kPersistentVolumeClaims, claims_, api::decode_pvc, {"spec"});
   follow(kube::kPersistentVolumes, volumes_, api::decode_pv, {"spec"});
   journal_.follow(kube::kPods, [this](const Change& change) { on_pod(change); });
 }
@@ -122,7 +122,7 @@ scheduling::SnapshotInput SchedulerView::input() const {
   copy(pods_, input.pods);
   copy(nodes_, input.nodes);
   copy(namespaces_, input.namespaces);
-  copy(claimed_by_, input.claims);
+  copy(claims_, input.claims);
   copy(volumes_, input.volumes);
   return input;
 }

@@ -40,7 +40,7 @@ class SchedulerView {
   Table<api::Pod> pods_;
   Table<api::Node> nodes_;
   Table<api::Namespace> namespaces_;
-  Table<api::PersistentVolumeClaim> claimed_by_;
+  Table<api::PersistentVolumeClaim> claims_;
   Table<api::PersistentVolume> volumes_;
   std::set<api::ObjectKey> pending_;
   bool capacity_ = false;  // a change since the last poll may make a pod fit

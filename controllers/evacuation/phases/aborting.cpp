@@ -178,7 +178,7 @@ Step leave_attempt(StatusBuilder& builder, EvacuationPhase next, Reason reason, 
   builder.enter(EvacuationPhase::kAborting, reason, std::move(message));
   builder.clear_blocked();
   builder.set_deadline(builder.now() + builder.timeouts().abort);
-  return Step::kRetryInterval;
+  return Step::kAgain;
 }
 
 std::optional<Step> end_attempt_if_required(StatusBuilder& builder) {

@@ -96,7 +96,7 @@ Step enter_backoff(StatusBuilder& builder, const ReasonText& reason, std::string
   builder.clear_blocked();
   builder.set_next_call_at(builder.now() + delay);
   builder.set_deadline(builder.now() + delay + builder.timeouts().decision_ttl);
-  return Step::kRetryInterval;
+  return Step::kAgain;
 }
 
 bool next_call_is_early(StatusBuilder& builder) {

@@ -59,7 +59,7 @@ Step granted_without_delete(StatusBuilder& builder) {
                          "the eviction was granted, but the pod was not deleted; retrying");
   builder.enter(EvacuationPhase::kRequesting, Reason::kGrantedWithoutDelete, "the pod has no deletionTimestamp");
   builder.set_deadline(*builder.status().blocked_since + builder.timeouts().blocked);
-  return Step::kRetryInterval;
+  return Step::kAgain;
 }
 
 EventReason event_of(OutcomeKind kind) {
@@ -136,7 +136,7 @@ Step enter_evicting(StatusBuilder& builder, OutcomeKind kind, Reason reason, std
   builder.record_event(event_of(kind), message);
   builder.enter(EvacuationPhase::kEvicting, reason, std::move(message));
   builder.set_deadline(builder.now() + kDeleteVisibleWithin);
-  return Step::kRetryInterval;
+  return Step::kAgain;
 }
 
 }  // namespace controllers::evacuation

@@ -72,7 +72,7 @@ std::string who_decides_instead(const StatusBuilder& builder, const std::vector<
 /// Result of trying one evictor: a choice, or the reason against it.
 struct Tried {
   std::optional<ChosenEvictor> chosen;
-  std::string no_advice_reason;
+  std::string why_not;
   std::optional<base::TimePoint> ask_again;
   bool hold = false;  ///< wait for this evictor instead of trying the next
 };
@@ -80,20 +80,18 @@ struct Tried {
 Tried try_evictor(const StatusBuilder& builder, const std::vector<api::EvictorChoice>& chain, std::size_t at) {
   const std::string& name = chain[at].name;
   const evictors::Evictor* evictor = builder.registry().find(name);
-  if (!evictor) return {.chosen = {}, .no_advice_reason = name + ": no such evictor", .ask_again = {}};
+  if (!evictor) return {.chosen = {}, .why_not = name + ": no such evictor", .ask_again = {}};
   evictors::Probe probe = evictor->probe(builder.context_for(name));
   if (const std::string other = who_decides_instead(builder, chain, at, *evictor, probe); !other.empty()) {
     return {.chosen = {},
-            .no_advice_reason =
-                fmt::format("{}: only the pod's owner releases it, which must be requested by {}", name, other),
+            .why_not = fmt::format("{}: only the pod's owner releases it, which must be requested by {}", name, other),
             .ask_again = {}};
   }
   if (probe.support == evictors::Support::kSupported) {
-    return {.chosen = ChosenEvictor{name, static_cast<std::int32_t>(at), std::move(probe)},
-            .no_advice_reason = {},
-            .ask_again = {}};
+    return {
+        .chosen = ChosenEvictor{name, static_cast<std::int32_t>(at), std::move(probe)}, .why_not = {}, .ask_again = {}};
   }
-  Tried tried{.chosen = {}, .no_advice_reason = fmt::format("{}: {}", name, probe.reason), .ask_again = {}};
+  Tried tried{.chosen = {}, .why_not = fmt::format("{}: {}", name, probe.reason), .ask_again = {}};
   if (probe.support != evictors::Support::kUnavailable) return tried;
   tried.ask_again = probe.until.value_or(builder.now() + kRefreshWaiting);
   tried.hold = probe.hold;
@@ -108,7 +106,7 @@ EvictorSearch find_evictor(const StatusBuilder& builder, std::int32_t from) {
   for (auto at = static_cast<std::size_t>(std::max(from, 0)); at < chain.size(); ++at) {
     Tried tried = try_evictor(builder, chain, at);
     if (tried.chosen) return *std::move(tried.chosen);
-    none.why += (none.why.empty() ? "" : "; ") + tried.no_advice_reason;
+    none.why += (none.why.empty() ? "" : "; ") + tried.why_not;
     if (!none.ask_again) none.ask_again = tried.ask_again;
     if (tried.hold) return none;
   }

@@ -49,7 +49,7 @@ std::optional<Step> go_on_to_eviction(StatusBuilder& builder) {
                 evicts ? "the pod may be evicted now" : fmt::format("next call: {}", builder.plan().action->name));
   builder.set_deadline(deadline);
   builder.set_next_call_at(next_call);
-  return Step::kRetryInterval;
+  return Step::kAgain;
 }
 
 constexpr std::array<Rule, 7> kInProgressRules = {
@@ -75,7 +75,7 @@ Step enter_in_progress(StatusBuilder& builder, Reason reason, std::string messag
   builder.set_deadline(*builder.status().in_progress_since + total_timeout(builder));
   builder.start_heartbeat_clock();
   builder.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kHeartbeat);
-  return Step::kRetryInterval;
+  return Step::kAgain;
 }
 
 }  // namespace controllers::evacuation

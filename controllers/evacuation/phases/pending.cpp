@@ -295,7 +295,7 @@ Step begin_attempt(StatusBuilder& builder) {
       attempt == 1 ? EventOn::kEvacuationAndPod : EventOn::kEvacuation);
   builder.enter(EvacuationPhase::kPreparing, Reason::kSlotAcquired, fmt::format("attempt {}", attempt));
   builder.set_deadline(builder.now() + builder.timeouts().prepare);
-  return Step::kRetryInterval;
+  return Step::kAgain;
 }
 
 }  // namespace controllers::evacuation

@@ -122,7 +122,7 @@ Step acknowledge_timeout(StatusBuilder& builder, const evictors::Probe& probe) {
     builder.record_warning(
         EventReason::kTimedOut,
         fmt::format("the request was not acknowledged within {}; evicting without a handoff", after));
-    return Step::kRetryInterval;
+    return Step::kAgain;
   }
   return time_out(builder, Reason::kAcknowledgeTimeout,
                   fmt::format("the request was not acknowledged within {}", after));

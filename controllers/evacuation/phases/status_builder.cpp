@@ -229,7 +229,7 @@ Step StatusBuilder::enter(EvacuationPhase phase, const ReasonText& reason, std::
   next.phase_entered_at = now_;
   next.deadline.reset();
   next.next_action_at.reset();
-  return Step::kRetryInterval;
+  return Step::kAgain;
 }
 
 Step StatusBuilder::finish(EvacuationPhase phase, const ReasonText& reason, std::string message) {
@@ -251,7 +251,7 @@ Step StatusBuilder::finish(EvacuationPhase phase, const ReasonText& reason, std:
   resolve_intent(IntentResult::kSuperseded);
   clear_blocked();
   draft().finished_at = now_;
-  return Step::kRetryInterval;
+  return Step::kAgain;
 }
 
 Step StatusBuilder::act(evictors::Action action) {

@@ -24,7 +24,7 @@ using api::EventReason;
 using api::Reason;
 
 /// Whether the rules of the (possibly new) phase must run again.
-enum class Step { kRetryInterval, kSettled };
+enum class Step { kAgain, kSettled };
 
 /// Reason to store: one of ours, or a text that the object already has (possibly from another version).
 class ReasonText {

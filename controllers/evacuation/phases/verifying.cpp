@@ -292,7 +292,7 @@ Step enter_verifying(StatusBuilder& builder, api::OutcomeKind kind) {
   builder.clear_blocked();
   builder.enter(EvacuationPhase::kVerifying, reason_of(builder.status().outcome->kind), "the pod has left its node");
   builder.set_deadline(builder.now() + builder.timeouts().verify);
-  return Step::kRetryInterval;
+  return Step::kAgain;
 }
 
 }  // namespace controllers::evacuation

@@ -57,7 +57,7 @@ void PolicyTaints::pledge(const std::string& policy, const planner::PlanSpec& sp
   if (taints_ == nullptr) return;
   TaintPledge pledge{.nodes = {}, .evacuations = {}, .made = clock_.now()};
   for (const planner::NodeTaint& taint : outcome.taints) {
-    if (taint.key == api::well_known::kLoadedTaint && taint.runs_in_cycle) pledge.nodes.push_back(taint.node);
+    if (taint.key == api::well_known::kLoadedTaint && taint.is_asked) pledge.nodes.push_back(taint.node);
   }
   for (const api::PlannedMove& move : outcome.moves) {
     if (is_made_now(move) && spec.strategy_specs.asks_for(api::well_known::kLoadedTaint, move.strategy))

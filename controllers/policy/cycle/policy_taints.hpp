@@ -25,7 +25,7 @@ class PolicyTaints {
   bool may_plan_with(const api::DeschedulerPolicy& policy) const;
   /// Nodes whose soft taint must stay for replacements of the policy's earlier moves. REQUIRES: may_plan_with().
   std::vector<std::string> pledged(const std::string& policy, const planner::PlanSpec& spec, base::TimePoint now) const;
-  /// FreeSlots the taints that the outcome requests. Returns false if the outcome relies on taints that cannot be
+  /// Places the taints that the outcome requests. Returns false if the outcome relies on taints that cannot be
   /// written. Changes nothing if the outcome was not judged.
   bool place(const std::string& policy, const CycleOutcome& outcome, const std::function<void()>& progress) const;
   /// Records that the moves about to be created rely on the placed taints.

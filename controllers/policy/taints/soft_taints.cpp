@@ -30,14 +30,14 @@ std::string words_of(std::size_t nodes) {
 
 void SoftTaints::register_policy(const std::string& policy) {
   const std::lock_guard lock(mutex_);
-  claimed_by_.register_policy(policy);
+  claims_.register_policy(policy);
 }
 
 bool SoftTaints::place(const std::string& policy, const std::vector<planner::NodeTaint>& taints,
                        const std::function<void()>& progress) {
   {
     const std::lock_guard lock(mutex_);
-    claimed_by_.claim(policy, taints);
+    claims_.claim(policy, taints);
     unjudged_cycles_.erase(policy);
   }
   std::set<std::string_view> wanted;
@@ -67,7 +67,7 @@ std::vector<std::string> SoftTaints::pledged(const std::string& policy, const st
                                              const TaintPledges::Look& look, base::TimePoint now) {
   const std::vector<std::string> bearers = bearers_of(policy, api::well_known::kLoadedTaint);
   const std::lock_guard lock(mutex_);
-  if (claimed_by_.is_only_known(policy)) pledges_.add(policy, {bearers, unfinished, now});
+  if (claims_.is_only_known(policy)) pledges_.add(policy, {bearers, unfinished, now});
   const std::vector<std::string> nodes = pledges_.nodes_of(policy, look, now);
   std::vector<planner::NodeTaint>& taints = pledged_[policy];
   taints.clear();
@@ -105,10 +105,10 @@ void SoftTaints::give_up(const std::string& policy, const base::Error& error) {
 void SoftTaints::keep(const std::string& policy) {
   {
     const std::lock_guard lock(mutex_);
-    claimed_by_.register_policy(policy);
+    claims_.register_policy(policy);
     if (++unjudged_cycles_[policy] <= kMaxUnjudgedCycles) return;
     const auto known = pledged_.find(policy);
-    if (known != pledged_.end() && !known->second.empty()) return claimed_by_.claim(policy, known->second);
+    if (known != pledged_.end() && !known->second.empty()) return claims_.claim(policy, known->second);
   }
   drop(policy);
 }
@@ -116,7 +116,7 @@ void SoftTaints::keep(const std::string& policy) {
 void SoftTaints::drop(const std::string& policy) {
   {
     const std::lock_guard lock(mutex_);
-    claimed_by_.drop(policy);
+    claims_.drop(policy);
     pledges_.drop(policy);
     pledged_.erase(policy);
     unjudged_cycles_.erase(policy);
@@ -128,7 +128,7 @@ void SoftTaints::drop(const std::string& policy) {
 void SoftTaints::drop(const std::string& policy, std::string_view key) {
   {
     const std::lock_guard lock(mutex_);
-    if (!claimed_by_.drop(policy, key)) return;
+    if (!claims_.drop(policy, key)) return;
   }
   enqueue_due();
 }
@@ -148,12 +148,12 @@ bool SoftTaints::is_forbidden() const {
 
 std::size_t SoftTaints::nodes_of(const std::string& policy) const {
   const std::lock_guard lock(mutex_);
-  return claimed_by_.nodes_of(policy);
+  return claims_.nodes_of(policy);
 }
 
 TaintChange SoftTaints::change_for(const std::string& node, const std::vector<api::Taint>& taints) const {
   const std::lock_guard lock(mutex_);
-  return claimed_by_.change_for(node, taints);
+  return claims_.change_for(node, taints);
 }
 
 void SoftTaints::on_node(const api::Node& node) {

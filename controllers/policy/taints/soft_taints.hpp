@@ -97,7 +97,7 @@ class SoftTaints {
 
   Dependencies deps_;
   mutable std::mutex mutex_;  ///< guards all members below
-  TaintClaims claimed_by_;
+  TaintClaims claims_;
   TaintPledges pledges_;
   std::map<std::string, std::vector<planner::NodeTaint>> pledged_;  ///< last result of pledged(), by policy
   std::map<std::string, int> unjudged_cycles_;  ///< number of consecutive cycles without a judgement, by policy

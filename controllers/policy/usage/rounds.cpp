@@ -45,7 +45,7 @@ base::Duration max_sample_age(const std::vector<usage::Column>& columns) {
   return longest;
 }
 
-/// RuleFailure if pods should be measured, and none is.
+/// Returns the problem if pods should be measured, and none is.
 std::string complaint_about_pods(const usage::Samples& samples) {
   if (samples.pods.empty())
     return "no pod is measured: pods get a share of the node's usage in proportion to their requests";

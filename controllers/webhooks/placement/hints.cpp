@@ -81,7 +81,7 @@ std::shared_ptr<const api::Evacuation> Hints::take(const PodReview& review) {
   keep_open(found, review);
   const auto usable = std::ranges::find_if(found, [&](const auto& each) { return is_usable(*each, review); });
   if (usable == found.end()) return nullptr;
-  if (!review.dry_run) requested_minor_[(*usable)->meta.uid] = {review.uid, steady_.now() + kVisibleWithin};
+  if (!review.dry_run) given_[(*usable)->meta.uid] = {review.uid, steady_.now() + kVisibleWithin};
   return *usable;
 }
 
@@ -97,8 +97,8 @@ void Hints::keep_open(Found& found, const PodReview& review) const {
 
 /// REQUIRES: mutex_ held.
 bool Hints::is_given_to_another(const api::Evacuation& evacuation, const PodReview& review) const {
-  const auto given = requested_minor_.find(evacuation.meta.uid);
-  return given != requested_minor_.end() && given->second.request != review.uid;
+  const auto given = given_.find(evacuation.meta.uid);
+  return given != given_.end() && given->second.request != review.uid;
 }
 
 /// REQUIRES: mutex_ held.
@@ -106,18 +106,17 @@ bool Hints::is_usable(const api::Evacuation& evacuation, const PodReview& review
   const auto node = nodes_.get({"", evacuation.spec.placement->node_name.value});
   if (!node || !takes_pods(*node)) return false;
   const auto marked = pods_.by_index(kPodsByMark, owner_key(evacuation.meta.ns, api::placement_mark(evacuation)));
-  const bool is_accepted =
-      !requested_minor_.contains(evacuation.meta.uid) && std::ranges::any_of(marked, [&](const auto& pod) {
-        const auto* owner = pod->meta.controller();
-        return owner != nullptr && owner->uid == review.owner.uid;
-      });
-  return !is_accepted && is_as_accepted(evacuation);
+  const bool is_taken = !given_.contains(evacuation.meta.uid) && std::ranges::any_of(marked, [&](const auto& pod) {
+    const auto* owner = pod->meta.controller();
+    return owner != nullptr && owner->uid == review.owner.uid;
+  });
+  return !is_taken && is_as_accepted(evacuation);
 }
 
 /// REQUIRES: mutex_ held.
 void Hints::forget_old() {
   const base::TimePoint now = steady_.now();
-  std::erase_if(requested_minor_, [&](const auto& each) { return each.second.until <= now; });
+  std::erase_if(given_, [&](const auto& each) { return each.second.until <= now; });
 }
 
 }  // namespace controllers::placement

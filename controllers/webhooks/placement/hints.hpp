@@ -74,7 +74,7 @@ class Hints {
   const base::Clock& clock_;
   const base::Clock& steady_;
   std::mutex mutex_;
-  std::map<std::string, Given> requested_minor_;  ///< By UID of the Evacuation; guarded by mutex_
+  std::map<std::string, Given> given_;  ///< By UID of the Evacuation; guarded by mutex_
 };
 
 }  // namespace controllers::placement

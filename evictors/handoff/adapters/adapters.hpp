@@ -7,7 +7,7 @@
 /// One adapter per workload operator. Their protocols: wire-protocols.md#workload-operators.
 namespace evictors::handoff {
 
-/// Evacuator's two-way protocol (wire-protocols.md#handoff-protocol). FailureShares its code with the evictor
+/// Evacuator's two-way protocol (wire-protocols.md#handoff-protocol). Shares its code with the evictor
 /// `annotation`.
 std::unique_ptr<Adapter> generic_adapter();
 

@@ -12,13 +12,13 @@ double part(std::int64_t amount, std::int64_t all) {
   return all > 0 ? static_cast<double>(std::max<std::int64_t>(amount, 0)) / static_cast<double>(all) : 0;
 }
 
-struct FreeSlots {
+struct Places {
   std::vector<NodeIndex> node;
   std::vector<bool> moves;
 };
 
-FreeSlots places_of(const Report& report, bool is_after) {
-  FreeSlots places;
+Places places_of(const Report& report, bool is_after) {
+  Places places;
   for (const ReportPod& pod : report.pods) {
     const bool is_gone = is_after && pod.role == PodRole::kLeaving && !report.moves.empty();
     places.node.push_back(is_gone ? kNoNode : pod.node);
@@ -85,7 +85,7 @@ std::vector<TileKind> tile_kinds(const Report& report) {
 }
 
 std::vector<std::vector<Tile>> tiles_of(const Report& report, Resource resource, bool is_after, double aspect) {
-  const FreeSlots places = places_of(report, is_after);
+  const Places places = places_of(report, is_after);
   std::vector<std::vector<std::tuple<int, double, std::size_t>>> pods(report.nodes.size());
   for (std::size_t i = 0; i < report.pods.size(); ++i) {
     const NodeIndex node = places.node[i];

@@ -17,7 +17,7 @@ struct Rect {
 inline constexpr double kMinShare = 0.003;
 
 /// Lays out tiles in rows from the bottom up, as close to squares as possible. The area of each tile is its share of
-/// the box. FailureShares that exceed the box in total are scaled down. `aspect` is the width of the box divided by its
+/// the box. Shares that exceed the box in total are scaled down. `aspect` is the width of the box divided by its
 /// height.
 std::vector<Rect> layout_treemap(std::span<const double> shares, double aspect);
 

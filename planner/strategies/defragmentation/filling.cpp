@@ -129,7 +129,7 @@ class WavePlanner::TargetForecast {
     double memory;
     std::uint32_t kind;
   };
-  static constexpr double kDoesNotFit = std::numeric_limits<double>::max();
+  static constexpr double kNowhere = std::numeric_limits<double>::max();
 
   TargetForecast(WavePlanner& realization, const Wave& wave)
       : realization_(realization), wave_(wave), displaceables_(realization.problem_.base().node_count()) {}
@@ -154,7 +154,7 @@ class WavePlanner::TargetForecast {
  private:
   struct Found {
     NodeIndex to = scheduling::kNoNode;
-    double waste = kDoesNotFit;
+    double waste = kNowhere;
   };
 
   Found look(PodIndex pod) const {
@@ -162,8 +162,7 @@ class WavePlanner::TargetForecast {
     return found ? Found{found->first, found->second} : Found{};
   }
   double waste_elsewhere(const Found& found, NodeIndex on) const {
-    return found.to == scheduling::kNoNode || found.to == on || wave_.reserved[found.to] > 0 ? kDoesNotFit
-                                                                                             : found.waste;
+    return found.to == scheduling::kNoNode || found.to == on || wave_.reserved[found.to] > 0 ? kNowhere : found.waste;
   }
 
   std::vector<Displaceable> find_displaceables(NodeIndex node) {
@@ -203,7 +202,7 @@ class WavePlanner::TargetForecast {
 struct WavePlanner::Gap {
   NodeIndex node = scheduling::kNoNode;
   std::vector<TargetForecast::Displaceable> by{};
-  double waste = TargetForecast::kDoesNotFit;
+  double waste = TargetForecast::kNowhere;
 };
 
 /// Searches for pods of one node that free the capacity that a pod needs and cause little waste elsewhere.

@@ -42,7 +42,7 @@ class Packing {
   Packing(const DefragmentationProblem& problem, const scheduling::WhatIf& cluster, std::vector<bool> takes,
           WorkloadCounts moved, PackingStyle style, SearchBudget& budget, Rng& rng);
 
-  /// FreeSlots all pods or none. If it returns false, stuck() is the pod without a place.
+  /// Places all pods or none. If it returns false, stuck() is the pod without a place.
   bool place_all(const std::vector<PodIndex>& pods);
   PodIndex stuck() const { return stuck_; }
   /// Lets the node take pods from now on.

@@ -65,7 +65,7 @@ class ComponentMoves {
   }
 
  private:
-  enum class Outcome { kMoved, kKept, kDoesNotFit, kUnneeded };
+  enum class Outcome { kMoved, kKept, kNowhere, kUnneeded };
   /// A pod that the strict pass could not move because the scheduler prefers a node that does not help.
   struct Disagreement {
     Slot* slot;
@@ -169,7 +169,7 @@ class ComponentMoves {
       std::ranges::pop_heap(order, comes_later);
       const Outcome outcome = advance(slots_[order.back().second]);
       if (outcome == Outcome::kMoved || is_over()) return true;
-      if (outcome == Outcome::kDoesNotFit) ++tried;
+      if (outcome == Outcome::kNowhere) ++tried;
       some_stay = some_stay || outcome == Outcome::kKept;
     }
     return some_stay;
@@ -216,7 +216,7 @@ class ComponentMoves {
     for (const std::uint32_t group : slot.groups) take(groups_[group], slot.node);
     const auto nodes = cluster_.nodes();
     if (std::ranges::none_of(nodes, [&](NodeIndex node) { return helps(slot, node); })) {
-      return give_back(slot), Outcome::kDoesNotFit;
+      return give_back(slot), Outcome::kNowhere;
     }
     if (!may_leave(run_.context, run_.sink, pod)) return stay(slot);
     const auto target = find_target(slot, pod);
@@ -321,9 +321,9 @@ class ComponentMoves {
     return std::ranges::all_of(cluster_.nodes(), [&](NodeIndex node) {
       if (counted.node(node).pods == 0) return true;
       for (const std::uint32_t group : slot.groups) groups_[group].remove(node);
-      const bool is_accepted = has_open_node(slot);
+      const bool is_taken = has_open_node(slot);
       for (const std::uint32_t group : slot.groups) groups_[group].put(node);
-      return is_accepted;
+      return is_taken;
     });
   }
   bool has_open_node(const Slot& slot) {

@@ -106,7 +106,7 @@ class Consolidation {
     return offer_all_of(source, pods, places);
   }
 
-  /// FreeSlots all pods in the WhatIf. If a pod must stay, reports it, undoes all moves and returns false.
+  /// Places all pods in the WhatIf. If a pod must stay, reports it, undoes all moves and returns false.
   bool place_all(const std::vector<PodIndex>& pods, std::vector<NodeIndex>& places) {
     for (const PodIndex pod : pods) {
       auto refusal = objection_to(pod);

@@ -35,38 +35,35 @@ class Aims {
   explicit Aims(const Attempt& attempt) : attempt_(attempt), ours_(attempt.ours) {}
 
   std::vector<std::string> missed() {
-    for (const std::string& rule : ours_.broken) unjudged_cycles_.push_back("broken: " + rule);
+    for (const std::string& rule : ours_.broken) missed_.push_back("broken: " + rule);
     check_bound();
     check_promise();
     if (attempt_.kind == "classic" && ours_.moves * 100 > ours_.freed() * kMaxOnClassicPercent)
-      unjudged_cycles_.push_back(
-          fmt::format("{} moves for {} nodes: more than 2.2 a node", ours_.moves, ours_.freed()));
+      missed_.push_back(fmt::format("{} moves for {} nodes: more than 2.2 a node", ours_.moves, ours_.freed()));
     if (attempt_.optimum && attempt_.optimum->moves) check_moves("an exact solver", *attempt_.optimum->moves);
     for (const Rival& rival : attempt_.rivals) check_rival(rival);
     for (const Rival& method : attempt_.methods) check_moves_of(method);
-    return std::move(unjudged_cycles_);
+    return std::move(missed_);
   }
 
  private:
   void check_bound() {
-    if (ours_.freed() > ours_.bound) unjudged_cycles_.push_back("more is freed than the bound: that one is wrong");
+    if (ours_.freed() > ours_.bound) missed_.push_back("more is freed than the bound: that one is wrong");
     const int most = attempt_.optimum ? std::min(ours_.bound, attempt_.optimum->freed) : ours_.bound;
     if (ours_.freed() * 100 < most * attempt_.marks.min_freed)
-      unjudged_cycles_.push_back(
-          fmt::format("{} nodes of {}: below {} %", ours_.freed(), most, attempt_.marks.min_freed));
+      missed_.push_back(fmt::format("{} nodes of {}: below {} %", ours_.freed(), most, attempt_.marks.min_freed));
   }
 
   void check_promise() {
     int most = std::max(ours_.freed(), attempt_.optimum && attempt_.optimum->is_proven ? attempt_.optimum->freed : 0);
     for (const Rival& rival : attempt_.rivals) most = std::max(most, rival.freed);
     if (attempt_.promised && *attempt_.promised < most)
-      unjudged_cycles_.push_back(
-          fmt::format("{} nodes can be freed, the strategy says {} at most", most, *attempt_.promised));
+      missed_.push_back(fmt::format("{} nodes can be freed, the strategy says {} at most", most, *attempt_.promised));
   }
 
   void check_rival(const Rival& rival) {
     if (rival.freed > ours_.freed())
-      unjudged_cycles_.push_back(fmt::format("{} frees {} nodes, ours {}", rival.name, rival.freed, ours_.freed()));
+      missed_.push_back(fmt::format("{} frees {} nodes, ours {}", rival.name, rival.freed, ours_.freed()));
     check_moves_of(rival);
   }
 
@@ -76,12 +73,12 @@ class Aims {
 
   void check_moves(std::string_view of, int fewest) {
     if (ours_.moves * 100 > fewest * attempt_.marks.most_moves)
-      unjudged_cycles_.push_back(fmt::format("{} moves, {} needs {}", ours_.moves, of, fewest));
+      missed_.push_back(fmt::format("{} moves, {} needs {}", ours_.moves, of, fewest));
   }
 
   const Attempt& attempt_;
   const Verdict& ours_;
-  std::vector<std::string> unjudged_cycles_;
+  std::vector<std::string> missed_;
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 namespace load {
 
-/// Parameters of a generated cluster. FailureShares are fractions of the total, times are in hours unless stated
+/// Parameters of a generated cluster. Shares are fractions of the total, times are in hours unless stated
 /// otherwise.
 struct Parameters {
   int nodes = 100;

@@ -251,7 +251,7 @@ void World::cycle() {
   judge();
   if (!spec_) return;
   keep_means();
-  const scheduling::ClusterSnapshot& cluster = poller_.at(input_);
+  const scheduling::ClusterSnapshot& cluster = snapshots_.at(input_);
   controllers::CycleOutcome outcome = planned(cluster);
   note(outcome);
   apply(outcome, cluster);

@@ -138,7 +138,7 @@ class World {
   api::DeschedulerPolicy policy_;  ///< with its status
   std::optional<planner::PlanSpec> spec_;
   scheduling::SnapshotInput input_;
-  scheduling::SnapshotCache poller_;
+  scheduling::SnapshotCache snapshots_;
   std::optional<usage::History> history_;
   Chance chance_;                  ///< randomness of the scheduler
   Chance measuring_;               ///< randomness of the source: equal errors for every rule

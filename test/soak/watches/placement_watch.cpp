@@ -86,8 +86,8 @@ bool PlacementWatch::is_borne_by_another(const api::Pod& pod, const std::string&
 void PlacementWatch::check(const api::Evacuation& now) const {
   if (!now.spec.placement || now.status.attempt == 0) return;
   const auto* told = api::find_condition(now.status.conditions, "PlacementHinted");
-  const bool is_accepted = told && told->status == api::ConditionStatus::kTrue;
-  if (is_accepted && (!now.status.placement || !taken_.contains(now.meta.uid)))
+  const bool is_taken = told && told->status == api::ConditionStatus::kTrue;
+  if (is_taken && (!now.status.placement || !taken_.contains(now.meta.uid)))
     report_(fmt::format("hints: {} says that its hint was taken; no pod had it", now.meta.name));
   if (api::is_terminal(now.status.phase) && !told)
     report_(fmt::format("hints: {} has ended and does not say what became of its hint", now.meta.name));

@@ -31,8 +31,8 @@ class Divisions {
   explicit Divisions(const DefragmentationProblem& problem) : problem_(problem) {}
 
   const Division& of(const std::string& label) {
-    static constexpr Division kDoesNotFit{false, false};
-    if (problem_.cluster().topology(label).domain_names.empty()) return kDoesNotFit;
+    static constexpr Division kNowhere{false, false};
+    if (problem_.cluster().topology(label).domain_names.empty()) return kNowhere;
     const auto [at, is_new] = by_label_.try_emplace(label);
     if (is_new) at->second = look(label);
     return at->second;

@@ -128,9 +128,9 @@ TEST_P(Nomination, IsAcceptedOrRefused) {
   std::vector<std::string> got;
   for (const Offer& offer : GetParam().offers) {
     const NominationResult result = cycle.offer(offer.pod, offer.towards);
-    const bool is_accepted = result == NominationResult::kAccepted;
-    got.push_back(is_accepted ? cycle.plan().moves.back().to
-                              : to_string(result) + "/" + cycle.plan().refusals.back().reason);
+    const bool is_taken = result == NominationResult::kAccepted;
+    got.push_back(is_taken ? cycle.plan().moves.back().to
+                           : to_string(result) + "/" + cycle.plan().refusals.back().reason);
   }
   EXPECT_EQ(got, GetParam().want);
 }

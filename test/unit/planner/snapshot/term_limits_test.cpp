@@ -31,12 +31,12 @@ struct ShareCase {
   std::vector<std::size_t> want;
 };
 
-class FailureShares : public testing::TestWithParam<ShareCase> {};
+class Shares : public testing::TestWithParam<ShareCase> {};
 
-TEST_P(FailureShares, AreEven) { EXPECT_EQ(beyond_share(GetParam().uses, GetParam().max), GetParam().want); }
+TEST_P(Shares, AreEven) { EXPECT_EQ(beyond_share(GetParam().uses, GetParam().max), GetParam().want); }
 
 INSTANTIATE_TEST_SUITE_P(
-    Uses, FailureShares,
+    Uses, Shares,
     testing::Values(ShareCase{"Nothing", {}, 10, {}}, ShareCase{"AllFit", {{0, 4}, {1, 6}}, 10, {}},
                     ShareCase{"TheLastOfTheLargest", {{0, 1}, {1, 5}, {1, 5}, {2, 1}}, 10, {2}},
                     ShareCase{"SmallNamespacesLoseNone", {{0, 9}, {1, 1}, {0, 9}, {2, 1}, {0, 9}}, 11, {2, 4}},
