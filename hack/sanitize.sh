@@ -33,7 +33,7 @@ main() {
       play fuzz api kube http_server
       ;;
     all)
-      mapfile -t suites < <(ls test/unit test/unit/planner | grep -vx planner)
+      mapfile -t suites < <(find test/unit test/unit/planner -mindepth 1 -maxdepth 1 -type d ! -name planner -printf "%f\n" | sort -u)
       for preset in tsan asan-ubsan; do play "$preset" "${suites[@]}" integration live soak; done
       ;;
     -h | --help) sed -n '2,/^[^#]/{/^#/!q;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
