@@ -49,13 +49,9 @@ std::shared_ptr<const api::Pod> surge_pod_of(const api::Pod& pod, const api::Obj
   return std::make_shared<const api::Pod>(std::move(copy));
 }
 
-/// Reason in versions up to 0.1, for attempts that continue after an upgrade.
-constexpr std::string_view kRoomReservedBefore = "RoomReserved";
-
 bool has_capacity_reserved(const api::Evacuation& evacuation) {
   const auto* slot = api::find_condition(evacuation.status.conditions, api::ConditionType::kSlotAcquired);
-  const bool is_reserved =
-      slot && (slot->reason == api::Reason::kCapacityReserved || slot->reason == kRoomReservedBefore);
+  const bool is_reserved = slot && slot->reason == api::Reason::kCapacityReserved;
   return is_reserved && holds_arrival_slot(evacuation) && !evacuation.status.target_node.empty();
 }
 

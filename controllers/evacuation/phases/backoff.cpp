@@ -27,7 +27,7 @@ bool goes_to_next_evictor(const StatusBuilder& builder) {
   const auto& status = builder.status();
   const auto chain = builder.chain();
   const auto index = static_cast<std::size_t>(std::max(status.evictor_index, 0));
-  return !is_of_terminal_pod(status.adapter) && index < chain.size() && chain[index].name != status.evictor;
+  return status.adapter != kTerminalPod && index < chain.size() && chain[index].name != status.evictor;
 }
 
 base::Duration delay_of_retry(const StatusBuilder& builder) {

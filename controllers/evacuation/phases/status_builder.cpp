@@ -109,7 +109,7 @@ const api::Pod* StatusBuilder::pod() const {
 }
 
 bool StatusBuilder::removes_terminal_pod() const {
-  if (is_of_terminal_pod(status().adapter)) return true;
+  if (status().adapter == kTerminalPod) return true;
   const bool waits = phase() == EvacuationPhase::kPending || phase() == EvacuationPhase::kPreparing ||
                      phase() == EvacuationPhase::kBackoff;
   if (!waits || !status().adapter.empty() || api::policy_of(evacuation_).empty()) return false;

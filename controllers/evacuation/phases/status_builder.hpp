@@ -51,13 +51,8 @@ inline constexpr base::seconds kRefreshWaiting{60};
 /// Minimum time between two calls about one pod, also after a wake or a switch of evictors (I15).
 inline constexpr base::milliseconds kMinimalGap{200};
 
-/// status.adapter of an attempt that removes a pod that was terminal before; and its name in versions up to 0.1, for
-/// attempts that continue after an upgrade.
+/// status.adapter of an attempt that removes a pod that was terminal before.
 inline constexpr std::string_view kTerminalPod = "terminal-pod";
-inline constexpr std::string_view kTerminalPodBefore = "ended-pod";
-constexpr bool is_of_terminal_pod(std::string_view adapter) {
-  return adapter == kTerminalPod || adapter == kTerminalPodBefore;
-}
 
 /// Key in status.refs: time of the pod's deletion by the API server's clock.
 inline constexpr std::string_view kDeletedAtRef = "podDeletedAt";

@@ -83,7 +83,7 @@ bool has_ready(const StatusBuilder& builder, std::int32_t wanted) {
 /// Why no replacement will come; empty if one is expected.
 std::string not_expected(const StatusBuilder& builder) {
   const auto& owner = builder.status().pod_owner;
-  if (is_of_terminal_pod(builder.status().adapter)) return "the pod was terminal before";
+  if (builder.status().adapter == kTerminalPod) return "the pod was terminal before";
   if (!owner) return "the pod has no controller";
   if (owner->kind == "Job") return "the Job controller creates its own replacements";
   if (!builder.seen().desired_replicas) return {};
@@ -168,7 +168,7 @@ bool settled(const StatusBuilder& builder) {
 std::string success_message(const StatusBuilder& builder) {
   const auto& outcome = *builder.status().outcome;
   const auto& replacement = outcome.replacement;
-  if (is_of_terminal_pod(builder.status().adapter)) return "the terminal pod was removed";
+  if (builder.status().adapter == kTerminalPod) return "the terminal pod was removed";
   if (!replacement && outcome.kind == api::OutcomeKind::kMigrated) return "migrated; the source pod has ended";
   const auto* ready = api::find_condition(builder.status().conditions, ConditionType::kReplacementReady);
   const bool is_expected = ready && ready->reason != Reason::kNotExpected && !ready->message.empty();

@@ -327,11 +327,6 @@ TEST_F(Capacity, IsHeldAcrossAChangeOfTheLeader) {
   restart();
   show(*a, Phase::kInProgress, "n3");
   EXPECT_EQ(reserve(b), "");
-  restart();
-  auto written_before = evacuation_of(*a, Phase::kInProgress, "n3");
-  written_before.status.conditions[0].reason = "RoomReserved";
-  reservations().observe(nullptr, &written_before);
-  EXPECT_EQ(reserve(b), "") << "nor across an upgrade that renamed the reason";
   show(*a, Phase::kSucceeded);
   remove("a");
   clock.advance(base::seconds(10));

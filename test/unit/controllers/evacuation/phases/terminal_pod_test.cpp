@@ -59,18 +59,6 @@ TEST_P(TerminalPod, EndsAtOnce) {
   EXPECT_EQ(life.status().message, "the terminal pod was removed");
 }
 
-/// The attempt began under a version in which the adapter had another name.
-TEST(TerminalPodAcrossAnUpgrade, ContinuesWithTheOldAdapterName) {
-  Life life = ended({"", "old-jobs", -seconds(60), {}, {}, true});
-  life.tick();
-  life.answer(201);
-  life.status().adapter = "ended-pod";
-  life.pod_vanishes();
-  life.tick();
-  EXPECT_EQ(life.phase(), Phase::kSucceeded) << "no replacement is waited for";
-  EXPECT_EQ(life.status().message, "the terminal pod was removed");
-}
-
 INSTANTIATE_TEST_SUITE_P(
     Pods, TerminalPod,
     testing::Values(
