@@ -156,8 +156,8 @@ void run_rounds(const strategies::StrategySpec& spec, const strategies::RoundRul
   api::RoundsStatus rounds = next_rounds(is_known ? &*input.rounds : nullptr, seen, rules);
   rounds.strategy = spec.strategy->name();
   bool is_first = true;
-  if (!is_asked(rounds)) builder.begin(spec.strategy->name());
-  while (is_asked(rounds)) {
+  if (!runs_in_cycle(rounds)) builder.begin(spec.strategy->name());
+  while (runs_in_cycle(rounds)) {
     context.round_phase = phase_of(rounds);
     run(spec, input, context, builder, plan, true);
     if (!is_first) join_last_results(plan);

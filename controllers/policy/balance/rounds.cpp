@@ -81,14 +81,14 @@ bool rounds_go_on(const api::DeschedulerPolicy& policy, WaveState wave, const Se
 }
 
 void count_planned(CycleOutcome& outcome) {
-  if (!outcome.rounds || !planner::is_asked(*outcome.rounds) || !outcome.is_judged) return;
+  if (!outcome.rounds || !planner::runs_in_cycle(*outcome.rounds) || !outcome.is_judged) return;
   outcome.rounds->planned = static_cast<std::int32_t>(
       std::ranges::count(outcome.moves, outcome.rounds->strategy, &api::PlannedMove::strategy));
 }
 
 void count_made(CycleOutcome& outcome) {
   const std::int32_t created = outcome.summary.created;
-  if (!outcome.rounds || !planner::is_asked(*outcome.rounds) || outcome.rounds->planned == 0 || created == 0) return;
+  if (!outcome.rounds || !planner::runs_in_cycle(*outcome.rounds) || outcome.rounds->planned == 0 || created == 0) return;
   outcome.rounds->moved += std::min(created, outcome.rounds->planned);
   outcome.rounds->planned_at = std::chrono::floor<base::seconds>(outcome.summary.start);
 }
