@@ -71,9 +71,9 @@ std::string scheduling_group_blocker(const Pod& pod, const SchedulingPodGroup* g
   if (group != nullptr && !group->is_disrupted_whole) return {};
   if (group == nullptr)
     return "its PodGroup " + pod.scheduling_group.get() +
-           " (scheduling.k8s.io) is not known, and may be one that leaves as a whole";
+           " (scheduling.k8s.io) is unknown, and may have to leave as a whole";
   return "its PodGroup " + pod.scheduling_group.get() +
-         " (scheduling.k8s.io) has disruptionMode All: its pods do not leave one by one";
+         " (scheduling.k8s.io) has disruptionMode All: its pods do not leave individually";
 }
 
 }  // namespace api

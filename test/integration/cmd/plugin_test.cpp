@@ -185,7 +185,7 @@ TEST_F(Plugin, PodOfAGroupIsRefusedWithTheFlagForTheGroup) {
   const Ran ran = in_shop({"pod", names[0]});
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.err, AllOf(HasSubstr("pod/" + names[0] +
-                                       " is not evacuated: PodGroup trainer leaves as a whole, and these of it"),
+                                       " is not evacuated: PodGroup trainer leaves as a whole, and these members"),
                              HasSubstr(names[1] + " (" + node_of(names[1]) + ")"),
                              HasSubstr("kubectl evacuator pod " + names[0] + " -n shop --whole-group"),
                              HasSubstr("kubectl annotate pod " + names[0] + " -n shop evacuator.dev/group=")));

@@ -275,7 +275,7 @@ TEST_F(Slots, OfTheTotalOneInFiveIsKeptForPolicies) {
   ASSERT_NE(waits, made.end());
   const auto blocked = get(*waits).status.blocked_by;
   ASSERT_EQ(blocked.size(), 1U);
-  EXPECT_NE(blocked[0].message.find("at most 4 in flight of manual evacuations"), std::string::npos)
+  EXPECT_NE(blocked[0].message.find("at most 4 in flight of manual Evacuations"), std::string::npos)
       << blocked[0].message;
 }
 

@@ -103,7 +103,7 @@ TEST_F(KubeVirtScenario, MigrationModeRefusesALimitThatKubeVirtWouldDrop) {
   const std::string name =
       evacuate_as_operator(pod, with({{"mode", "Migration"}, {"addedNodeSelector", "kubernetes.io/hostname=node-c"}}));
   expect_end(name, Phase::kFailed, "NotEvictable");
-  EXPECT_NE(get(name).status.message.find("addedNodeSelector needs KubeVirt 1.6; this is 1.5"), std::string::npos)
+  EXPECT_NE(get(name).status.message.find("addedNodeSelector requires KubeVirt 1.6; this is 1.5"), std::string::npos)
       << get(name).status.message;
   EXPECT_TRUE(migrations().empty());
   EXPECT_EQ(pod_phase(pod), "Running");

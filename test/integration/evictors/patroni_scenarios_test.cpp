@@ -164,7 +164,7 @@ TEST_F(RealPatroni, IsAskedLastForAMemberThatLeavesItself) {
 
 TEST_F(RealPatroni, WithCredentialsIsAskedOnce) {
   patroni({.wants_credentials = true});
-  expect_end(begin_evacuation(), Phase::kFailed, "NotEvictable", "by parameter service");
+  expect_end(begin_evacuation(), Phase::kFailed, "NotEvictable", "in parameter service");
   EXPECT_TRUE(evictions().empty());
 }
 

@@ -187,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"ABadQuery",
                   "memory",
                   kBadQuery,
-                  {"SamplesMissing: prom: 3 of 3 nodes have no good figure of memory",
+                  {"SamplesMissing: prom: 3 of 3 nodes have no usable value of memory",
                    "query memory: the server reports bad_data: parse error"}},
         FaultCase{"UnknownNodes",
                   "cpu",

@@ -59,9 +59,8 @@ TEST_F(EvacuatorCli, RefusesUnknownArguments) {
 
 TEST_F(EvacuatorCli, SaysWhichCommandWasUsedWrongly) {
   run({"convrt", "policy.yaml"});
-  EXPECT_EQ(
-      err_,
-      "evacuator: there is no command \"convrt\", did you mean \"convert\"?\nRun `evacuator --help` for usage.\n");
+  EXPECT_EQ(err_,
+            "evacuator: unknown command \"convrt\", did you mean \"convert\"?\nRun `evacuator --help` for usage.\n");
   run({"simulate", "--snapshot", "dump.json"});
   EXPECT_EQ(err_, "evacuator simulate: --policy is required\nRun `evacuator simulate --help` for usage.\n");
   run({"audit", "query", "--nonsense"});

@@ -132,7 +132,8 @@ TEST(Client, TreatsOnlyA404ThatNamesTheObjectAsNotFound) {
   EXPECT_EQ(client.remove(kPods, {"shop", "web"}, "u").error().code, ErrorCode::kNotFound);
   answer = {404, "404 page not found", {}, "text/plain"};
   EXPECT_EQ(client.get(kPods, {"shop", "web"}).error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(client.get(kPods, {"shop", "web"}).error().message, HasSubstr("not that \"web\" does not exist"));
+  EXPECT_THAT(client.get(kPods, {"shop", "web"}).error().message,
+              HasSubstr("does not report that \"web\" does not exist"));
   EXPECT_EQ(client.call(list_request(kPods, {})).error().code, ErrorCode::kNotFound) << "the kind is not served";
 }
 

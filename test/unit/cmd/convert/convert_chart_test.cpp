@@ -81,8 +81,9 @@ deschedulerPolicy:
   EXPECT_THAT(notes, testing::Contains(HasSubstr("LowNodeUtilization.enabled: true is the default of chart 0.29")));
   EXPECT_THAT(notes, testing::Contains(HasSubstr("thresholds.memory: 20 is the default of chart 0.29")));
   EXPECT_THAT(notes, testing::Each(Not(HasSubstr("added deschedulerPolicy.strategies.RemovePods"))));
-  EXPECT_THAT(notes, testing::Contains(HasSubstr("read with the defaults of chart 0.29, the newest with v1alpha1; say "
-                                                 "--chart-version if it is another; `helm get values --all RELEASE`")));
+  EXPECT_THAT(
+      notes, testing::Contains(HasSubstr("read with the defaults of chart 0.29, the newest with v1alpha1; set "
+                                         "--chart-version if it is another version; `helm get values --all RELEASE`")));
 }
 
 TEST(ChartDefaults, OfNewChartsRunInsteadOfOldStrategies) {
@@ -123,7 +124,7 @@ TEST(ChartDefaults, TheVersionOfThePolicyFollowsTheChart) {
   const char* strategies = "deschedulerPolicyAPIVersion: descheduler/v1alpha1\ndeschedulerPolicy: {strategies: {}}\n";
   EXPECT_THAT(
       notes_of(convert(strategies, of_chart(30))),
-      testing::Contains(HasSubstr("changed deschedulerPolicyAPIVersion: the descheduler of chart 0.30 refuses")));
+      testing::Contains(HasSubstr("changed deschedulerPolicyAPIVersion: the descheduler of chart 0.30 rejects")));
 }
 
 TEST(ChartDefaults, TheVersionComesFromTheImageIfNothingElseHasIt) {
@@ -131,8 +132,8 @@ TEST(ChartDefaults, TheVersionComesFromTheImageIfNothingElseHasIt) {
   expect_valid(conversion);
   EXPECT_EQ(strategies_of(conversion).size(), 6);
   EXPECT_THAT(notes_of(conversion),
-              testing::Contains(HasSubstr("read with the defaults of chart 0.24, the version of image.tag; say "
-                                          "--chart-version if it is another")));
+              testing::Contains(HasSubstr("read with the defaults of chart 0.24, the version of image.tag; set "
+                                          "--chart-version if it is another version")));
   EXPECT_EQ(strategies_of(convert(std::string("image: {tag: v0.24.1}\n") + kOneOldStrategy, of_chart(29))).size(), 8)
       << "who says it wins";
   const auto with_profiles = convert("image: {tag: v0.28.0}\nschedule: '@hourly'\ndeschedulerPolicy: {" ENABLED(

@@ -98,9 +98,9 @@ INSTANTIATE_TEST_SUITE_P(
             "profiles: [{name: p, pluginConfig: [{name: HighNodeUtilization, args: {thresholds: {cpu: 20}}}, {name: "
             "LowNodeUtilization, args: {thresholds: {cpu: 20}, targetThresholds: {cpu: 50}}}], plugins: {balance: "
             "{enabled: [HighNodeUtilization, LowNodeUtilization]}}}]",
-            "profiles[0]: LowNodeUtilization undoes what HighNodeUtilization of strategies[0] does"},
+            "profiles[0]: LowNodeUtilization undoes the moves of HighNodeUtilization of strategies[0]"},
         BadCase{"MissingArg", ENABLED("deschedule", "PodLifeTime", "{}"),
-                "profiles[0].pluginConfig[0].args: needs at least"},
+                "profiles[0].pluginConfig[0].args: requires at least"},
         BadCase{"ArgsList", ENABLED("deschedule", "PodLifeTime", "[1]"),
                 "profiles[0].pluginConfig[0].args: must be an object, not a list"},
         BadCase{"WrongPoint", ENABLED("deschedule", "RemoveDuplicates", "{}"),
@@ -139,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"ChartWithoutPolicy", "deschedulerPolicy:\n",
                 "deschedulerPolicy: is empty: the chart writes no policy"},
         BadCase{"NotYetRendered", "deschedulerPolicy:\n  {{- with .Values.x }}\n  profiles: []\n  {{- end }}\n",
-                "it holds {{ … }}: render the template first"},
+                "the file contains {{ … }}: render the template first"},
         BadCase{"NotYetFilledIn", "kind: Deployment\ndeschedulingInterval: ${EVERY}\ndeschedulerPolicy: {}\n",
                 "the file contains ${ … }: substitute the variables first (`flux build kustomization`, `envsubst`)"},
         BadCase{"Encrypted",

@@ -67,8 +67,8 @@ INSTANTIATE_TEST_SUITE_P(
         NoteCase{"TheSecretOfAToken",
                  "profiles: []\nmetricsProviders: [{source: Prometheus, prometheus: {url: http://p, "
                  "authToken: {secretReference: {namespace: monitoring, name: token}}}}]",
-                 "changed metricsProviders[0].prometheus.authToken.secretReference: the Secret monitoring/token is "
-                 "read in the operator's namespace only"},
+                 "changed metricsProviders[0].prometheus.authToken.secretReference: the Secret monitoring/token "
+                 "must be in the operator's namespace"},
         NoteCase{"StrategiesBesideProfiles", "profiles: []\nstrategies: {}",
                  "ignored strategies: belongs to descheduler/v1alpha1; upstream ignores it in v1alpha2"},
         NoteCase{"ProfilesBesideStrategies", "apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy\nprofiles: []",
@@ -280,7 +280,7 @@ strategies:
   expect_valid(conversion);
   EXPECT_THAT(
       notes_of(conversion),
-      ElementsAre(HasSubstr("ignored strategies.RemoveDuplicates.params.labelSelector: RemoveDuplicates does not"),
+      ElementsAre(HasSubstr("ignored strategies.RemoveDuplicates.params.labelSelector: RemoveDuplicates ignores"),
                   HasSubstr("ignored strategies.RemoveDuplicates.params.nodeAffinityType"),
                   HasSubstr("ignored strategies.RemoveDuplicates.params.podLifeTime"),
                   HasSubstr("dropped strategies.RemoveDuplicates.params.nope: unknown field"),

@@ -92,7 +92,7 @@ TEST(ValuesElsewhere, LeaveNothingToConvertWithoutThem) {
   EXPECT_THAT(
       errors_of(convert("{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {sources: [{chart: descheduler, "
                         "helm: {valueFiles: [$values/descheduler.yaml]}}, {ref: values}]}}")),
-      ElementsAre(HasSubstr("spec.sources[0].helm.valueFiles: the policy stands elsewhere")));
+      ElementsAre(HasSubstr("spec.sources[0].helm.valueFiles: the policy is in another object")));
 }
 
 TEST(ValuesElsewhere, AreNotedWithAPolicy) {

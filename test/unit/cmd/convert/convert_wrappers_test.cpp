@@ -94,7 +94,8 @@ spec: {source: {chart: descheduler, targetRevision: 0.24.1, helm: {parameters: [
 )");
   expect_valid(argo);
   EXPECT_EQ(strategies_of(argo).size(), 5);
-  EXPECT_THAT(notes_of(argo), testing::Contains(HasSubstr("dropped spec.source.helm.parameters: gives more values")));
+  EXPECT_THAT(notes_of(argo),
+              testing::Contains(HasSubstr("dropped spec.source.helm.parameters: contains further values")));
 }
 
 TEST(Wrapped, InvalidTextIsRefusedWithThePath) {
@@ -158,7 +159,7 @@ strategies:
           "not name; to include all of them, convert the policy that the operator has created: kubectl -n "
           "openshift-kube-descheduler-operator get configmap cluster -o yaml | evacuator convert -")));
   EXPECT_THAT(notes_of(conversion),
-              testing::Contains(HasSubstr("changed spec.evictionLimits.total: holds for each of the 2 policies")));
+              testing::Contains(HasSubstr("changed spec.evictionLimits.total: applies to each of the 2 policies")));
 }
 
 /// The ConfigMap that OpenShift's operator writes for KubeVirtRelieveAndMigrate.

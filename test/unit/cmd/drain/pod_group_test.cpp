@@ -118,7 +118,7 @@ TEST(DrainOfPodGroups, RefusesWithTheFlagThatTakesTheOthersAlong) {
   ASSERT_EQ(plan.refused.size(), 1U);
   EXPECT_EQ(plan.refused[0].pod.name, "a");
   EXPECT_EQ(plan.refused[0].verdict.flag, "--whole-group");
-  EXPECT_THAT(plan.refused[0].verdict.reason, HasSubstr("not asked to: b (n2)"));
+  EXPECT_THAT(plan.refused[0].verdict.reason, HasSubstr("have no Evacuation: b (n2)"));
   ASSERT_EQ(plan.moves.size(), 1U);
   EXPECT_EQ(plan.moves[0].pod.meta.name, "web");
 }

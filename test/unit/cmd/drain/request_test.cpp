@@ -98,7 +98,7 @@ TEST(Objection, IsMadeToPodsThatCannotMove) {
   EXPECT_EQ(why_not_evacuable(kPod), "");
   EXPECT_THAT(why_not_evacuable(PodBuilder("p").on("n").owned_by("DaemonSet", "d").build()), HasSubstr("DaemonSet"));
   EXPECT_THAT(why_not_evacuable(PodBuilder("p").on("n").terminating().build()), HasSubstr("terminating"));
-  EXPECT_THAT(why_not_evacuable(PodBuilder("p").build()), HasSubstr("no node"));
+  EXPECT_THAT(why_not_evacuable(PodBuilder("p").build()), HasSubstr("not scheduled"));
 }
 
 struct TargetCase {

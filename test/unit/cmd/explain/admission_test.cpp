@@ -94,7 +94,7 @@ TEST(AdmissionNotes, ReportConditionsThatOnlyTheOperatorKnows) {
   const auto fact = admission_of(pod, &world.policies[0], "", world, kNoon);
   std::string all;
   for (const auto& note : fact.notes) all += note + "\n";
-  for (const char* said : {"PodGroup trainer", "at most 3 a minute, 1 at once", "default limits are assumed"})
+  for (const char* said : {"PodGroup trainer", "at most 3 per minute, 1 at once", "default limits are assumed"})
     EXPECT_NE(all.find(said), std::string::npos) << all;
 }
 

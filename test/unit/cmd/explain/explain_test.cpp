@@ -169,7 +169,7 @@ TEST_F(ExplainCommand, SimulateChoosesAmongThePoliciesOfAFile) {
   EXPECT_EQ(simulate(""), 1);
   EXPECT_THAT(err_, HasSubstr("contains 2 policies (none-today, patient); select one with --policy-name"));
   EXPECT_EQ(simulate("other"), 1);
-  EXPECT_THAT(err_, HasSubstr("holds no policy \"other\", but none-today, patient"));
+  EXPECT_THAT(err_, HasSubstr("contains no policy \"other\", but none-today, patient"));
 }
 
 TEST_F(ExplainCommand, SimulateReportsUnusualInput) {
@@ -262,7 +262,7 @@ TEST_F(ExplainCommand, PolicyFilesOfManyNameTheFirstTen) {
   options.policy = write("many.yaml", text);
   EXPECT_EQ(captured([&] { return run_simulate(options); }), 1);
   EXPECT_THAT(err_,
-              HasSubstr("holds 15 policies (p10, p11, p12, p13, p14, p15, p16, p17, p18, p19 and 5 more); choose"));
+              HasSubstr("contains 15 policies (p10, p11, p12, p13, p14, p15, p16, p17, p18, p19 and 5 more); select"));
 }
 
 }  // namespace explain_test

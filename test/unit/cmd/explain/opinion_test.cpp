@@ -309,7 +309,7 @@ TEST(Explanation, EscapesControlCharacters) {
   const std::string text = render(explanation, kNoon, false) + evacuation_table({strange}, true, kNoon, false);
   for (const char* steering : {"\033", "\npod/web: it was evacuated", "\u202e"})
     EXPECT_THAT(text, Not(HasSubstr(steering)));
-  EXPECT_THAT(text, HasSubstr("by hand (it names policy tidy, which did not make it): old [2J pod/web: it was"));
+  EXPECT_THAT(text, HasSubstr("manual (it names policy tidy, which did not create it): old [2J pod/web: it was"));
 }
 
 TEST(Explanation, ShowsThePodThatAReplacementReplaced) {

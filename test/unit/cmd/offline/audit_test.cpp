@@ -82,7 +82,7 @@ TEST_F(AuditCommand, VerifyReportsWhatItProves) {
   EXPECT_EQ(verify({.from_first = true}), 0);
   EXPECT_THAT(out_, HasSubstr("proven:     nothing is missing before the first record"));
   EXPECT_THAT(out_, HasSubstr("not proven: that the operator wrote the records"));
-  EXPECT_THAT(out_, HasSubstr("not proven: that nothing followed record 3"));
+  EXPECT_THAT(out_, HasSubstr("not proven: that no records followed record 3"));
 }
 
 TEST_F(AuditCommand, VerifyEndsWith1WhenTheBeginningIsDemandedAndMissing) {

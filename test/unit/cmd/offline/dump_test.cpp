@@ -77,7 +77,7 @@ TEST_F(DumpWithoutTimes, CountsPodsWithoutASpec) {
   const std::string file =
       dump({pod("new", "2026-11-22T00:00:00Z"), broken("a", R"(,"spec":"what")"), broken("b", ""), broken("b", "")});
   ASSERT_EQ(simulate(file), 0) << err_;
-  EXPECT_THAT(out_, HasSubstr("Warning: 2 of 3 pods have no readable spec: where they run is unknown"));
+  EXPECT_THAT(out_, HasSubstr("Warning: 2 of 3 pods have no readable spec: their node is unknown"));
   EXPECT_THAT(out_, Not(HasSubstr("readable creationTimestamp")));
   const std::string good = dump({pod("new", "2026-11-22T00:00:00Z")});
   ASSERT_EQ(simulate(good), 0) << err_;
@@ -207,8 +207,8 @@ TEST_F(DumpShapes, AreReportedWithThePlan) {
                          "apiVersion: evacuator.dev/v1alpha1\nkind: DeschedulerPolicy\nmetadata: {name: tidy}\n"
                          "spec: {strategies: [{name: PodLifeTime, args: {maxPodLifeTimeSeconds: 3600}}]}\n");
   ASSERT_EQ(captured([&] { return run_simulate(options); }), 0) << err_;
-  EXPECT_THAT(out_, HasSubstr(": 1 node, 0 pods looked at, 0 to move."));
-  EXPECT_THAT(out_, HasSubstr("(passed over, not needed for planning: 1 file without Kubernetes objects)"));
+  EXPECT_THAT(out_, HasSubstr(": 1 node, 0 pods in scope, 0 to move."));
+  EXPECT_THAT(out_, HasSubstr("(ignored, not needed for planning: 1 file without Kubernetes objects)"));
   write("volumes.json", R"({"apiVersion":"longhorn.io/v1","kind":"VolumeList","items":[{"metadata":{"name":"a"}}]})");
   for (const char* kind : {"A", "B", "C", "D", "E", "F", "G", "H", "I"})
     write(std::string(kind) + ".json", R"({"apiVersion":"v1","kind":")" + std::string(kind) + "\"}");

@@ -67,8 +67,9 @@ TEST_F(MeasuredSideBySide, NamesNodesThatTheClusterDoesNotHave) {
   Measured source("prom", {"cpu"});
   for (const char* name : {"n1", "x1", "x2", "x3", "x4", "x5", "x6", "x7"}) source.node(name, {cpu_ / 2});
   const UsageAnswers measured = {{source.share()}};
-  EXPECT_THAT(measured_tables(measured, *cluster),
-              HasSubstr("USAGE by prom\nWarning: measured, but not in the dump: x1, x2, x3, x4, x5 and 2 more\n"));
+  EXPECT_THAT(
+      measured_tables(measured, *cluster),
+      HasSubstr("USAGE by prom\nWarning: in the usage data, but not in the dump: x1, x2, x3, x4, x5 and 2 more\n"));
   EXPECT_EQ(measured_json(measured, *cluster)[0]["unknownNodes"].size(), 7U);
 }
 

@@ -215,11 +215,11 @@ TEST_F(Refusals, NamesMatchingNodesOutOfScope) {
   const std::string name = "RemovePodsViolatingNodeAffinity";
   EXPECT_THAT(refusal(name, args), testing::EndsWith("does not fit on any matching node: no node matches"));
   objects_[1] = unready(labeled(node("n2"), "disk", "ssd"));
-  EXPECT_THAT(refusal(name, args), testing::EndsWith("matches: 1 of 1 nodes: the node is not ready (n2)"));
+  EXPECT_THAT(refusal(name, args), testing::EndsWith("matching node: 1 of 1 nodes: the node is not ready (n2)"));
   objects_[1] = labeled(node("n2"), "disk", "ssd");
   policy_["spec"]["nodeSelector"]["matchLabels"]["pool"] = "a";
   EXPECT_THAT(refusal(name, args),
-              testing::EndsWith("matches: 1 of 1 nodes: spec.nodeSelector does not select the node (n2)"));
+              testing::EndsWith("matching node: 1 of 1 nodes: spec.nodeSelector does not select the node (n2)"));
 }
 
 TEST_F(Refusals, PreferredNodesThatAreFull) {

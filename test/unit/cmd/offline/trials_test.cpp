@@ -75,11 +75,12 @@ INSTANTIATE_TEST_SUITE_P(
                   {"Note: no node is overutilized",
                    "cpu 90.0 % of allocatable, above thresholds 20 %; without the pods that are leaving it cpu ",
                    ", not above targetThresholds 50 %"}},
-        TrialCase{"TimeOfAQuietDump",
-                  "now-of-a-quiet-dump",
-                  1,
-                  {"Policy clear-failed at 2026-05-01T12:00:00Z",
-                   "(now is the newest time in the dump (Node n-0, status.conditions[0].lastHeartbeatTime))"}},
+        TrialCase{
+            "TimeOfAQuietDump",
+            "now-of-a-quiet-dump",
+            1,
+            {"Policy clear-failed at 2026-05-01T12:00:00Z",
+             "(the current time is the newest time in the dump (Node n-0, status.conditions[0].lastHeartbeatTime))"}},
         TrialCase{"NothingToLevel",
                   "level-nothing-said",
                   0,
@@ -480,7 +481,7 @@ TEST(ConvertTrials, PodSelectorsThatWouldBeTooManyPoliciesAreRefused) {
   for (int i = 0; i < 17; ++i)
     selectors += std::string(i == 0 ? "" : ", ") + "{selector: {matchLabels: {key" + std::to_string(i) + ": a}}}";
   EXPECT_THAT(convert_test::errors_of(convert(koordinator("", "podSelectors: [" + selectors + "]"), fixed())),
-              testing::ElementsAre(AllOf(HasSubstr("args.podSelectors: would be 17 policies"),
+              testing::ElementsAre(AllOf(HasSubstr("args.podSelectors: would become 17 policies"),
                                          HasSubstr("give the pods one label that podSelectors selects"))));
 }
 
@@ -498,12 +499,12 @@ TEST(ConvertTrials, NothingOfKoordinatorsIsLostInSilence) {
       {"maxMoving: 3", "", "", "dropped profiles[0].pluginConfig[0].args.maxMoving: unknown field"},
       {"namespaces: {only: [a]}", "", "", "dropped profiles[0].pluginConfig[0].args.namespaces.only: unknown field"},
       {"maxUnavailablePerWorkload: 2", "", "",
-       "dropped profiles[0].pluginConfig[0].args.maxUnavailablePerWorkload: has no equal"},
+       "dropped profiles[0].pluginConfig[0].args.maxUnavailablePerWorkload: has no equivalent"},
       {"evictQPS: 0.5", "", "", "dropped profiles[0].pluginConfig[0].args.evictQPS: only whole numbers"},
       {"", "evictableNamespaces: {only: [a]}", "",
        "dropped profiles[0].pluginConfig[1].args.evictableNamespaces.only: unknown field"},
       {"defaultJobMode: ReservationFirst", "", "",
-       "changed profiles[0].pluginConfig[0].args.defaultJobMode: is about PodMigrationJobs"},
+       "changed profiles[0].pluginConfig[0].args.defaultJobMode: configures PodMigrationJobs"},
   };
   for (const UnknownCase& each : cases) {
     const auto conversion = convert(koordinator(each.migration, each.load, each.top), fixed());
@@ -556,7 +557,7 @@ TEST(ConvertTrials, KoordinatorsNamespacesMustMeet) {
   const auto conversion =
       convert(koordinator("namespaces: {exclude: [shop]}", "evictableNamespaces: {include: [shop]}"), fixed());
   EXPECT_THAT(convert_test::errors_of(conversion),
-              Contains(HasSubstr("profiles[0].pluginConfig[0].args.namespaces: admits none of the namespaces")));
+              Contains(HasSubstr("profiles[0].pluginConfig[0].args.namespaces: allows none of the namespaces")));
 }
 
 // ---------------------------------------------------------------- paths in messages
@@ -611,7 +612,7 @@ INSTANTIATE_TEST_SUITE_P(
             "StatesOfTwoLists",
             "apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy\nstrategies: {PodLifeTime: {enabled: true, "
             "params: {podLifeTime: {podStatusPhases: [Pending], states: [Pending, Completed]}}}}",
-            "strategies.PodLifeTime.params.podLifeTime.states[1]: Completed is mostly"},
+            "strategies.PodLifeTime.params.podLifeTime.states[1]: Completed usually selects"},
         PlaceCase{
             "PhasesOfTwoLists",
             "apiVersion: descheduler/v1alpha1\nkind: DeschedulerPolicy\nstrategies: {PodLifeTime: {enabled: true, "

@@ -124,7 +124,7 @@ TEST_F(ValidateCommand, NamesPoliciesThatReplaceEachOther) {
   EXPECT_EQ(captured([&] { return run_validate({.files = {first, second}, .output = "text"}); }), 1);
   EXPECT_THAT(out_, testing::HasSubstr(second +
                                        ": DeschedulerPolicy default: metadata.name: another DeschedulerPolicy "
-                                       "default stands in " +
+                                       "default is in " +
                                        first + ": `kubectl apply` keeps one of them"));
 }
 

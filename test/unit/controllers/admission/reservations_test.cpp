@@ -231,7 +231,7 @@ TEST_F(Capacity, KeepsTheSchedulersRules) {
   add(NodeBuilder("n4").not_ready());
   const auto a = vm("a", "n1", 100);
   EXPECT_EQ(reserve(a), "");
-  EXPECT_THAT(last.message, HasSubstr("none of 3 other nodes has it: 1 "));
+  EXPECT_THAT(last.message, HasSubstr("none of 3 other nodes has enough free capacity: 1 "));
 }
 
 TEST_F(Capacity, RespectsAntiAffinityOfTheSurgePod) {

@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
         TellCase{"Running", running(), 0, "False", "RoundRunning", "round 2 of 5 at most, Packing: 3 pods should move"},
         TellCase{"WaitingForEvacuations", waiting(), 2, "False", "RoundRunning", "waits for 2 unfinished Evacuations"},
         TellCase{"WaitingForPods", waiting(), 0, "False", "RoundRunning", "until pods of moved workloads have a node"},
-        TellCase{"Converged", stopped("Converged"), 0, "True", "Converged", "nothing left to move; 5 nodes are in use"},
+        TellCase{"Converged", stopped("Converged"), 0, "True", "Converged", "no moves remain; 5 nodes are in use"},
         TellCase{"NoProgress", stopped("NoProgress"), 0, "False", "NoProgress",
                  "stopped in round 2: it moved 7 pods and gained less than minGain; 5 nodes are in use, 3 were freed"},
         TellCase{"MaxRounds", stopped("MaxRounds"), 0, "False", "MaxRounds", "maxRounds is reached"},

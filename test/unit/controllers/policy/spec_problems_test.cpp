@@ -76,7 +76,7 @@ TEST(SpecProblems, NameTheSchedulesFields) {
   spec.schedule.time_zone = "Mars/Base";
   spec.schedule.cron = "0 0 30 2 *";
   EXPECT_THAT(problems(spec), ElementsAre(HasSubstr("spec.schedule.timeZone: \"Mars/Base\" is not a time zone"),
-                                          HasSubstr("spec.schedule.cron: \"0 0 30 2 *\" never comes")));
+                                          HasSubstr("spec.schedule.cron: \"0 0 30 2 *\" never matches")));
 }
 
 TEST(SpecProblems, NameTriggersWithoutTheirSource) {

@@ -426,7 +426,7 @@ TEST(Patroni, IsNotCalledAgainAfterItRejectsCredentials) {
     const auto plan = StatefulHandoff().plan(world.look());
     const auto meaning = StatefulHandoff().classify(world.look(), *plan.action, kube::Response{code, body, {}, ""});
     EXPECT_EQ(meaning.answer, ResponseClass::kPermanent) << body;
-    EXPECT_NE(meaning.message.find("by parameter service"), std::string::npos) << meaning.message;
+    EXPECT_NE(meaning.message.find("in parameter service"), std::string::npos) << meaning.message;
   }
 }
 

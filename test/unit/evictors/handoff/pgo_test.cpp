@@ -206,8 +206,7 @@ TEST(Pgo, WaitsForATriggerOfAnotherClient) {
   ASSERT_TRUE(failed);
   EXPECT_EQ(failed->reason, "TriggerPending");
   EXPECT_TRUE(failed->retryable) << "it passes";
-  EXPECT_NE(failed->message.find("PostgresCluster pg carries the trigger-switchover \"by an admin\""),
-            std::string::npos)
+  EXPECT_NE(failed->message.find("PostgresCluster pg has the trigger-switchover \"by an admin\""), std::string::npos)
       << failed->message;
   EXPECT_EQ(StatefulHandoff().plan(world.look()).next, NextMove::kWait);
   world.cluster["status"]["patroni"]["switchover"] = "by an admin";

@@ -307,7 +307,7 @@ TEST(SurgeProbe, ReportsWhyAPodCannotBeSurged) {
          w.deployment["metadata"]["ownerReferences"] = {
              {{"apiVersion", "x/v1"}, {"kind", "Shop"}, {"name", "s"}, {"uid", "s"}, {"controller", true}}};
        },
-       "", "kept by Shop s"},
+       "", "is itself managed by Shop s"},
       {"exclusive volume",
        [](World& w) {
          w.claim = {{"spec", {{"accessModes", {"ReadWriteOnce"}}}}};
@@ -479,7 +479,7 @@ TEST(SurgePlan, TakesTheNextStepWithTheExtraPod) {
        [](World& w) { w.marked(1, 1, kToken, "RollingRestart").with_pod(pod_json("web-9", kNewUid, "node-b", true)); },
        NextMove::kWait, "", "its owner deletes the pod"},
       {"not readable", EvacuationPhase::kInProgress, [](World& w) { w.deployment_code = 500; }, NextMove::kWait, "",
-       "answered 500"},
+       "responded with 500"},
   });
 }
 

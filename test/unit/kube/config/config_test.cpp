@@ -458,7 +458,7 @@ TEST_F(ExecTest, ReportsAFailureWithItsOutput) {
       exec_credentials(plugin("echo 'SECRET on stdout'; echo 'please log in' >&2; exit 3"), clock)->present();
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error().code, ErrorCode::kUnauthorized);
-  EXPECT_THAT(got.error().message, AllOf(HasSubstr("of user \"dev\""), HasSubstr("exit code 3"),
+  EXPECT_THAT(got.error().message, AllOf(HasSubstr("of user \"dev\""), HasSubstr("exited with code 3"),
                                          HasSubstr("please log in"), Not(HasSubstr("SECRET"))));
 }
 

@@ -578,7 +578,7 @@ TEST(PlanCycle, StopsWhenItsTimeIsUsedUp) {
   const Plan got = plan(builder, policy({kOld, kOld}), {}, minute_by_minute(base::minutes(16)));
   EXPECT_THAT(moved(got), testing::AllOf(testing::Contains("a"), testing::Not(testing::Contains("e"))));
   EXPECT_THAT(got.refused, testing::Contains(Field(&api::ReasonCount::reason, "CycleTimeout")));
-  EXPECT_THAT(got.warnings, testing::Contains(Field(&api::FieldError::message, HasSubstr("used up 16m"))));
+  EXPECT_THAT(got.warnings, testing::Contains(Field(&api::FieldError::message, HasSubstr("the cycle has spent 16m"))));
 }
 
 /// The greedy namespace's pods come first. A plan that always began with them would never reach the other namespaces.

@@ -106,8 +106,9 @@ TEST_P(EndedPods, TreatsTerminalPodsAsUnavailable) {
   const std::string why = scheduling::why_never_evictable(pdb, GetParam().ended);
   EXPECT_EQ(!why.empty(), GetParam().is_hopeless) << why;
   if (GetParam().is_hopeless) {
-    EXPECT_THAT(
-        why, testing::HasSubstr("has minAvailable 3, of 3 pods besides 2 that have terminated, and never lets one go"));
+    EXPECT_THAT(why,
+                testing::HasSubstr(
+                    "has minAvailable 3, of 3 pods besides 2 that have terminated, and never allows a disruption"));
   }
 }
 

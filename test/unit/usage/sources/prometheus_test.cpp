@@ -186,7 +186,7 @@ TEST_F(EchoingPrometheus, ShowsNoPartOfATokenInTruncatedText) {
   const std::string filler(190, 'x');
   const auto samples = sample(R"({"status":"error","errorType":")" + filler + escaped() + R"(","error":"why"})", 400);
   ASSERT_FALSE(samples);
-  EXPECT_EQ(samples.error().message, "query cpu: the server says " + filler + "[redacted]…: why");
+  EXPECT_EQ(samples.error().message, "query cpu: the server reports " + filler + "[redacted]…: why");
 }
 
 TEST_F(EchoingPrometheus, ShowsNoTokenInWarnings) {

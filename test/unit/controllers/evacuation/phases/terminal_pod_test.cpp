@@ -44,7 +44,7 @@ TEST_P(TerminalPod, EndsAtOnce) {
     EXPECT_EQ(life.phase(), Phase::kCancelled);
     EXPECT_EQ(life.status().reason, "TargetGone");
     EXPECT_EQ(life.condition_reason("TargetGone"), "PodTerminal");
-    EXPECT_NE(life.status().message.find("has ended (Failed)"), std::string::npos) << life.status().message;
+    EXPECT_NE(life.status().message.find("has terminated (Failed)"), std::string::npos) << life.status().message;
     return;
   }
   EXPECT_EQ(life.action(), "PostEviction");

@@ -133,7 +133,7 @@ TEST(CountsGuard, ReportsASufficientBalance) {
   policy.add("web", {"n2", "n2", "n2"});
   const CycleOutcome outcome = policy.cycle();
   EXPECT_THAT(outcome.moves, IsEmpty());
-  EXPECT_THAT(policy.converged(), HasSubstr("Converged: RemoveDuplicates: no nodes hold more"));
+  EXPECT_THAT(policy.converged(), HasSubstr("Converged: RemoveDuplicates: no nodes run more duplicates"));
 }
 
 }  // namespace policy_counts_test

@@ -98,7 +98,7 @@ std::string forecast_condition(const usage::ForecastQuality& quality) {
 
 TEST(ForecastReport, HasBothErrors) {
   EXPECT_THAT(forecast_condition({5, 8, 0.78, 0.57}),
-              AllOf(HasSubstr("BetterThanNaive: prom: 5 of 8 series"),
+              AllOf(HasSubstr("BetterThanNaive: prom: the forecasts of 5 of 8 series"),
                     HasSubstr("error 0.78 of that of \"as now\", 0.57 of that of \"as yesterday\"")));
   EXPECT_THAT(forecast_condition({0, 8, 1.25, usage::kUnknown}),
               AllOf(HasSubstr("WorseThanNaive: "), HasSubstr("error 1.25 of that of \"as now\""),

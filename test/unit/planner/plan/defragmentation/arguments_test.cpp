@@ -71,7 +71,7 @@ TEST(DefragmentationLimits, ReportThatTheTimeOfTheCycleIsUsedUp) {
   settings.options.elapsed = [time = base::Duration{}]() mutable { return ++time; };
   const Plan plan = plan_of(fragmented(2), settings);
   EXPECT_THAT(moves_of(plan), IsEmpty());
-  EXPECT_THAT(report_of(plan).note, testing::HasSubstr("is not made: the time limit of the cycle does not let "));
+  EXPECT_THAT(report_of(plan).note, testing::HasSubstr("is not executed: the time limit of the cycle does not allow "));
 }
 
 TEST(DefragmentationArgs, MinNodesFreedRefusesASmallerGain) {

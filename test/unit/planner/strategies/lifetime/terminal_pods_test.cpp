@@ -347,7 +347,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadArgsCase{"AsksForConsent", "PodLifeTime", R"({"states":["Running","Failed"]})",
                     "args.states[1]: Failed selects pods that have terminated; set terminalPods: {evict: true}"},
         BadArgsCase{"AsksForConsentToPhases", "PodCriteria", R"({"phases":["Succeeded"]})", "args.phases[0]: "},
-        BadArgsCase{"KnowsItsPhases", "PodCriteria", R"({"phases":["Dead"]})", "args.phases[0]: \"Dead\" is none of"},
+        BadArgsCase{"KnowsItsPhases", "PodCriteria", R"({"phases":["Dead"]})",
+                    "args.phases[0]: \"Dead\" is not one of"},
         BadArgsCase{"NeedsACriterion", "PodCriteria", R"({"ownerKinds":{"include":["Job"]}})",
                     "requires at least one of"},
         BadArgsCase{"WantsSomeRestarts", "PodCriteria", R"({"restarts":{"atLeast":0}})",
@@ -367,7 +368,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadArgsCase{"RefusesTwoNamespaceLists", kFailedPods, R"({"namespaces":{"include":["a"],"exclude":["b"]}})",
                     "args.namespaces: only one of"},
         BadArgsCase{"KnowsItsConstraints", "RemovePodsViolatingTopologySpreadConstraint",
-                    R"({"constraints":["DoNotSchedule","Never"]})", "args.constraints[1]: \"Never\" is none of"}),
+                    R"({"constraints":["DoNotSchedule","Never"]})", "args.constraints[1]: \"Never\" is not one of"}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace terminal_pods_test
