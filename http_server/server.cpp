@@ -257,6 +257,11 @@ std::size_t Server::connections() const {
   return impl_->open.size();
 }
 
+std::size_t Server::queued() const {
+  const std::scoped_lock lock(impl_->shared->mutex);
+  return impl_->shared->jobs.size();
+}
+
 std::optional<std::pair<std::string, std::uint16_t>> split_address(std::string_view text) {
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;

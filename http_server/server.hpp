@@ -123,6 +123,8 @@ class Server {
   void stop();
 
   std::size_t connections() const;
+  /// Number of requests that wait for a handler thread.
+  std::size_t queued() const;
 
  private:
   struct Impl;
