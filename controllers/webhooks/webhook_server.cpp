@@ -42,7 +42,8 @@ base::Result<http_server::Certificate> WebhookServer::certificate_of(
 }
 
 base::Status WebhookServer::start(base::TimePoint now) {
-  if (auto problem = http_server::address_problem(address_); !problem.empty()) return base::invalid("webhook.address: " + problem);
+  if (auto problem = http_server::address_problem(address_); !problem.empty())
+    return base::invalid("webhook.address: " + problem);
   const auto first = http_server::make_server_identity(names_, now, "evacuator");
   if (!first) return first.error().during("webhook: making a certificate");
   auto certificate = certificate_of(*first);

@@ -88,7 +88,8 @@ void count_planned(CycleOutcome& outcome) {
 
 void count_made(CycleOutcome& outcome) {
   const std::int32_t created = outcome.summary.created;
-  if (!outcome.rounds || !planner::runs_in_cycle(*outcome.rounds) || outcome.rounds->planned == 0 || created == 0) return;
+  if (!outcome.rounds || !planner::runs_in_cycle(*outcome.rounds) || outcome.rounds->planned == 0 || created == 0)
+    return;
   outcome.rounds->moved += std::min(created, outcome.rounds->planned);
   outcome.rounds->planned_at = std::chrono::floor<base::seconds>(outcome.summary.start);
 }
