@@ -15,6 +15,7 @@ namespace {
 using api::Json;
 using api::text_at;
 
+constexpr base::seconds kRetry{1};
 constexpr const char* kNamespace = "shop";
 constexpr const char* kCnpgRole = "cnpg.io/instanceRole";
 constexpr const char* kSpiloRole = "spilo-role";
@@ -160,7 +161,11 @@ bool PostgresOperators::obey(State& state, base::TimePoint now) {
   if (!state.switches_at) state.switches_at = now + state.database.takes;
   state.candidate = target;
   const auto able = healthy(state.database);
-  if (now < *state.switches_at || std::ranges::find(able, target) == able.end()) return false;
+  if (now < *state.switches_at) return false;
+  if (std::ranges::find(able, target) == able.end()) {
+    state.switches_at = now + kRetry;  // a time in the past would keep virtual time from advancing
+    return false;
+  }
   state.switches_at.reset();
   state.primary = target;
   if (state.database.kind == PostgresKind::kCrunchy) {
