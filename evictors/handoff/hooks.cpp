@@ -100,7 +100,12 @@ HookRun job_run(const EvictorContext& context, const api::Hook& hook, HookPoint 
     case HookJob::State::kFailed: return failed_run(hook, job.message);
     case HookJob::State::kRunning: break;
   }
-  if (hook_timed_out(context, point, hook, kJobSlack)) return failed_run(hook, "its Job did not complete in time");
+  // If the failure is ignored, the pod would leave beside a running Job: the Job's own deadline ends it, or the
+  // attempt's.
+  const bool leaves_beside_job =
+      hook.on_failure == api::HookFailurePolicy::kIgnore && (point == HookPoint::kPre || point == HookPoint::kMigrate);
+  if (!leaves_beside_job && hook_timed_out(context, point, hook, kJobSlack))
+    return failed_run(hook, "its Job did not complete in time");
   return {HookRun::State::kWaiting,
           fmt::format("hook {}: Job {} is running", to_string(point), hook_job_name(context, point)), false};
 }

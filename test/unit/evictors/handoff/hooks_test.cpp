@@ -508,6 +508,29 @@ TEST(JobHook, MigratesBeforeTheEviction) {
   EXPECT_EQ(world.action(), "PostEviction");
 }
 
+TEST(JobHook, KeepsThePodWhileItsIgnoredJobRunsBeyondItsTimeout) {
+  Json ignored = kJobHook;
+  ignored["failurePolicy"] = "Ignore";
+  Hooked world(Json{{"pre", ignored}});
+  world.of.status.refs = {{"preHook", "Running"}, {"preHookSince", base::format_time(world.now)}};
+  world.jobs["pre"] = job(Json::array());
+  world.now += seconds(24 * 3600);
+  EXPECT_EQ(world.action(), "wait") << "the clock may be wrong, and the Job has a deadline of its own";
+  EXPECT_FALSE(world.observe().failed);
+  world.jobs["pre"] = job(ended("Failed", "DeadlineExceeded"));
+  EXPECT_EQ(world.action(), "proceed");
+}
+
+TEST(JobHook, FailsTheAttemptOnceItsJobRunsBeyondItsTimeout) {
+  Hooked world(Json{{"pre", kJobHook}});
+  world.of.status.refs = {{"preHook", "Running"}, {"preHookSince", base::format_time(world.now)}};
+  world.jobs["pre"] = job(Json::array());
+  EXPECT_FALSE(world.observe().failed);
+  world.now += seconds(24 * 3600);
+  ASSERT_TRUE(world.observe().failed);
+  EXPECT_EQ(world.observe().failed->reason, "PreHookFailed");
+}
+
 // --- undo
 
 TEST(UndoHook, StopsRunningJobsThenRunsTheUndoHook) {
