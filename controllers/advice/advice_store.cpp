@@ -120,4 +120,8 @@ void AdviceStore::written(const WorkloadKey& key, base::TimePoint now, bool has_
   if (!kept->is_there) forget(key);
 }
 
+void AdviceStore::limit_due(base::TimePoint now) {
+  for (auto& [key, kept] : kept_) kept.due = std::min(kept.due, next_write(key, now));
+}
+
 }  // namespace controllers::advice

@@ -53,6 +53,8 @@ class AdviceStore {
   StoredAdvice* find(const advisor::WorkloadKey& key);
   /// Schedules the next write after a write that succeeded or failed.
   void written(const advisor::WorkloadKey& key, base::TimePoint now, bool has_succeeded);
+  /// Call if the clock was set back: no write waits longer than one interval from `now`.
+  void limit_due(base::TimePoint now);
   void forget(const advisor::WorkloadKey& key) { kept_.erase(key); }
 
   std::size_t size() const { return kept_.size(); }

@@ -98,6 +98,22 @@ class KeptAdvice : public integration::Rig {
                                                 {"status", std::move(status)}}),
                           {"alice", {}, "kubectl"});
   }
+  /// Returns the pods and their ReplicaSets as the poller reads them.
+  controllers::advice::Cluster workloads() const {
+    controllers::advice::Cluster seen;
+    seen.workload = [this](std::string_view, const api::ObjectKey& key) -> std::shared_ptr<const api::Workload> {
+      const auto object = cluster->store().get(kube::kReplicaSets, key);
+      if (!object) return nullptr;
+      return std::make_shared<const api::Workload>(*api::decode_workload(api::to_json_text(*object)));
+    };
+    seen.is_selected = [](const std::string&) { return true; };
+    for (const auto& object : cluster->store().list(kube::kPods)) {
+      auto pod = api::decode_pod(api::to_json_text(*object));
+      EXPECT_TRUE(pod);
+      seen.pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
+    }
+    return seen;
+  }
   std::size_t writes() const {
     std::size_t count = 0;
     for (const auto& entry : server->journal().entries())
@@ -266,29 +282,60 @@ TEST_F(KeptAdvice, ForbiddenWritesAreNotRetriedConstantly) {
   EXPECT_EQ(*advice("deployment-web")->status.containers.at(0).first_sample, begun) << "samples were kept meanwhile";
 }
 
+/// A refused write, and the next write of each workload, wait by the clock, which may be set back by hours.
+TEST_F(KeptAdvice, IsWrittenSoonAfterTheClockIsSetBack) {
+  stage(2);
+  transport = std::make_unique<fakes::MortalTransport>(*server, simulator::User{kOurUser, {}, "evacuator"});
+  client = std::make_unique<kube::Client>(*transport, nullptr);
+  bool forbidden = true;
+  int asked = 0;
+  transport->before_each_call = [&](const kube::Request& request) {
+    asked += request.path.find("resourceadvices") != std::string::npos;
+  };
+  transport->lie = [&](const kube::Request& request) -> std::optional<kube::Response> {
+    if (!forbidden || request.path.find("resourceadvices") == std::string::npos) return std::nullopt;
+    return kube::Response{403, R"({"kind":"Status","status":"Failure","reason":"Forbidden","code":403})", {}, ""};
+  };
+  base::ManualClock ours(clock.now() + hours(12));
+  controllers::advice::AdvicePoller poller(
+      controllers::advice::AdvicePoller::Dependencies{.client = *client,
+                                                      .clock = ours,
+                                                      .cluster = [this] { return workloads(); },
+                                                      .sample =
+                                                          [this, &ours](const usage::EachContainer& each) {
+                                                            return sample([&](usage::ContainerSample seen) {
+                                                              seen.time = ours.now();
+                                                              each(seen);
+                                                            });
+                                                          },
+                                                      .metrics = metrics,
+                                                      .log = {}},
+      controllers::ResourceAdviceConfig{.sample_interval = minutes(5)});
+  const auto live_until = [&](const auto& reached) {
+    for (int i = 0; i < 12 && !reached(); ++i) {
+      ASSERT_TRUE(poller.reconcile(controllers::advice::AdvicePoller::key()));
+      ours.advance(minutes(5));
+    }
+  };
+  live_until([&] { return asked > 0; });
+  ASSERT_GT(asked, 0);
+  ours.advance(-hours(12));
+  forbidden = false;
+  live_until([&] { return advice("deployment-web").has_value(); });
+  EXPECT_TRUE(advice("deployment-web")) << "within an hour of the clock that was set right";
+}
+
 /// On a regular shutdown the process writes its samples. Its successor continues without a gap.
 TEST_F(KeptAdvice, IsWrittenAtTheEndOfAProcess) {
   stage(2);
   transport = std::make_unique<fakes::MortalTransport>(*server, simulator::User{kOurUser, {}, "evacuator"});
   client = std::make_unique<kube::Client>(*transport, nullptr);
   const auto keeper = [&] {
-    controllers::advice::Cluster seen;
-    seen.workload = [this](std::string_view, const api::ObjectKey& key) -> std::shared_ptr<const api::Workload> {
-      const auto object = cluster->store().get(kube::kReplicaSets, key);
-      if (!object) return nullptr;
-      return std::make_shared<const api::Workload>(*api::decode_workload(api::to_json_text(*object)));
-    };
-    seen.is_selected = [](const std::string&) { return true; };
-    for (const auto& object : cluster->store().list(kube::kPods)) {
-      auto pod = api::decode_pod(api::to_json_text(*object));
-      EXPECT_TRUE(pod);
-      seen.pods.push_back(std::make_shared<const api::Pod>(*std::move(pod)));
-    }
     return std::make_unique<controllers::advice::AdvicePoller>(
         controllers::advice::AdvicePoller::Dependencies{
             .client = *client,
             .clock = clock,
-            .cluster = [seen] { return seen; },
+            .cluster = [this] { return workloads(); },
             .sample = [this](const usage::EachContainer& each) { return sample(each); },
             .metrics = metrics,
             .log = {}},
