@@ -27,8 +27,10 @@ std::int64_t whole_seconds_of(base::Duration duration) {
   return std::chrono::duration_cast<base::seconds>(duration).count();
 }
 
-/// Returns equal keys for pods of one owner, and for pods without owners in one namespace.
+/// Returns equal keys for pods of one controller, or else of one first owner, and for pods without owners in one
+/// namespace.
 std::string owner_key_of(const api::Pod& pod) {
+  if (const api::OwnerReference* controller = pod.meta.controller()) return controller->uid;
   return pod.meta.owner_references.empty() ? "ns/" + pod.meta.ns : pod.meta.owner_references.front().uid;
 }
 

@@ -186,6 +186,19 @@ TEST(TerminalPods, AreKeptByNumberForEachOwner) {
   EXPECT_THAT(run.sink.accepted, ElementsAre("a4", "a3"));
 }
 
+TEST(TerminalPods, AreKeptByNumberForEachControllerWhateverOtherOwnersTheyHave) {
+  ClusterBuilder cluster = one_node();
+  for (int i = 1; i <= 4; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    cluster.add(ended(name, 9000 + i).bare().with([&](api::Pod& pod) {
+      pod.meta.owner_references.push_back({"v1", "ConfigMap", "other", "uid-of-other-" + name, false});
+      pod.meta.owner_references.push_back({"apps/v1", "ReplicaSet", "a", "uid-of-a", true});
+    }));
+  }
+  const auto run = run_on(cluster, kFailedPods, R"({"terminalPods":{"keepNewest":2}})");
+  EXPECT_THAT(run.sink.accepted, ElementsAre("a4", "a3"));
+}
+
 TEST(TerminalPods, AgeFromTheirEndAndNotFromTheirStart) {
   auto pod = ended("p", 10).older_by(base::seconds(9999));
   const auto args = R"({"states":["Failed"],"terminalPods":{"evict":true,"keepSeconds":60}})";
