@@ -204,7 +204,8 @@ void CallWatch::check_given_up(const Json& eviction) {
 void CallWatch::check_pace(const Call& call) {
   const auto entry = server_.journal().newest();
   if (server_.journal().count() == call.journal || !entry || entry->code == 201) return;
-  const std::string pod = entry->key.to_string();
+  // A dry run is another Evacuation than the move of the same pod, and has a pace of its own.
+  const std::string pod = entry->key.to_string() + (is_dry(call.info, call.body) ? " (dry run)" : "");
   const auto before = refused_.find(pod);
   if (before != refused_.end() && entry->time - before->second.time < kMinGap) {
     report_(fmt::format("I15: pod {} was asked for again at {} (answer {}) right after {} (answer {})", pod,
