@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Builds a release (hack/image/release.sh) and checks its image: its contents, user, labels, licences, bill of materials
-# and
-# signature, that a registry returns it unchanged, that a second build gives the same digest, and that the programs run inside
+# Builds a release (hack/image/release.sh) and checks its image: its contents, user, labels, licences, bill of
+# materials and signature, that a registry returns it unchanged, that a second build gives the same digest, and that the programs run inside
 # its root file system, read-only and as its user. The last check is skipped with a message if this machine does not allow
 # mounts. Another architecture is only started, under qemu-user, and combined with this machine's.
 # usage: hack/verify-image.sh [amd64|arm64]     REBUILD=1: the second build compiles again, elsewhere and without ccache
@@ -13,6 +12,10 @@ export LC_ALL=C
 arch=${1:-$(dpkg --print-architecture)}
 native=
 [[ $arch != "$(dpkg --print-architecture)" ]] || native=1
+programs=$PWD/build/package
+[[ $native ]] || programs=$programs-$arch
+programs=${IMAGE_PROGRAMS:-$programs}
+export demo_program=$programs/cmd/evacuator-demo
 user=65532
 pushed_as=registry.example.com:5000/ops/evacuator # name under which it will be pushed
 most_bytes=60000000
@@ -253,11 +256,7 @@ same_digest() { [[ $(<"$work/second/$base.digest") == "$digest" ]] && cmp "$arch
 
 # Builds with another folder, umask and (as root) an unprivileged user; with REBUILD it also compiles again.
 build_again() {
-  local as=() programs
-  programs=$PWD/build/package
-  [[ $native ]] || programs=$programs-$arch
-  programs=${IMAGE_PROGRAMS:-$programs}
-  export demo_program=$programs/cmd/evacuator-demo
+  local as=()
   openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out "$work/key" 2>/dev/null
   openssl pkey -in "$work/key" -pubout -out "$work/key.pub"
   mkdir -p "$work/second" "$work/temporary"
