@@ -51,7 +51,7 @@ void add_serving_and_election(CLI::App& app, RunOptions& options) {
                  "Address of /metrics: HTTPS with authorization, or plain HTTP on loopback (default 0.0.0.0:8443)")
       ->type_name("HOST:PORT");
   app.add_option("--leader-elect", options.leader_elect, "Act only while holding the Lease (default true)")
-      ->type_name("Act only while holding the Lease (default true)");
+      ->type_name("BOOL");
   app.add_option("--lease-duration", options.lease_duration,
                  "Time before other replicas replace a leader that does not renew the Lease (default 15s)")
       ->type_name("DURATION");

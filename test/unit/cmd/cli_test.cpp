@@ -6,6 +6,8 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <regex>
+#include <sstream>
 
 #include "cmd/plugin/cli.hpp"
 #include "cmd/version/version.hpp"
@@ -107,6 +109,17 @@ TEST_F(EvacuatorCli, HelpOfAPluginCommandShowsItsOwnExamplesOnly) {
     EXPECT_THAT(out_, HasSubstr(std::string("Examples:\n  kubectl evacuator ") + command + " "));
     if (command != std::string("status")) {
       EXPECT_THAT(out_, Not(HasSubstr("kubectl evacuator status")));
+    }
+  }
+}
+
+TEST_F(EvacuatorCli, HelpShowsThePlaceholderOfAFlagInCapitals) {
+  const std::regex flag(R"(  (-[a-z],)?--[a-z-]+( [A-Z][A-Z|:]*(\{[^ ]*\})?(=[^ ]*)?)?( \.\.\.)?( REQUIRED.*|  .*)?)");
+  for (const char* command : {"run", "simulate", "explain", "validate", "convert", "extender"}) {
+    EXPECT_EQ(run({command, "--help"}), 0) << err_;
+    std::istringstream lines(out_);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("  -")) EXPECT_TRUE(std::regex_match(line, flag)) << command << ": " << line;
     }
   }
 }
