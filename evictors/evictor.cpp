@@ -59,64 +59,53 @@ api::FieldErrors Evictor::validate(const std::vector<std::pair<std::string, std:
   return check_parameters(parameters, path, {kRequestedBy});
 }
 
+namespace {
+
+/// Returns the evictor's optional interface, or one with the default answers.
+template <typename Interface>
+const Interface& part_of(const Evictor& evictor) {
+  static const Interface kDefaults;
+  const auto* part = dynamic_cast<const Interface*>(&evictor);
+  return part ? *part : kDefaults;
+}
+
+}  // namespace
+
 std::vector<Read> Evictor::reads(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const DocumentReader*>(this);
-  return optional ? optional->reads(context) : std::vector<Read>();
+  return part_of<DocumentReader>(*this).reads(context);
 }
-
 base::seconds Evictor::poll_interval(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const DocumentReader*>(this);
-  return optional ? optional->poll_interval(context) : base::seconds(5);
+  return part_of<DocumentReader>(*this).poll_interval(context);
 }
-
-std::vector<Action> Evictor::undo(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const Undoer*>(this);
-  return optional ? optional->undo(context) : std::vector<Action>();
-}
-
-Rollback Evictor::undone(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const Undoer*>(this);
-  return optional ? optional->undone(context) : Rollback::kNothingToDo;
-}
-
-std::string Evictor::remains(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const Undoer*>(this);
-  return optional ? optional->remains(context) : std::string();
-}
-
+std::vector<Action> Evictor::undo(const EvictorContext& context) const { return part_of<Undoer>(*this).undo(context); }
+Rollback Evictor::undone(const EvictorContext& context) const { return part_of<Undoer>(*this).undone(context); }
+std::string Evictor::remains(const EvictorContext& context) const { return part_of<Undoer>(*this).remains(context); }
 std::vector<Action> Evictor::cleanup(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const Undoer*>(this);
-  return optional ? optional->cleanup(context) : std::vector<Action>();
+  return part_of<Undoer>(*this).cleanup(context);
 }
-
 std::vector<Action> Evictor::leftovers(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const Undoer*>(this);
-  return optional ? optional->leftovers(context) : std::vector<Action>();
+  return part_of<Undoer>(*this).leftovers(context);
 }
-
 bool Evictor::awaits_cleanup(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const Undoer*>(this);
-  return optional != nullptr && optional->awaits_cleanup(context);
+  return part_of<Undoer>(*this).awaits_cleanup(context);
 }
-
 Verification Evictor::verify(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const DepartureFollower*>(this);
-  return optional ? optional->verify(context) : Verification();
+  return part_of<DepartureFollower>(*this).verify(context);
 }
-
 std::optional<Action> Evictor::departing(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const DepartureFollower*>(this);
-  return optional ? optional->departing(context) : std::nullopt;
+  return part_of<DepartureFollower>(*this).departing(context);
 }
-
 bool Evictor::is_in_service(const EvictorContext& context, const api::Pod& replacement) const {
-  const auto* optional = dynamic_cast<const DepartureFollower*>(this);
-  return optional == nullptr || optional->is_in_service(context, replacement);
+  return part_of<DepartureFollower>(*this).is_in_service(context, replacement);
 }
-
 bool Evictor::needs_capacity(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const TermsProvider*>(this);
-  return optional != nullptr && optional->needs_capacity(context);
+  return part_of<TermsProvider>(*this).needs_capacity(context);
+}
+std::string Evictor::advice(const EvictorContext& context) const {
+  return part_of<TermsProvider>(*this).advice(context);
+}
+base::seconds Evictor::call_timeout(const EvictorContext& context) const {
+  return part_of<TermsProvider>(*this).call_timeout(context);
 }
 
 bool probe_requires_owner(const Evictor& evictor, const EvictorContext& context) {
@@ -132,16 +121,6 @@ bool TermsProvider::owner_decides(const EvictorContext& context) const {
 bool Evictor::owner_decides(const EvictorContext& context) const {
   const auto* optional = dynamic_cast<const TermsProvider*>(this);
   return optional ? optional->owner_decides(context) : probe_requires_owner(*this, context);
-}
-
-std::string Evictor::advice(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const TermsProvider*>(this);
-  return optional ? optional->advice(context) : std::string();
-}
-
-base::seconds Evictor::call_timeout(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const TermsProvider*>(this);
-  return optional ? optional->call_timeout(context) : kCallTimeout;
 }
 
 Timeouts effective_timeouts(const api::EvacuationSpec& spec) {
