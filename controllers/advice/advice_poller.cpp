@@ -33,11 +33,10 @@ AdvicePoller::AdvicePoller(Dependencies dependencies, const ResourceAdviceConfig
 base::Result<kube::Requeue> AdvicePoller::reconcile(const api::ObjectKey&) {
   const base::TimePoint now = deps_.clock.now();
   const bool is_far = next_sample_ && *next_sample_ - now > config_.sample_interval;  // the clock was set back
-  if (now < last_time_) {
+  if (is_far) {
     refused_until_ = std::min<base::TimePoint>(refused_until_, now + kRefusedFor);
     store_.limit_due(now);
   }
-  last_time_ = now;
   if (!next_sample_ || is_far || now >= *next_sample_) {
     sample(now);
     next_sample_ = now + config_.sample_interval;

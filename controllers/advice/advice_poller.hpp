@@ -70,7 +70,6 @@ class AdvicePoller {
   AdviceStore store_;
   std::optional<base::TimePoint> next_sample_;
   base::TimePoint refused_until_{};
-  base::TimePoint last_time_{};      ///< Time of the last reconcile(), which shows that the clock was set back
   std::string last_sample_problem_;  ///< Last logged problem of each sort
   std::string last_write_problem_;
 };
