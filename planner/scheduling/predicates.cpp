@@ -80,8 +80,6 @@ void Misfits::add(NodeIndex node, const Refusal& refusal) {
     ++known->count;
 }
 
-const Misfits::Group& Misfits::largest() const { return *std::ranges::max_element(groups_, {}, &Group::count); }
-
 std::string Misfits::text() const {
   std::vector<Group> sorted = groups_;
   std::ranges::stable_sort(sorted, std::ranges::greater{}, &Group::count);

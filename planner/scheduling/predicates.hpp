@@ -220,7 +220,6 @@ class Misfits {
     NodeIndex node;
     std::size_t count = 0;
   };
-  const Group& largest() const;
   /// Formats the groups, for example "2 of 3 nodes: the pod does not tolerate the taint gpu (n-1 and 1 more); 1 of 3
   /// nodes: …", with at most kMaxNamed rules. Returns an empty string if no node was added.
   std::string text() const;

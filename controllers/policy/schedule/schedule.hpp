@@ -25,7 +25,6 @@ class Schedule {
   /// Next cycle after one that began at `start`. nullopt if none exists within ten years.
   std::optional<base::TimePoint> after(base::TimePoint start) const;
 
-  bool has_cron() const { return cron_.has_value(); }
   const Calendar& calendar() const { return calendar_; }
 
  private:

@@ -14,6 +14,4 @@ struct ScoreWeights {
   friend bool operator==(const ScoreWeights&, const ScoreWeights&) = default;
 };
 
-inline constexpr ScoreWeights kDefaultWeights;
-
 }  // namespace scheduling
