@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds a release (hack/image/release.sh) and checks its image: its contents, user, labels, licences, bill of
-# materials and signature, that a registry returns it unchanged, that a second build gives the same digest, and that the programs run inside
-# its root file system, read-only and as its user. The last check is skipped with a message if this machine does not allow
-# mounts. Another architecture is only started, under qemu-user, and combined with this machine's.
+# materials and signature, that a registry returns it unchanged, that a second build gives the same digest, and that the
+# programs run inside its root file system, read-only and as its user. The last check is skipped with a message if this
+# machine does not allow mounts. Another architecture is only started, under qemu-user, and combined with this machine's.
 # usage: hack/verify-image.sh [amd64|arm64]     REBUILD=1: the second build compiles again, elsewhere and without ccache
 #        IMAGE_PROGRAMS=build/release: uses the programs of that build folder and compiles nothing
 set -uo pipefail
