@@ -26,6 +26,7 @@ namespace controllers {
 ///   WaitingWithPodGroup  → Reserved                       slots and free capacity for all members, in one step
 ///                        → Idle                           withdrawn, abandoned, a duplicate, or cooling down
 ///   Reserved             → Idle                           the store shows the attempt; or withdrawn, abandoned
+///                        → Waiting, WaitingWithPodGroup   requests the next attempt while its policy holds
 ///
 /// A finished Evacuation has no entry. A deleted one has none either, unless its pod was asked to leave; then it is
 /// Departing.
@@ -94,6 +95,11 @@ struct AdmissionEntry {
   bool holds_stored_slot() const { return stored_part() == Held::kSlot; }
   /// Whether its next attempt may begin, by the store or by this leader's decision.
   bool has_slot() const { return is_reserved() || holds_stored_slot(); }
+  /// Whether the slot was granted for an attempt before `attempt`. REQUIRES: has_slot().
+  bool ends_before(std::int32_t attempt) const {
+    const auto* reserved = std::get_if<Reserved>(&turn);
+    return !reserved || reserved->attempt < attempt;
+  }
   Held stored_part() const {
     const Held* held = std::get_if<Held>(&stored);
     return held ? *held : Held::kNothing;

@@ -403,7 +403,7 @@ Admission AdmissionQueue::request_locked(const AdmissionRequest& request, Wakeup
     if (request.has_begun) return {{Slot::State::kWaiting, {}, {}, clock_.now() + kPollInterval}, {}};
     return {{}, std::move(other)};
   }
-  if (entry.has_slot()) {
+  if (entry.has_slot() && !(entry.ends_before(attempt) && scopes_.is_held(request.policy))) {
     keep_reserved(entry, attempt);
     return {{Slot::State::kGranted, {}}, {}};
   }
@@ -425,8 +425,9 @@ Admission AdmissionQueue::request_locked(const AdmissionRequest& request, Wakeup
   return {slot_of(entry), claimant(request.key, entry)};
 }
 
-/// Keeps a granted slot, or carries the slot of the last attempt over to the next one. A request from a stale cache
-/// does not lower the attempt.
+/// Keeps a granted slot, or carries the slot of the last attempt over to the next one, which a policy that holds its
+/// Evacuations forbids: between two attempts nothing acts on the pod. A request from a stale cache does not lower the
+/// attempt.
 void AdmissionQueue::keep_reserved(Entry& entry, std::int32_t attempt) {
   if (auto* reserved = std::get_if<Entry::Reserved>(&entry.turn)) {
     reserved->attempt = std::max(reserved->attempt, attempt);

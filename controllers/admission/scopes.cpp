@@ -247,8 +247,11 @@ std::optional<std::int64_t> AdmissionScopes::manual_limit() const {
 }
 
 bool AdmissionScopes::is_held_by_policy(const Scope& scope) const {
-  if (scope.kind != Kind::kTotal) return false;
-  const auto level = policies_.find(scope.policy);
+  return scope.kind == Kind::kTotal && is_held(scope.policy);
+}
+
+bool AdmissionScopes::is_held(const std::string& policy) const {
+  const auto level = policies_.find(policy);
   return level != policies_.end() && !level->second.hold_reason.empty();
 }
 

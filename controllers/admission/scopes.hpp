@@ -77,6 +77,8 @@ class AdmissionScopes {
   /// Returns a limit that the needs exceed even on an idle cluster; nullopt if none exists. "" stands for the
   /// limits of the cluster.
   std::optional<std::string> too_small(const Needs& needs, std::int64_t count) const;
+  /// Whether the policy admits none of its Evacuations now. False for the empty policy.
+  bool is_held(const std::string& policy) const;
   /// Whether one more arrival is allowed on request.target_node.
   bool target_has_capacity(const AdmissionRequest& request) const;
   /// Whether the cluster's total has free capacity and its rate has tokens.

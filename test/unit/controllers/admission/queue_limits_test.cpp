@@ -152,6 +152,27 @@ TEST_F(Admissions, ABrakeHoldsWaitingEvacuationsAndNotRunningOnes) {
   EXPECT_EQ(woken, std::vector<std::string>{"evac-00001"});
 }
 
+TEST_F(Admissions, ABrakeHoldsTheNextEvictorOfARunningOne) {
+  for (const bool is_shown : {true, false}) {
+    SCOPED_TRACE(is_shown ? "the store shows the attempt" : "the store lags");
+    const Candidate runs{.n = is_shown ? 0 : 1, .node = is_shown ? "a" : "b", .policy = "p"};
+    const std::string name = is_shown ? "evac-00000" : "evac-00001";
+    queue.set_policy_limits("p", {{limits(number(5))}});
+    EXPECT_TRUE(granted(runs));
+    if (is_shown) show(runs, Phase::kAborting);
+    queue.set_policy_limits("p", {{limits(number(5))}}, "policy p is suspended");
+    EXPECT_TRUE(is_shown || granted(runs)) << "the attempt that was admitted begins";
+    EXPECT_FALSE(granted(runs, 2));
+    EXPECT_EQ(last.slot.limit->message, "policy p is suspended");
+    show(runs, Phase::kBackoff);
+    EXPECT_EQ(queue.usage().in_flight, 0);
+    queue.set_policy_limits("p", {{limits(number(5))}});
+    EXPECT_EQ(woken.back(), name);
+    EXPECT_TRUE(granted(runs, 2));
+    show(runs, Phase::kSucceeded, 2);
+  }
+}
+
 TEST_F(Admissions, ADeletedPolicyHoldsWhatWaitedForIt) {
   queue.set_policy_limits("p", {{limits(number(1))}}, "policy p is suspended");
   for (int i = 0; i < 3; ++i) EXPECT_FALSE(granted({.n = i, .node = fmt::format("node-{}", i), .policy = "p"}));
