@@ -21,8 +21,8 @@
 #include "api/meta/object_meta.hpp"
 #include "api/policy/convergence.hpp"
 #include "api/policy/gates.hpp"
-#include "api/policy/rounds.hpp"
 #include "api/policy/schedule.hpp"
+#include "api/policy/strategy_state.hpp"
 #include "api/policy/usage_source.hpp"
 
 namespace api {
@@ -326,7 +326,7 @@ struct DeschedulerPolicyStatus {
   std::vector<RestartRecord> restarts;    ///< sorted by pod and container
   PolicyHistory history;                  ///< of the last spec.explain.cycles cycles
   std::vector<BalanceRow> balance;        ///< sorted by strategy and resource
-  std::optional<RoundsStatus> rounds;     ///< of the strategy that works in rounds
+  std::optional<StrategyState> strategy_state;  ///< status.rounds
   std::vector<NodeClasses> node_classes;  ///< of the last cycle's utilization strategies, in the order of the spec
   friend bool operator==(const DeschedulerPolicyStatus&, const DeschedulerPolicyStatus&) = default;
 };

@@ -138,7 +138,7 @@ Json encode_changed(const DeschedulerPolicyStatus& status, const DeschedulerPoli
   if (is_news(&Status::restarts)) put_restart_records(json, status.restarts);
   if (is_news(&Status::history)) put_policy_history(json, status.history);
   put_balance_rows(json, status.balance);
-  put_rounds_status(json, status.rounds);
+  put_strategy_state(json, status.strategy_state);
   if (is_news(&Status::node_classes)) put_node_classes(json, status.node_classes);
   return json;
 }
@@ -175,7 +175,7 @@ DeschedulerPolicyStatus policy_status_of(const Json& json) {
   status.restarts = restart_records_of(json);
   status.history = policy_history_of(json);
   status.balance = balance_rows_of(json);
-  status.rounds = rounds_status_of(json);
+  status.strategy_state = strategy_state_of(json);
   status.node_classes = node_classes_of(json);
   return status;
 }

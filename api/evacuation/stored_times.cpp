@@ -71,7 +71,6 @@ void correct_times(DeschedulerPolicyStatus& status, base::TimePoint now) {
   correct(status.evicted_until);
   correct(status.circuit.counted_until);
   correct(status.circuit.opened_at);
-  if (status.rounds) correct(status.rounds->planned_at);
   for (RestartRecord& record : status.restarts) {
     for (RestartObservation& look : record.looks) look.time = base::clamp_to_now(look.time, now);
   }

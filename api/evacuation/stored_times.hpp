@@ -12,9 +12,9 @@ namespace api {
 /// correction uses another `now`.
 void correct_times(EvacuationStatus& status, base::TimePoint now);
 
-/// Corrects the watermarks of a policy's counters and the times of its rounds and restarts. Leaves the start of the
-/// last cycle unchanged: a future one only makes the next cycle due immediately and holds no wave. CooldownLedger
-/// corrects cooldowns.
+/// Corrects the watermarks of a policy's counters and the times of its restarts. Leaves the start of the last cycle
+/// unchanged: a future one only makes the next cycle due immediately and holds no wave. CooldownLedger corrects
+/// cooldowns, and strategies correct times in their own state.
 void correct_times(DeschedulerPolicyStatus& status, base::TimePoint now);
 
 }  // namespace api

@@ -53,7 +53,7 @@ CycleOutcome make_plan(const planner::PlanInput& input, std::string id) {
   outcome.taints = std::move(plan.taints);
   outcome.moves = std::move(plan.moves);
   outcome.balance = std::move(plan.balance);
-  outcome.rounds = std::move(plan.rounds);
+  outcome.strategy_state = std::move(plan.strategy_state);
   outcome.summary.refused = std::move(plan.refused);
   outcome.refusals = std::move(plan.refusals);
   outcome.summary.id = std::move(id);

@@ -78,17 +78,17 @@ TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& eva
 /// Result of one planning cycle.
 struct CycleOutcome {
   api::LastCycle summary;
-  std::vector<api::PlannedMove> moves;        ///< all moves, in order; the status shows the first kMaxPublishedPlan
-  std::vector<std::string> problems;          ///< strategies or creations that failed
-  std::vector<api::RefusedPod> refusals{};    ///< first refusals, for the audit log and the status
-  std::vector<std::string> warnings{};        ///< unexpected input that did not affect the rest of the cycle
-  std::int64_t more_warnings = 0;             ///< number of warnings that are not in the list
-  std::vector<api::BalanceRow> balance{};     ///< balance of the nodes; judge_balance() adds its history
-  std::vector<UsageReport> usage{};           ///< by usage source of the policy
-  std::vector<ForecastReport> forecasts{};    ///< by usage source of the policy
-  std::vector<planner::NodeTaint> taints{};   ///< soft taints for nodes while the moves are carried out
-  std::optional<api::RoundsStatus> rounds{};  ///< of a strategy that works in rounds
-  bool is_judged = true;                      ///< false if one or all strategies could not judge
+  std::vector<api::PlannedMove> moves;       ///< all moves, in order; the status shows the first kMaxPublishedPlan
+  std::vector<std::string> problems;         ///< strategies or creations that failed
+  std::vector<api::RefusedPod> refusals{};   ///< first refusals, for the audit log and the status
+  std::vector<std::string> warnings{};       ///< unexpected input that did not affect the rest of the cycle
+  std::int64_t more_warnings = 0;            ///< number of warnings that are not in the list
+  std::vector<api::BalanceRow> balance{};    ///< balance of the nodes; judge_balance() adds its history
+  std::vector<UsageReport> usage{};          ///< by usage source of the policy
+  std::vector<ForecastReport> forecasts{};   ///< by usage source of the policy
+  std::vector<planner::NodeTaint> taints{};  ///< soft taints for nodes while the moves are carried out
+  std::optional<api::StrategyState> strategy_state{};  ///< of a MultiCycle strategy
+  bool is_judged = true;                               ///< false if one or all strategies could not judge
   /// In planning order. Each result owns the next `nominated` entries of the originally planned `moves`.
   std::vector<planner::StrategyResult> strategies{};
   std::int32_t existing = 0;         ///< number of moves whose Evacuation existed already

@@ -170,11 +170,11 @@ base::Result<CycleOutcome> PolicyReconciler::run_due_cycle(const api::Deschedule
   auto planned = plan_traced(policy, spec, situation, may_move);
   if (!planned) return planned;
   CycleOutcome outcome = *std::move(planned);
-  count_planned(outcome);
+  count_planned(situation.strategy, outcome);
   deps_.audit.on_planned(policy, outcome);
   if (may_move) taints_.pledge(name, spec, outcome);
   if (may_move) carry_out(policy, outcome);
-  count_made(outcome);
+  count_made(situation.strategy, outcome);
   if (outcome.summary.created == 0 && outcome.existing == 0) taints_.stop_emptying(name);
   outcome.summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clocks.wall.now() - situation.now);
   note_cycle(policy, outcome);
@@ -210,12 +210,11 @@ api::DeschedulerPolicyStatus PolicyReconciler::status_after(const api::Deschedul
   if (outcome != nullptr) {
     next.restarts = planner_.remembered_restarts(spec.strategy_specs);
     next.balance = outcome->balance;
-    next.rounds = outcome->rounds;
+    next.strategy_state = outcome->strategy_state;
     next.node_classes = node_classes_of(*outcome);
   }
   set_converged_condition(next, generation, now);
-  if (const strategies::Strategy* in_rounds = spec.strategy_specs.in_rounds())
-    set_rounds_condition(next, in_rounds->needs().rounds.value(), generation, now);
+  if (situation.strategy) set_progress_condition(*situation.strategy, next, generation, now);
   if (outcome != nullptr) {
     set_usage_condition(next.conditions, outcome->usage, generation, now);
     set_forecast_condition(next.conditions, outcome->forecasts, generation, now);

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "planner/plan/balance/convergence.hpp"
-#include "planner/plan/balance/rounds.hpp"
 #include "planner/plan/plan_builder.hpp"
 #include "planner/plan/unknown_namespaces.hpp"
 #include "planner/scheduling/evictability_rules.hpp"
@@ -21,7 +20,6 @@ namespace planner {
 namespace {
 
 using scheduling::NodeIndex;
-using strategies::RoundPhase;
 
 bool is_in_scope(const PlanSpec& spec, const api::Node& node) {
   // A node about to be removed is out of scope. Upstream has no such rule.
@@ -132,11 +130,7 @@ void run(const strategies::StrategySpec& spec, const PlanInput& input, strategie
   for (api::BalanceRow& row : meter->rows(result.row)) plan.balance.push_back(std::move(row));
 }
 
-RoundPhase phase_of(const api::RoundsStatus& rounds) {
-  return rounds.phase == kPacking ? RoundPhase::kPacking : RoundPhase::kLeveling;
-}
-
-/// Merges the results of a strategy that ran both halves.
+/// Merges the results of the last two runs of one strategy.
 void join_last_results(Plan& plan) {
   StrategyResult last = std::move(plan.strategies.back());
   plan.strategies.pop_back();
@@ -144,34 +138,61 @@ void join_last_results(Plan& plan) {
   plan.strategies.back() = std::move(last);
 }
 
-/// Runs one half of a round: the first half, starting at the current state, that has moves.
-void run_rounds(const strategies::StrategySpec& spec, const strategies::RoundRules& rules, const PlanInput& input,
-                strategies::StrategyContext context, PlanBuilder& builder, Plan& plan) {
-  context.round_phase = RoundPhase::kLeveling;
-  RoundsSeen seen = observe_rounds(input.cluster, context.nodes, strategies::balance_subject(*spec.strategy, context));
-  seen.is_settled = input.is_settled;
-  seen.may_time_out = input.may_time_out;
-  seen.now = input.now;
-  const bool is_known = input.rounds && input.rounds->strategy == spec.strategy->name();
-  api::RoundsStatus rounds = next_rounds(is_known ? &*input.rounds : nullptr, seen, rules);
-  rounds.strategy = spec.strategy->name();
+bool is_in_use(const scheduling::ClusterSnapshot& cluster, NodeIndex node) {
+  return std::ranges::any_of(cluster.pods_on(node), [&](scheduling::PodIndex pod) {
+    return cluster.is_staying(pod) && !cluster.is_daemon_set(pod) && !cluster.is_mirror(pod);
+  });
+}
+
+double imbalance_of(const scheduling::ClusterSnapshot& cluster, strategies::BalanceSubject subject) {
+  for (auto& pool : subject.pools) std::erase_if(pool.nodes, [&](NodeIndex node) { return !is_in_use(cluster, node); });
+  double most = 0;
+  for (const api::BalanceRow& row : BalanceMeter(cluster, std::move(subject)).rows(""))
+    most = std::max(most, row.before.deviation);
+  return most;
+}
+
+strategies::CycleFacts cycle_facts(const PlanInput& input, const strategies::Strategy& strategy,
+                                   const strategies::StrategyContext& context) {
+  strategies::CycleFacts facts{.is_settled = input.is_settled, .may_time_out = input.may_time_out, .now = input.now};
+  facts.nodes = static_cast<std::int32_t>(context.nodes.size());
+  facts.nodes_in_use = static_cast<std::int32_t>(
+      std::ranges::count_if(context.nodes, [&](NodeIndex node) { return is_in_use(input.cluster, node); }));
+  if (auto subject = strategies::balance_subject(strategy, context))
+    facts.imbalance = imbalance_of(input.cluster, *std::move(subject));
+  return facts;
+}
+
+/// Runs the part of a MultiCycle strategy's plan for this cycle: the first part, starting at the current state, that
+/// has moves.
+void run_multi_cycle(const strategies::StrategySpec& spec, const strategies::MultiCycle& multi, const PlanInput& input,
+                     strategies::StrategyContext context, PlanBuilder& builder, Plan& plan) {
+  const std::string name(spec.strategy->name());
+  const strategies::CycleFacts facts = cycle_facts(input, *spec.strategy, context);
+  const bool is_known = input.strategy_state && input.strategy_state->strategy == name;
+  std::string state = multi.begin_cycle(is_known ? input.strategy_state->value : std::string(), facts);
+  const auto runs = [&] {
+    const auto progress = multi.progress(state);
+    return progress && progress->runs_in_cycle();
+  };
   bool is_first = true;
-  if (!runs_in_cycle(rounds)) builder.begin(spec.strategy->name());
-  while (runs_in_cycle(rounds)) {
-    context.round_phase = phase_of(rounds);
+  if (!runs()) builder.begin(name);
+  while (runs()) {
+    context.state = state;
     run(spec, input, context, builder, plan, true);
-    if (!is_first) join_last_results(plan);
-    is_first = false;
-    if (!plan.strategies.back().problem.empty()) {
-      plan.rounds = input.rounds;
+    if (!std::exchange(is_first, false)) join_last_results(plan);
+    const StrategyResult& result = plan.strategies.back();
+    if (!result.problem.empty()) {
+      plan.strategy_state = input.strategy_state;
       return;
     }
-    rounds.planned = plan.strategies.back().nominated;
-    if (rounds.planned > 0) break;
-    rounds = after_half(std::move(rounds), seen, rules);
-    rounds.strategy = spec.strategy->name();
+    if (result.nominated > 0) {
+      state = multi.after_planning(state, result.nominated);
+      break;
+    }
+    state = multi.after_idle(state, facts);
   }
-  plan.rounds = std::move(rounds);
+  plan.strategy_state = {name, std::move(state)};
 }
 
 void run_phase(strategies::StrategyPhase phase, const PlanInput& input, const strategies::StrategyContext& context,
@@ -180,8 +201,8 @@ void run_phase(strategies::StrategyPhase phase, const PlanInput& input, const st
     if (each.strategy->phase() != phase) continue;
     const auto& tell = input.options.on_strategy;
     if (tell) tell(each.strategy->name(), true);
-    if (const auto rules = each.strategy->needs().rounds)
-      run_rounds(each, *rules, input, context, builder, plan);
+    if (const auto* multi = dynamic_cast<const strategies::MultiCycle*>(each.strategy.get()))
+      run_multi_cycle(each, *multi, input, context, builder, plan);
     else
       run(each, input, context, builder, plan);
     if (tell) tell(each.strategy->name(), false);
@@ -270,7 +291,7 @@ Plan plan_cycle(const PlanInput& input) {
                                             input.options.continues_plan,
                                             &entries,
                                             builder.scheduler_rules(),
-                                            strategies::RoundPhase::kLeveling,
+                                            {},
                                             input.options.executor};
   run_phase(strategies::StrategyPhase::kDeschedule, input, context, builder, plan);
   run_phase(strategies::StrategyPhase::kBalance, input, context, builder, plan);

@@ -83,10 +83,10 @@ struct PlanInput {
   /// the newest known version.
   std::optional<int> server_minor{};
   /// status.rounds of the same spec, if any.
-  std::optional<api::RoundsStatus> rounds{};
+  std::optional<api::StrategyState> strategy_state{};
   /// Earlier moves of the policy are complete: no Evacuation is unfinished and no replacement waits for a node.
   bool is_settled = true;
-  /// Rounds may end by timeout. False if users decide when pods move.
+  /// A MultiCycle strategy may stop waiting by timeout. False if users decide when pods move.
   bool may_time_out = true;
 };
 
@@ -141,8 +141,8 @@ struct Plan {
   api::FieldErrors notes;     ///< parts of the spec that are suspicious but harmless
   std::vector<api::BalanceRow> balance{};  ///< of balance strategies, sorted by strategy and resource, without history
   std::vector<NodeTaint> taints{};         ///< sorted; other soft taints of the policy must be removed
-  std::optional<api::RoundsStatus> rounds{};  ///< state after this cycle; nullopt if no strategy works in rounds
-  std::string idle;                           ///< why no strategy ran, also in `notes`; empty if strategies ran
+  std::optional<api::StrategyState> strategy_state{};  ///< after this cycle; nullopt without a MultiCycle strategy
+  std::string idle;  ///< why no strategy ran, also in `notes`; empty if strategies ran
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };

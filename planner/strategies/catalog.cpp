@@ -194,10 +194,11 @@ bool StrategySpecs::asks_for(std::string_view taint, std::string_view strategy) 
   });
 }
 
-const Strategy* StrategySpecs::in_rounds() const {
-  const auto works_so = [](const StrategySpec& each) { return each.strategy->needs().rounds.has_value(); };
-  const auto found = std::ranges::find_if(runnable, works_so);
-  return found == runnable.end() ? nullptr : found->strategy.get();
+const MultiCycle* StrategySpecs::multi_cycle() const {
+  for (const StrategySpec& each : runnable) {
+    if (const auto* found = dynamic_cast<const MultiCycle*>(each.strategy.get())) return found;
+  }
+  return nullptr;
 }
 
 std::optional<base::seconds> StrategySpecs::restart_window() const {

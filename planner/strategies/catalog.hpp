@@ -36,8 +36,8 @@ struct StrategySpecs {
   bool soft_taints() const;
   /// Returns true if `strategy`, or any strategy if empty, sets soft taints with the key `taint`.
   bool asks_for(std::string_view taint, std::string_view strategy = {}) const;
-  /// Returns the strategy that works in rounds, or nullptr if there is none.
-  const Strategy* in_rounds() const;
+  /// Returns the first MultiCycle strategy, or nullptr if there is none.
+  const MultiCycle* multi_cycle() const;
   /// Returns `errors`, then `conflicts`. Empty means valid.
   api::FieldErrors problems() const;
 };

@@ -223,20 +223,6 @@ inline PlanSink& NominationSink::plan() {
   return none;
 }
 
-/// Current half of a round for strategies that work in rounds: each round levels nodes and then packs them.
-enum class RoundPhase { kLeveling, kPacking };
-
-/// Rules for ending rounds.
-struct RoundRules {
-  std::int32_t max_rounds = 5;
-  /// Minimum gain of a round: number of nodes freed, or points by which the imbalance of the nodes in use fell. nullopt
-  /// disables the criterion.
-  std::optional<std::int32_t> min_freed{1};
-  std::optional<double> min_imbalance_gain{};
-  base::Duration settle_timeout = base::minutes(15);
-  friend bool operator==(const RoundRules&, const RoundRules&) = default;
-};
-
 struct StrategyContext {
   /// Cluster after all moves accepted so far, including this strategy's own offers if the sink applies them. Pods that
   /// are already leaving are off their nodes.
@@ -258,8 +244,8 @@ struct StrategyContext {
   MeasuredEntriesMemo* measured_entries = nullptr;
   /// Rules that the cluster's scheduler is assumed to follow.
   scheduling::SchedulerRules scheduler{};
-  /// Only for strategies that work in rounds.
-  RoundPhase round_phase = RoundPhase::kLeveling;
+  /// State of a MultiCycle strategy in this cycle; empty for other strategies.
+  std::string_view state{};
   /// Runs independent parts of a search.
   Executor executor{};
   /// BalanceSubject::means from balances(), valid while no pod has been moved since. If nullptr, strategies compute
@@ -295,8 +281,6 @@ struct StrategyNeeds {
   std::optional<base::seconds> restart_window{};
   std::vector<scheduling::UsageNeed> usage{};  ///< measurements that it decides by; empty if it uses requests
   std::string_view soft_taint{};               ///< key of the soft taints that it sets (PlanSink::avoid()), or ""
-  /// Rules of a strategy that works in rounds according to StrategyContext::round_phase.
-  std::optional<RoundRules> rounds{};
 };
 
 /// Optional interface of a Strategy that evens out load.
@@ -305,6 +289,53 @@ class Balancer {
   virtual ~Balancer() = default;
   /// Returns what the strategy balances, or nullopt if it cannot determine it.
   virtual std::optional<BalanceSubject> balances(const StrategyContext& context) const = 0;
+};
+
+/// Observations of one cycle by which a MultiCycle strategy continues.
+struct CycleFacts {
+  std::int32_t nodes = 0;         ///< number of nodes in scope
+  std::int32_t nodes_in_use = 0;  ///< nodes in scope with pods other than DaemonSet and mirror pods
+  double imbalance = 0;           ///< of the nodes in use, in points of the most uneven resource; 0 for no Balancer
+  bool is_settled = true;         ///< the moves of earlier cycles are complete
+  bool may_time_out = true;       ///< false if users decide when pods move
+  base::TimePoint now{};
+};
+
+/// Optional interface of a Strategy whose plan takes several cycles, each of which waits until the moves of the last
+/// one are complete. Its state is a JSON object as text, with the strategy's name as `strategy`; only the strategy
+/// reads the rest. It is kept as status.rounds of the policy, whose writers are trusted no more than other input:
+/// unreadable state starts over.
+class MultiCycle {
+ public:
+  /// Part of the state that decides about the next cycle.
+  struct Progress {
+    bool is_over = false;     ///< stopped until the cluster changes
+    bool is_waiting = false;  ///< for moves of earlier cycles
+    std::int32_t planned = 0;
+    std::optional<base::TimePoint> planned_at{};  ///< start of the last cycle that planned moves
+    bool runs_in_cycle() const { return !is_over && !is_waiting; }
+  };
+  /// Content of condition Converged.
+  struct Report {
+    bool is_converged = false;
+    std::string reason;
+    std::string message;
+  };
+
+  virtual ~MultiCycle() = default;
+  /// Returns the state at the start of a cycle. `before` is the state after the last cycle of the same spec, or "".
+  virtual std::string begin_cycle(const std::string& before, const CycleFacts& facts) const = 0;
+  /// Returns the state after nominate() had nothing to move, in the same cycle.
+  virtual std::string after_idle(const std::string& state, const CycleFacts& facts) const = 0;
+  /// Returns the state after nominate() made `planned` moves.
+  virtual std::string after_planning(const std::string& state, std::int32_t planned) const = 0;
+  /// Returns the state after Evacuations were created for `created` of the moves planned by the cycle.
+  virtual std::string after_creating(const std::string& state, std::int32_t created, base::TimePoint cycle) const = 0;
+  /// Returns nullopt if the state is unreadable.
+  virtual std::optional<Progress> progress(const std::string& state) const = 0;
+  /// Describes the progress, or returns nullopt if the state is unreadable. `active`: number of unfinished Evacuations
+  /// of the policy.
+  virtual std::optional<Report> report(const std::string& state, std::int32_t active) const = 0;
 };
 
 /// Chooses pods. A plain strategy implements name(), phase() and nominate() (docs/strategies/writing-one.md).

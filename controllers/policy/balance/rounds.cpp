@@ -1,15 +1,12 @@
 #include "controllers/policy/balance/rounds.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "api/vocabulary/condition_types.hpp"
-#include "api/vocabulary/reasons.hpp"
-#include "planner/plan/balance/rounds.hpp"
 
 namespace controllers {
 namespace {
@@ -21,31 +18,11 @@ bool waits_for_a_node(const api::Pod& pod) {
   return pod.node_name.empty() && !pod.has_scheduling_gates && !pod.meta.is_terminating() && !pod.is_terminal();
 }
 
-std::string summary(const api::RoundsStatus& rounds, const strategies::RoundRules& rules) {
-  return fmt::format("{}: round {} of {} at most, {}", rounds.strategy, rounds.round, rules.max_rounds, rounds.phase);
-}
-
-std::string running_text(const api::RoundsStatus& rounds, const strategies::RoundRules& rules, std::int32_t active) {
-  if (!rounds.waiting) return fmt::format("{}: {} pods should move", summary(rounds, rules), rounds.planned);
-  if (active > 0)
-    return fmt::format("{}: waits for {} unfinished Evacuations of the policy", summary(rounds, rules), active);
-  return summary(rounds, rules) + ": waits until pods of moved workloads have a node";
-}
-
-std::string stopped_text(const api::RoundsStatus& rounds, const strategies::RoundRules& rules) {
-  const std::string done = fmt::format(
-      "{} nodes are in use, {} were freed; it starts again when the number of nodes in use or of all nodes changes by "
-      "a tenth, or the imbalance of {:.1f} points changes",
-      rounds.nodes_in_use, rounds.nodes_freed, rounds.imbalance);
-  const auto text = [&](std::string_view why) {
-    return fmt::format("{} stopped in round {}: {}; {}", rounds.strategy, rounds.round, why, done);
-  };
-  if (rounds.reason == api::Reason::kConverged) return text("no moves remain");
-  if (rounds.reason == api::Reason::kMaxRounds) return text("maxRounds is reached");
-  if (rounds.reason == api::Reason::kNotSettled)
-    return text(fmt::format("its moves have not settled within {}, settleTimeout",
-                            base::format_duration(rules.settle_timeout)));
-  return text(fmt::format("it moved {} pods and gained less than minGain", rounds.moved));
+/// Returns the state of a strategy that ran in the cycle, or nullptr.
+api::StrategyState* state_of_run(const strategies::MultiCycle* strategy, CycleOutcome& outcome) {
+  if (strategy == nullptr || !outcome.strategy_state) return nullptr;
+  const auto progress = strategy->progress(outcome.strategy_state->value);
+  return progress && progress->runs_in_cycle() ? &*outcome.strategy_state : nullptr;
 }
 
 }  // namespace
@@ -70,47 +47,48 @@ Settlement settlement_of(const std::vector<std::shared_ptr<const api::Evacuation
   return {!awaits, awaits};
 }
 
-bool are_running(const std::optional<api::RoundsStatus>& rounds) {
-  return rounds && rounds->phase != planner::kStopped;
+std::optional<strategies::MultiCycle::Progress> running(const strategies::MultiCycle* strategy,
+                                                        const api::DeschedulerPolicyStatus& status) {
+  if (strategy == nullptr || !status.strategy_state) return std::nullopt;
+  auto progress = strategy->progress(status.strategy_state->value);
+  return progress && progress->is_over ? std::nullopt : progress;
 }
 
-bool rounds_go_on(const api::DeschedulerPolicy& policy, WaveState wave, const Settlement& settled) {
-  const api::DeschedulerPolicyStatus& status = policy.status;
-  if (!are_running(status.rounds) || status.observed_generation != policy.meta.generation) return false;
-  return settled.is_settled && (wave == WaveState::kOver || status.rounds->waiting);
+bool continues_now(const strategies::MultiCycle* strategy, const api::DeschedulerPolicy& policy, WaveState wave,
+                   const Settlement& settled) {
+  const auto progress = running(strategy, policy.status);
+  if (!progress || policy.status.observed_generation != policy.meta.generation) return false;
+  return settled.is_settled && (wave == WaveState::kOver || progress->is_waiting);
 }
 
-void count_planned(CycleOutcome& outcome) {
-  if (!outcome.rounds || !planner::runs_in_cycle(*outcome.rounds) || !outcome.is_judged) return;
-  outcome.rounds->planned = static_cast<std::int32_t>(
-      std::ranges::count(outcome.moves, outcome.rounds->strategy, &api::PlannedMove::strategy));
+void count_planned(const strategies::MultiCycle* strategy, CycleOutcome& outcome) {
+  api::StrategyState* state = state_of_run(strategy, outcome);
+  if (state == nullptr || !outcome.is_judged) return;
+  const auto own = std::ranges::count(outcome.moves, state->strategy, &api::PlannedMove::strategy);
+  state->value = strategy->after_planning(state->value, static_cast<std::int32_t>(own));
 }
 
-void count_made(CycleOutcome& outcome) {
-  const std::int32_t created = outcome.summary.created;
-  if (!outcome.rounds || !planner::runs_in_cycle(*outcome.rounds) || outcome.rounds->planned == 0 || created == 0)
-    return;
-  outcome.rounds->moved += std::min(created, outcome.rounds->planned);
-  outcome.rounds->planned_at = std::chrono::floor<base::seconds>(outcome.summary.start);
+void count_made(const strategies::MultiCycle* strategy, CycleOutcome& outcome) {
+  api::StrategyState* state = state_of_run(strategy, outcome);
+  if (state == nullptr || outcome.summary.created == 0 || strategy->progress(state->value)->planned == 0) return;
+  state->value = strategy->after_creating(state->value, outcome.summary.created, outcome.summary.start);
 }
 
-void set_rounds_condition(api::DeschedulerPolicyStatus& status, const strategies::RoundRules& rules,
-                          std::int64_t generation, base::TimePoint now) {
-  if (!status.rounds) return;
-  const api::RoundsStatus& rounds = *status.rounds;
-  api::Condition condition{
-      std::string(to_string(api::ConditionType::kConverged)), api::ConditionStatus::kFalse, "", "", generation, {}};
-  if (are_running(status.rounds)) {
-    condition.reason = to_string(api::Reason::kRoundRunning);
-    condition.message = running_text(rounds, rules, status.active);
-  } else {
-    const bool others_move = status.active > 0 || (status.last_cycle && status.last_cycle->nominated > 0);
-    if (others_move && rounds.reason == api::Reason::kConverged) return;
-    if (rounds.reason == api::Reason::kConverged) condition.status = api::ConditionStatus::kTrue;
-    condition.reason = rounds.reason;
-    condition.message = stopped_text(rounds, rules);
-  }
-  api::set_condition(status.conditions, std::move(condition), now);
+void set_progress_condition(const strategies::MultiCycle& strategy, api::DeschedulerPolicyStatus& status,
+                            std::int64_t generation, base::TimePoint now) {
+  if (!status.strategy_state) return;
+  auto report = strategy.report(status.strategy_state->value, status.active);
+  const bool others_move = status.active > 0 || (status.last_cycle && status.last_cycle->nominated > 0);
+  if (!report || (report->is_converged && others_move)) return;
+  const auto is_converged = report->is_converged ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse;
+  api::set_condition(status.conditions,
+                     {std::string(to_string(api::ConditionType::kConverged)),
+                      is_converged,
+                      std::move(report->reason),
+                      std::move(report->message),
+                      generation,
+                      {}},
+                     now);
 }
 
 }  // namespace controllers

@@ -1,7 +1,6 @@
 #pragma once
 
-/// Rounds of a strategy (planner/plan/balance/rounds.hpp) in the policy controller: detects when the moves have
-/// settled, and sets the status. Pure.
+/// MultiCycle strategies in the policy controller: detects when their moves have settled, and sets the status. Pure.
 
 #include <memory>
 #include <optional>
@@ -28,19 +27,23 @@ Settlement settlement_of(const std::vector<std::shared_ptr<const api::Evacuation
                          const std::vector<std::shared_ptr<const api::Pod>>& pods, base::TimePoint planned_at,
                          base::TimePoint now);
 
-/// Whether there are rounds that have not stopped.
-bool are_running(const std::optional<api::RoundsStatus>& rounds);
-/// Whether the next half-round starts now, regardless of the interval, because the moves of the last one have settled.
-bool rounds_go_on(const api::DeschedulerPolicy& policy, WaveState wave, const Settlement& settled);
+/// Returns the progress of the strategy by the policy's status. Returns nullopt without a strategy, without a readable
+/// state, and if the strategy is over.
+std::optional<strategies::MultiCycle::Progress> running(const strategies::MultiCycle* strategy,
+                                                        const api::DeschedulerPolicyStatus& status);
+/// Whether the strategy's next cycle starts now, regardless of the interval, because the moves of the last one have
+/// settled.
+bool continues_now(const strategies::MultiCycle* strategy, const api::DeschedulerPolicy& policy, WaveState wave,
+                   const Settlement& settled);
 
-/// Sets RoundsStatus::planned from the remaining moves. REQUIRES: judge_balance() was called.
-void count_planned(CycleOutcome& outcome);
-/// Sets RoundsStatus::moved and planned_at from the created Evacuations.
-void count_made(CycleOutcome& outcome);
+/// Records the remaining moves in the strategy's state. REQUIRES: judge_balance() was called.
+void count_planned(const strategies::MultiCycle* strategy, CycleOutcome& outcome);
+/// Records the created Evacuations in the strategy's state.
+void count_made(const strategies::MultiCycle* strategy, CycleOutcome& outcome);
 
-/// Sets condition Converged for rounds: False/RoundRunning, or the reason why they stopped. REQUIRES: next_status() and
-/// set_converged_condition() have set the condition for this cycle.
-void set_rounds_condition(api::DeschedulerPolicyStatus& status, const strategies::RoundRules& rules,
-                          std::int64_t generation, base::TimePoint now);
+/// Sets condition Converged by the strategy's report. REQUIRES: next_status() and set_converged_condition() have set
+/// the condition for this cycle.
+void set_progress_condition(const strategies::MultiCycle& strategy, api::DeschedulerPolicyStatus& status,
+                            std::int64_t generation, base::TimePoint now);
 
 }  // namespace controllers

@@ -113,7 +113,7 @@ CyclePlanner::Collected CyclePlanner::collect(const scheduling::ClusterSnapshot&
     collected.problems.push_back(std::move(each.problem));
   }
   input.usage = collected.figures.measured;
-  if (policy.status.observed_generation == policy.meta.generation) input.rounds = policy.status.rounds;
+  if (policy.status.observed_generation == policy.meta.generation) input.strategy_state = policy.status.strategy_state;
   const bool hints_in_force = deps_.steering.hints_in_force && deps_.steering.hints_in_force();
   if (hints_in_force) collected.hints_rest = resting_hints_.why(policy.meta.uid, terms.now);
   input.options.placement_hints = hints_in_force && collected.hints_rest.empty();

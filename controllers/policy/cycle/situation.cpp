@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/time/stored_time.hpp"
 #include "controllers/policy/once_run.hpp"
 #include "controllers/policy/triggers.hpp"
 
@@ -18,7 +19,7 @@ std::optional<base::TimePoint> Situation::changes(const api::DeschedulerPolicySt
   auto earliest = timing.changes;
   const auto no_later = [&](base::TimePoint time) { earliest = std::min(earliest.value_or(time), time); };
   if (wave.changes) no_later(*wave.changes);
-  if (settled.awaits_pods && are_running(next.rounds)) no_later(now + kSettleRetry);
+  if (settled.awaits_pods && running(strategy, next)) no_later(now + kSettleRetry);
   return earliest;
 }
 
@@ -29,11 +30,12 @@ Situation SituationObserver::observe(const api::DeschedulerPolicy& policy, const
   seen.gates = std::move(gates);
   seen.evacuations = caches_.evacuations.by_index(kByPolicy, policy.meta.name);
   seen.wave = wave_progress(policy, seen.evacuations, seen.now);
-  if (spec.strategy_specs.in_rounds() != nullptr) {
+  seen.strategy = spec.strategy_specs.multi_cycle();
+  if (seen.strategy != nullptr) {
     seen.moved = state_of_moves(policy, seen.evacuations, seen.now);
     seen.settled = settlement(policy, seen);
   }
-  const bool continues = seen.wave.may_continue || rounds_go_on(policy, seen.moved, seen.settled);
+  const bool continues = seen.wave.may_continue || continues_now(seen.strategy, policy, seen.moved, seen.settled);
   seen.timing = timing_with_triggers(policy, continues, seen.now);
   seen.stale = stale_caches();
   return seen;
@@ -43,14 +45,15 @@ std::vector<std::string> SituationObserver::stale_caches() const {
   return caches_.stale ? caches_.stale() : std::vector<std::string>();
 }
 
-/// REQUIRES: a strategy works in rounds.
+/// REQUIRES: situation.strategy is set.
 Settlement SituationObserver::settlement(const api::DeschedulerPolicy& policy, const Situation& situation) const {
   const bool one_runs =
       situation.moved == WaveState::kUnderWay || std::ranges::any_of(situation.evacuations, is_unfinished);
   if (one_runs) return {false, false};
-  const auto& rounds = policy.status.rounds;
-  if (!are_running(rounds) || !rounds->planned_at) return {};
-  return settlement_of(situation.evacuations, caches_.snapshot().pods, *rounds->planned_at, situation.now);
+  const auto progress = running(situation.strategy, policy.status);
+  if (!progress || !progress->planned_at) return {};
+  return settlement_of(situation.evacuations, caches_.snapshot().pods,
+                       base::clamp_to_now(*progress->planned_at, situation.now), situation.now);
 }
 
 CycleTiming SituationObserver::timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues,

@@ -24,7 +24,9 @@ struct Situation {
   GateVerdict gates;
   std::vector<std::shared_ptr<const api::Evacuation>> evacuations;  ///< of the policy
   WaveProgress wave;
-  WaveState moved = WaveState::kNone;  ///< for a strategy that works in rounds: progress of the last cycle's moves
+  /// MultiCycle strategy of the spec, which outlives this object; nullptr if there is none.
+  const strategies::MultiCycle* strategy = nullptr;
+  WaveState moved = WaveState::kNone;  ///< with `strategy`: progress of the last cycle's moves
   Settlement settled;
   CycleTiming timing;              ///< by the schedule and by triggers
   std::vector<std::string> stale;  ///< names of stale caches

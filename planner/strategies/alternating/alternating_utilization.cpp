@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "api/meta/well_known.hpp"
+#include "base/time/stored_time.hpp"
 
 namespace strategies {
 namespace {
@@ -37,7 +37,7 @@ void read_least_gain(api::StrictObject& args, RoundRules& rules) {
   if (!rules.min_freed && !rules.min_imbalance_gain) args.complain("minGain", "must set nodesFreed, imbalance or both");
 }
 
-RoundRules read_rounds(api::StrictObject& args) {
+RoundRules read_rules(api::StrictObject& args) {
   RoundRules rules;
   args.read("maxRounds", rules.max_rounds);
   if (rules.max_rounds < 1 || rules.max_rounds > kMaxRounds)
@@ -48,6 +48,12 @@ RoundRules read_rounds(api::StrictObject& args) {
     args.complain("settleTimeout",
                   fmt::format("{} is not between 1m and 24h", base::format_duration(rules.settle_timeout)));
   return rules;
+}
+
+/// Whether the packing half runs. Without state, for example to measure the imbalance, the leveling half does.
+bool packs(std::string_view state) {
+  const auto rounds = read_rounds(state);
+  return rounds && rounds->phase == kPacking;
 }
 
 template <typename HalfArgs>
@@ -65,12 +71,12 @@ AlternatingUtilization::Args AlternatingUtilization::Args::read(api::StrictObjec
   parsed.low = read_half<LowNodeUtilization::Args>(args, "lowNodeUtilization");
   parsed.high = read_half<HighNodeUtilization::Args>(args, "highNodeUtilization");
   parsed.high.soft_taint = true;
-  parsed.rounds = read_rounds(args);
+  parsed.rounds = read_rules(args);
   return parsed;
 }
 
 StrategyNeeds AlternatingUtilization::needs() const {
-  StrategyNeeds needs{.usage = low_.needs().usage, .soft_taint = api::well_known::kEmptyingTaint, .rounds = rules_};
+  StrategyNeeds needs{.usage = low_.needs().usage, .soft_taint = api::well_known::kEmptyingTaint};
   for (scheduling::UsageNeed& need : high_.needs().usage) {
     if (std::ranges::find(needs.usage, need) == needs.usage.end()) needs.usage.push_back(std::move(need));
   }
@@ -78,7 +84,7 @@ StrategyNeeds AlternatingUtilization::needs() const {
 }
 
 std::optional<BalanceSubject> AlternatingUtilization::balances(const StrategyContext& context) const {
-  return context.round_phase == RoundPhase::kLeveling ? low_.balances(context) : std::nullopt;
+  return packs(context.state) ? std::nullopt : low_.balances(context);
 }
 
 base::Status AlternatingUtilization::level(const StrategyContext& context, NominationSink& sink) const {
@@ -92,11 +98,45 @@ base::Status AlternatingUtilization::level(const StrategyContext& context, Nomin
 }
 
 base::Status AlternatingUtilization::nominate(const StrategyContext& context, NominationSink& sink) const {
-  switch (context.round_phase) {
-    case RoundPhase::kLeveling: return level(context, sink);
-    case RoundPhase::kPacking: return high_.nominate(context, sink);
-  }
-  std::abort();
+  return packs(context.state) ? high_.nominate(context, sink) : level(context, sink);
+}
+
+std::string AlternatingUtilization::begin_cycle(const std::string& before, const CycleFacts& facts) const {
+  auto known = read_rounds(before);
+  if (known && known->planned_at) known->planned_at = base::clamp_to_now(*known->planned_at, facts.now);
+  return to_state(next_rounds(known, facts, rules_), kName);
+}
+
+std::string AlternatingUtilization::after_idle(const std::string& state, const CycleFacts& facts) const {
+  const auto rounds = read_rounds(state);
+  return rounds ? to_state(after_half(*rounds, facts, rules_), kName) : state;
+}
+
+std::string AlternatingUtilization::after_planning(const std::string& state, std::int32_t planned) const {
+  auto rounds = read_rounds(state);
+  if (!rounds) return state;
+  rounds->planned = planned;
+  return to_state(*rounds, kName);
+}
+
+std::string AlternatingUtilization::after_creating(const std::string& state, std::int32_t created,
+                                                   base::TimePoint cycle) const {
+  auto rounds = read_rounds(state);
+  if (!rounds) return state;
+  rounds->moved += std::min(created, rounds->planned);
+  rounds->planned_at = std::chrono::floor<base::seconds>(cycle);
+  return to_state(*rounds, kName);
+}
+
+std::optional<MultiCycle::Progress> AlternatingUtilization::progress(const std::string& state) const {
+  const auto rounds = read_rounds(state);
+  if (!rounds) return std::nullopt;
+  return Progress{rounds->phase == kStopped, rounds->waiting, rounds->planned, rounds->planned_at};
+}
+
+std::optional<MultiCycle::Report> AlternatingUtilization::report(const std::string& state, std::int32_t active) const {
+  const auto rounds = read_rounds(state);
+  return rounds ? std::optional(report_of(*rounds, rules_, kName, active)) : std::nullopt;
 }
 
 }  // namespace strategies

@@ -7,6 +7,7 @@
 #include "api/core/codec.hpp"
 #include "api/meta/condition.hpp"
 #include "api/meta/well_known.hpp"
+#include "planner/strategies/alternating/rounds.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/fragmented_stage.hpp"
 
@@ -30,10 +31,12 @@ class Alternating : public integration::FragmentedStage {
     add_automatic_policy("alternate", "30m", {{"name", "AlternatingUtilization"}, {"args", args}});
   }
   api::DeschedulerPolicyStatus status() const { return policy_status("alternate"); }
-  std::string phase() const {
-    const auto rounds = status().rounds;
-    return rounds ? rounds->phase : "";
+  /// All fields are empty before the first cycle.
+  strategies::Rounds rounds() const {
+    const auto state = status().strategy_state;
+    return state ? strategies::read_rounds(state->value).value() : strategies::Rounds{};
   }
+  std::string phase() const { return rounds().phase; }
   api::Condition converged() const { return policy_condition("alternate", "Converged"); }
 };
 
@@ -46,8 +49,8 @@ TEST_F(Alternating, FreesNodesInRoundsThatWaitForNoIntervalAndStops) {
   EXPECT_TRUE(run_until([&] { return tainted() > 0; }, minutes(5))) << "replacements are kept off";
   ASSERT_TRUE(run_until([&] { return phase() == "Stopped"; }, minutes(180))) << converged().message;
   EXPECT_LT(nodes_in_use().size(), std::size_t{kFull + kHeld});
-  EXPECT_EQ(status().rounds->nodes_freed, kFull + kHeld - static_cast<int>(nodes_in_use().size()));
-  EXPECT_EQ(converged().reason, status().rounds->reason);
+  EXPECT_EQ(rounds().nodes_freed, kFull + kHeld - static_cast<int>(nodes_in_use().size()));
+  EXPECT_EQ(converged().reason, rounds().reason);
   run_for(minutes(40));
   EXPECT_EQ(tainted(), 0);
   const std::int64_t moved = status().evicted;
@@ -60,15 +63,15 @@ TEST_F(Alternating, FreesNodesInRoundsThatWaitForNoIntervalAndStops) {
 TEST_F(Alternating, GoesOnInTheSamePhaseAfterAFailOver) {
   begin();
   ASSERT_TRUE(run_until([&] { return phase() == "Packing"; }, minutes(60)));
-  const api::RoundsStatus before = *status().rounds;
+  const strategies::Rounds before = rounds();
   stop_operator();
   run_for(minutes(5));
   start_operator("replica-2");
   bool leveled_again = false;
   ASSERT_TRUE(run_until(
       [&] {
-        const auto now = status().rounds;
-        leveled_again = leveled_again || (now && now->round == before.round && now->phase == "Leveling");
+        const strategies::Rounds now = rounds();
+        leveled_again = leveled_again || (now.round == before.round && now.phase == "Leveling");
         return phase() == "Stopped";
       },
       minutes(240)));
@@ -84,10 +87,10 @@ TEST_F(Alternating, WaitsForPodsWithoutANodeAndThenGivesUp) {
   for (const auto& node : cluster->store().list(kube::kNodes, ""))
     edit(
         kube::kNodes, (*node)["metadata"]["name"], [](Json& object) { object["spec"]["unschedulable"] = true; }, "");
-  ASSERT_TRUE(run_until([&] { return status().rounds && status().rounds->reason == "NotSettled"; }, minutes(90)))
+  ASSERT_TRUE(run_until([&] { return rounds().reason == "NotSettled"; }, minutes(90)))
       << phase() << " " << converged().message;
   EXPECT_EQ(converged().reason, "NotSettled");
-  EXPECT_EQ(status().rounds->round, 1);
+  EXPECT_EQ(rounds().round, 1);
 }
 
 TEST_F(Alternating, MovesNothingInADryRunAndSaysWhichHalfWouldBeFirst) {
@@ -97,7 +100,7 @@ TEST_F(Alternating, MovesNothingInADryRunAndSaysWhichHalfWouldBeFirst) {
   run_for(minutes(100));
   EXPECT_EQ(nodes_in_use().size(), std::size_t{kFull + kHeld});
   EXPECT_EQ(phase(), "Leveling");
-  EXPECT_EQ(status().rounds->moved, 0);
+  EXPECT_EQ(rounds().moved, 0);
 }
 
 }  // namespace alternating_test

@@ -27,13 +27,13 @@ void carry_out(const std::vector<api::PlannedMove>& moves, scheduling::SnapshotI
   }
 }
 
-/// Records the rounds of a plan like the controller does.
-std::optional<api::RoundsStatus> rounds_after(planner::Plan& plan) {
-  if (plan.rounds && !plan.moves.empty()) {
-    plan.rounds->moved += static_cast<std::int32_t>(plan.moves.size());
-    plan.rounds->planned_at = builders::kNoon;
+/// Returns the state of the plan's strategy after its moves were made, as the controller records it.
+std::optional<api::StrategyState> state_after(const planner::PlanSpec& spec, planner::Plan& plan) {
+  if (auto& state = plan.strategy_state) {
+    const auto created = static_cast<std::int32_t>(plan.moves.size());
+    state->value = spec.strategy_specs.multi_cycle()->after_creating(state->value, created, builders::kNoon);
   }
-  return plan.rounds;
+  return plan.strategy_state;
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ Course run_to_the_end(scheduling::SnapshotInput cluster, const Policy& policy) {
   rules.strategies.push_back({policy.strategy, policy.args});
   const planner::PlanSpec spec(rules);
   const int busy_before = judge(cluster, {}).busy_before;
-  std::optional<api::RoundsStatus> rounds;
+  std::optional<api::StrategyState> state;
   Course course;
   for (; course.cycles < kMaxCycles; ++course.cycles) {
     const scheduling::ClusterSnapshot snapshot(cluster);
@@ -60,9 +60,9 @@ Course run_to_the_end(scheduling::SnapshotInput cluster, const Policy& policy) {
                                               .leaving = {},
                                               .now = builders::kNoon,
                                               .options = {.spend_pdbs = false, .taint_value = "proof"},
-                                              .rounds = rounds});
+                                              .strategy_state = state});
     if (plan.moves.empty()) break;
-    rounds = rounds_after(plan);
+    state = state_after(spec, plan);
     course.moves += static_cast<int>(plan.moves.size());
     carry_out(plan.moves, cluster);
   }

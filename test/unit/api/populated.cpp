@@ -288,18 +288,9 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   classes.note = "no node is overutilized";
   classes.nodes = {{"node-a", api::NodeClass::kUnderutilized, true, "cpu 10.0 % of allocatable, not above thresholds"}};
   status.node_classes = {classes};
-  status.rounds = api::RoundsStatus{.strategy = "AlternatingUtilization",
-                                    .round = 2,
-                                    .phase = "Stopped",
-                                    .reason = "NoProgress",
-                                    .waiting = true,
-                                    .planned = 3,
-                                    .moved = 12,
-                                    .nodes = 9,
-                                    .nodes_in_use = 7,
-                                    .imbalance = 4.5,
-                                    .nodes_freed = 2,
-                                    .planned_at = at(9)};
+  status.strategy_state = api::StrategyState{
+      "AlternatingUtilization",
+      R"({"phase":"Stopped","plannedAt":"2026-03-01T12:00:09Z","round":2,"strategy":"AlternatingUtilization"})"};
   status.plan_truncated = true;
   status.refusals = {{"shop", "web-2", "u-2", "n1", "PodLifeTime", "PDBWouldBlock", "web allows none", "web", 2, 0}};
   status.cooldowns = {{"vm/shop/db-1", {at(2), at(4)}}};

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "api/vocabulary/condition_types.hpp"
+#include "planner/strategies/alternating/alternating_utilization.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace controllers {
@@ -13,6 +14,7 @@ namespace policy_rounds_test {
 using base::seconds;
 using builders::kNoon;
 using builders::PodBuilder;
+using strategies::Rounds;
 using testing::HasSubstr;
 
 using Evacuations = std::vector<std::shared_ptr<const api::Evacuation>>;
@@ -76,16 +78,17 @@ INSTANTIATE_TEST_SUITE_P(
                        true}),
     [](const auto& info) { return info.param.name; });
 
-api::RoundsStatus running(std::int32_t planned = 3) {
-  api::RoundsStatus rounds;
-  rounds.strategy = "AlternatingUtilization";
+const strategies::AlternatingUtilization kStrategy({});
+
+Rounds packing(std::int32_t planned = 3) {
+  Rounds rounds;
   rounds.round = 2;
   rounds.phase = "Packing";
   rounds.planned = planned;
   return rounds;
 }
-api::RoundsStatus stopped(std::string reason) {
-  api::RoundsStatus rounds = running(0);
+Rounds stopped(std::string reason) {
+  Rounds rounds = packing(0);
   rounds.phase = "Stopped";
   rounds.reason = std::move(reason);
   rounds.moved = 7;
@@ -94,14 +97,30 @@ api::RoundsStatus stopped(std::string reason) {
   return rounds;
 }
 
+api::StrategyState state_of(const Rounds& rounds) {
+  return {std::string(kStrategy.name()), strategies::to_state(rounds, kStrategy.name())};
+}
+Rounds rounds_of(const CycleOutcome& outcome) {
+  return strategies::read_rounds(outcome.strategy_state.value().value).value();
+}
+
 struct GoOnCase {
   std::string name;
-  std::optional<api::RoundsStatus> rounds;
+  std::optional<Rounds> rounds;
   WaveState wave;
   bool settled;
   std::int64_t generation;
   bool want;
 };
+
+TEST(Rounds, DoNotGoOnWithUnreadableStateOrWithoutTheStrategy) {
+  api::DeschedulerPolicy policy;
+  policy.status.strategy_state = {"AlternatingUtilization", R"({"phase":"Dancing"})"};
+  EXPECT_FALSE(continues_now(&kStrategy, policy, WaveState::kOver, {true, false}));
+  policy.status.strategy_state = state_of(packing());
+  EXPECT_TRUE(continues_now(&kStrategy, policy, WaveState::kOver, {true, false}));
+  EXPECT_FALSE(continues_now(nullptr, policy, WaveState::kOver, {true, false}));
+}
 
 class RoundsGoOn : public testing::TestWithParam<GoOnCase> {};
 
@@ -110,31 +129,31 @@ TEST_P(RoundsGoOn, WithoutWaitingForTheInterval) {
   api::DeschedulerPolicy policy;
   policy.meta.generation = c.generation;
   policy.status.observed_generation = 1;
-  policy.status.rounds = c.rounds;
-  EXPECT_EQ(rounds_go_on(policy, c.wave, {c.settled, false}), c.want);
+  if (c.rounds) policy.status.strategy_state = state_of(*c.rounds);
+  EXPECT_EQ(continues_now(&kStrategy, policy, c.wave, {c.settled, false}), c.want);
 }
 
-api::RoundsStatus waiting() {
-  api::RoundsStatus rounds = running();
+Rounds waiting() {
+  Rounds rounds = packing();
   rounds.waiting = true;
   return rounds;
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, RoundsGoOn,
-    testing::Values(GoOnCase{"AfterAWave", running(), WaveState::kOver, true, 1, true},
-                    GoOnCase{"NotBeforeItSettled", running(), WaveState::kOver, false, 1, false},
-                    GoOnCase{"NotInAWave", running(), WaveState::kUnderWay, false, 1, false},
-                    GoOnCase{"NotAfterACycleThatMadeNothing", running(), WaveState::kNone, true, 1, false},
+    testing::Values(GoOnCase{"AfterAWave", packing(), WaveState::kOver, true, 1, true},
+                    GoOnCase{"NotBeforeItSettled", packing(), WaveState::kOver, false, 1, false},
+                    GoOnCase{"NotInAWave", packing(), WaveState::kUnderWay, false, 1, false},
+                    GoOnCase{"NotAfterACycleThatMadeNothing", packing(), WaveState::kNone, true, 1, false},
                     GoOnCase{"AfterACycleThatWaited", waiting(), WaveState::kNone, true, 1, true},
                     GoOnCase{"NotWhenStopped", stopped("NoProgress"), WaveState::kOver, true, 1, false},
-                    GoOnCase{"NotForAnotherSpec", running(), WaveState::kOver, true, 2, false},
+                    GoOnCase{"NotForAnotherSpec", packing(), WaveState::kOver, true, 2, false},
                     GoOnCase{"NotWithoutRounds", {}, WaveState::kOver, true, 1, false}),
     [](const auto& info) { return info.param.name; });
 
-CycleOutcome outcome_of(api::RoundsStatus rounds, int moves, std::int32_t created) {
+CycleOutcome outcome_of(const Rounds& rounds, int moves, std::int32_t created) {
   CycleOutcome outcome;
-  outcome.rounds = std::move(rounds);
+  outcome.strategy_state = state_of(rounds);
   outcome.moves.resize(static_cast<std::size_t>(moves) + 1);
   for (api::PlannedMove& move : outcome.moves) move.strategy = "AlternatingUtilization";
   outcome.moves.back().strategy = "PodLifeTime";
@@ -144,31 +163,31 @@ CycleOutcome outcome_of(api::RoundsStatus rounds, int moves, std::int32_t create
 }
 
 TEST(Rounds, CountPlannedAndCreatedMoves) {
-  CycleOutcome outcome = outcome_of(running(9), 4, 3);
-  count_planned(outcome);
-  EXPECT_EQ(outcome.rounds->planned, 4) << "the convergence guard took moves out, and others are not its own";
-  count_made(outcome);
-  EXPECT_EQ(outcome.rounds->moved, 3);
-  EXPECT_EQ(outcome.rounds->planned_at, kNoon) << "as the status has it";
+  CycleOutcome outcome = outcome_of(packing(9), 4, 3);
+  count_planned(&kStrategy, outcome);
+  EXPECT_EQ(rounds_of(outcome).planned, 4) << "the convergence guard took moves out, and others are not its own";
+  count_made(&kStrategy, outcome);
+  EXPECT_EQ(rounds_of(outcome).moved, 3);
+  EXPECT_EQ(rounds_of(outcome).planned_at, kNoon) << "as the status has it";
 }
 
 TEST(Rounds, CountNothingInACycleThatMadeNothing) {
-  CycleOutcome outcome = outcome_of(running(), 2, 0);
-  count_planned(outcome);
-  count_made(outcome);
-  EXPECT_EQ(outcome.rounds->moved, 0);
-  EXPECT_EQ(outcome.rounds->planned_at, std::nullopt);
+  CycleOutcome outcome = outcome_of(packing(), 2, 0);
+  count_planned(&kStrategy, outcome);
+  count_made(&kStrategy, outcome);
+  EXPECT_EQ(rounds_of(outcome).moved, 0);
+  EXPECT_EQ(rounds_of(outcome).planned_at, std::nullopt);
 }
 
 TEST(Rounds, CountNothingWhileTheyWait) {
   CycleOutcome outcome = outcome_of(waiting(), 0, 1);
-  count_planned(outcome);
-  EXPECT_EQ(outcome.rounds->planned, 3) << "of the cycle before";
+  count_planned(&kStrategy, outcome);
+  EXPECT_EQ(rounds_of(outcome).planned, 3) << "of the cycle before";
 }
 
 struct TellCase {
   std::string name;
-  api::RoundsStatus rounds;
+  Rounds rounds;
   std::int32_t active;
   std::string status;
   std::string reason;
@@ -180,9 +199,9 @@ class RoundsTell : public testing::TestWithParam<TellCase> {};
 TEST_P(RoundsTell, ReportTheirProgress) {
   const TellCase& c = GetParam();
   api::DeschedulerPolicyStatus status;
-  status.rounds = c.rounds;
+  status.strategy_state = state_of(c.rounds);
   status.active = c.active;
-  set_rounds_condition(status, {}, 1, kNoon);
+  set_progress_condition(kStrategy, status, 1, kNoon);
   const api::Condition* told = api::find_condition(status.conditions, api::ConditionType::kConverged);
   ASSERT_NE(told, nullptr);
   EXPECT_EQ(to_string(told->status), c.status);
@@ -193,7 +212,7 @@ TEST_P(RoundsTell, ReportTheirProgress) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, RoundsTell,
     testing::Values(
-        TellCase{"Running", running(), 0, "False", "RoundRunning", "round 2 of 5 at most, Packing: 3 pods should move"},
+        TellCase{"Running", packing(), 0, "False", "RoundRunning", "round 2 of 5 at most, Packing: 3 pods should move"},
         TellCase{"WaitingForEvacuations", waiting(), 2, "False", "RoundRunning", "waits for 2 unfinished Evacuations"},
         TellCase{"WaitingForPods", waiting(), 0, "False", "RoundRunning", "until pods of moved workloads have a node"},
         TellCase{"Converged", stopped("Converged"), 0, "True", "Converged", "no moves remain; 5 nodes are in use"},
@@ -205,9 +224,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Rounds, DoNotSayConvergedWhileOtherStrategiesMove) {
   api::DeschedulerPolicyStatus status;
-  status.rounds = stopped("Converged");
+  status.strategy_state = state_of(stopped("Converged"));
   status.active = 1;
-  set_rounds_condition(status, {}, 1, kNoon);
+  set_progress_condition(kStrategy, status, 1, kNoon);
   EXPECT_TRUE(status.conditions.empty());
 }
 

@@ -6,6 +6,7 @@
 
 #include "api/meta/well_known.hpp"
 #include "planner/plan/planner.hpp"
+#include "planner/strategies/alternating/rounds.hpp"
 #include "test/unit/planner/plan/strategy_worlds.hpp"
 
 namespace planner {
@@ -16,11 +17,14 @@ using builders::kNoon;
 using builders::NodeBuilder;
 using builders::PodBuilder;
 using scheduling::ClusterSnapshot;
+using strategies::Rounds;
 using testing::IsEmpty;
 
 constexpr auto kArgs = R"({
   "lowNodeUtilization": {"thresholds": {"cpu": 60}, "targetThresholds": {"cpu": 75}},
   "highNodeUtilization": {"thresholds": {"cpu": 60}}})";
+
+Rounds rounds_of(const Plan& plan) { return strategies::read_rounds(plan.strategy_state.value().value).value(); }
 
 std::string keys_of(const Plan& plan) {
   std::string text;
@@ -44,11 +48,11 @@ class Cluster {
                             .leaving = {},
                             .now = kNoon,
                             .options = {.spend_pdbs = false, .taint_value = "p"},
-                            .rounds = rounds_});
-    rounds_ = plan.rounds;
-    if (rounds_ && !plan.moves.empty()) {
-      rounds_->moved += static_cast<std::int32_t>(plan.moves.size());
-      rounds_->planned_at = kNoon;
+                            .strategy_state = state_});
+    state_ = plan.strategy_state;
+    if (state_ && !plan.moves.empty()) {
+      const auto created = static_cast<std::int32_t>(plan.moves.size());
+      state_->value = PlanSpec(policy_).strategy_specs.multi_cycle()->after_creating(state_->value, created, kNoon);
     }
     moves_ += plan.moves.size();
     objects_ = strategy_worlds::applied(std::move(objects_), plan, std::mem_fn(&api::PlannedMove::to));
@@ -62,13 +66,13 @@ class Cluster {
     for (const auto& pod : objects_.pods) ++pods[pod->node_name.value];
     return pods.size();
   }
-  const api::RoundsStatus& rounds() const { return rounds_.value(); }
+  Rounds rounds() const { return strategies::read_rounds(state_.value().value).value(); }
   std::size_t moves() const { return moves_; }
 
  private:
   api::DeschedulerPolicySpec policy_;
   scheduling::SnapshotInput objects_;
-  std::optional<api::RoundsStatus> rounds_;
+  std::optional<api::StrategyState> state_;
   std::size_t moves_ = 0;
 };
 
@@ -122,9 +126,9 @@ TEST(Alternating, StopsForGood) {
 TEST(Alternating, LevelsFirst) {
   Cluster cluster(classic(2, 2));
   const Plan plan = cluster.cycle();
-  EXPECT_EQ(plan.rounds->phase, "Leveling");
-  EXPECT_EQ(plan.rounds->round, 1);
-  EXPECT_EQ(static_cast<std::size_t>(plan.rounds->planned), plan.moves.size());
+  EXPECT_EQ(rounds_of(plan).phase, "Leveling");
+  EXPECT_EQ(rounds_of(plan).round, 1);
+  EXPECT_EQ(static_cast<std::size_t>(rounds_of(plan).planned), plan.moves.size());
   ASSERT_FALSE(plan.moves.empty());
   for (const api::PlannedMove& move : plan.moves) {
     EXPECT_TRUE(move.to.starts_with("held")) << move.to;
@@ -140,7 +144,7 @@ TEST(Alternating, PacksInTheSameCycleIfNothingNeedsLeveling) {
   builder.add(NodeBuilder("b")).add(web("w3", "b")).add(NodeBuilder("c")).add(web("w4", "c"));
   Cluster cluster(builder);
   const Plan plan = cluster.cycle();
-  EXPECT_EQ(plan.rounds->phase, "Packing");
+  EXPECT_EQ(rounds_of(plan).phase, "Packing");
   EXPECT_EQ(plan.strategies.size(), 1U) << "one row for both halves";
   EXPECT_EQ(cluster.nodes_in_use(), 1U);
 }
@@ -171,22 +175,46 @@ TEST(Alternating, MovesNothingWhileItWaits) {
   const Plan plan =
       plan_cycle({.spec = PlanSpec(policy), .cluster = *cluster, .leaving = {}, .now = kNoon, .is_settled = false});
   EXPECT_THAT(plan.moves, IsEmpty());
-  EXPECT_TRUE(plan.rounds->waiting);
+  EXPECT_TRUE(rounds_of(plan).waiting);
   EXPECT_EQ(plan.strategies.size(), 1U);
 }
 
 TEST(Alternating, IgnoresTheRoundsOfAnotherStrategy) {
-  api::RoundsStatus others;
-  others.strategy = "Other";
-  others.round = 4;
-  others.phase = "Stopped";
+  const api::StrategyState others{"Other", R"({"strategy":"Other","round":4,"phase":"Stopped"})"};
   const auto cluster = classic(2, 2).build();
   api::DeschedulerPolicySpec policy;
   policy.strategies.push_back({"AlternatingUtilization", kArgs});
-  const Plan plan =
-      plan_cycle({.spec = PlanSpec(policy), .cluster = *cluster, .leaving = {}, .now = kNoon, .rounds = others});
-  EXPECT_EQ(plan.rounds->round, 1);
-  EXPECT_EQ(plan.rounds->phase, "Leveling");
+  const Plan plan = plan_cycle(
+      {.spec = PlanSpec(policy), .cluster = *cluster, .leaving = {}, .now = kNoon, .strategy_state = others});
+  EXPECT_EQ(rounds_of(plan).round, 1);
+  EXPECT_EQ(rounds_of(plan).phase, "Leveling");
+}
+
+TEST(Alternating, CountsNodesWithPodsThatWouldHaveToMove) {
+  ClusterBuilder builder;
+  for (const char* name : {"a", "b", "c", "d"}) builder.add(NodeBuilder(name));
+  builder.add(PodBuilder("web").on("a").cpu(1000)).add(PodBuilder("agent").on("b").owned_by("DaemonSet", "agent"));
+  builder.add(PodBuilder("mirror").on("c").annotate(api::well_known::kMirrorAnnotation, "x"));
+  builder.add(PodBuilder("leaving").on("d").terminating());
+  const Rounds rounds = rounds_of(Cluster(builder).cycle());
+  EXPECT_EQ(rounds.nodes, 4);
+  EXPECT_EQ(rounds.nodes_in_use, 1);
+  EXPECT_EQ(rounds.imbalance, 0);
+}
+
+TEST(Alternating, StartsOverIfItsStateIsUnreadable) {
+  const auto cluster = classic(2, 2).build();
+  api::DeschedulerPolicySpec policy;
+  policy.strategies.push_back({"AlternatingUtilization", kArgs});
+  for (const char* state : {"", "null", "[]", "{", R"({"phase":"Dancing","round":7})"}) {
+    const Plan plan = plan_cycle({.spec = PlanSpec(policy),
+                                  .cluster = *cluster,
+                                  .leaving = {},
+                                  .now = kNoon,
+                                  .strategy_state = {{"AlternatingUtilization", state}}});
+    EXPECT_EQ(rounds_of(plan).round, 1) << state;
+    EXPECT_EQ(rounds_of(plan).phase, "Leveling") << state;
+  }
 }
 
 /// Every random cluster must converge, and no round may increase the number of nodes in use.

@@ -1,25 +1,19 @@
-#include "planner/plan/balance/rounds.hpp"
+#include "planner/strategies/alternating/alternating_utilization.hpp"
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "test/builders/cluster.hpp"
 
-namespace planner {
+namespace strategies {
 namespace rounds_test {
 
-using builders::ClusterBuilder;
 using builders::kNoon;
-using builders::NodeBuilder;
-using builders::PodBuilder;
-using strategies::RoundRules;
 
-RoundsSeen seen(std::int32_t in_use, double imbalance = 10) {
+CycleFacts seen(std::int32_t in_use, double imbalance = 10) {
   return {.nodes = 10, .nodes_in_use = in_use, .imbalance = imbalance, .now = kNoon};
 }
-RoundsSeen unsettled(std::int32_t in_use, base::Duration after = base::minutes(1)) {
-  RoundsSeen now = seen(in_use);
+CycleFacts unsettled(std::int32_t in_use, base::Duration after = base::minutes(1)) {
+  CycleFacts now = seen(in_use);
   now.is_settled = false;
   now.now = kNoon + after;
   return now;
@@ -32,14 +26,17 @@ class RoundsRun {
 
   /// Runs one cycle in which leveling finds `to_level` moves and packing finds `to_pack`. Returns the state of the
   /// rounds afterwards.
-  std::string cycle(const RoundsSeen& now, int to_level, int to_pack) {
-    api::RoundsStatus next = next_rounds(known_ ? &*known_ : nullptr, now, rules_);
-    while (runs_in_cycle(next)) {
+  std::string cycle(const CycleFacts& now, int to_level, int to_pack) {
+    Rounds next = next_rounds(known_, now, rules_);
+    while (next.runs_in_cycle()) {
       next.planned = next.phase == kLeveling ? to_level : to_pack;
       if (next.planned > 0) break;
       next = after_half(next, now, rules_);
     }
-    if (runs_in_cycle(next)) next.moved += next.planned, next.planned_at = kNoon;
+    if (next.runs_in_cycle()) {
+      next.moved += next.planned;
+      next.planned_at = kNoon;
+    }
     known_ = next;
     return text();
   }
@@ -48,17 +45,13 @@ class RoundsRun {
     return std::to_string(known_->round) + " " + known_->phase + (known_->reason.empty() ? "" : "/" + known_->reason) +
            waits;
   }
-  const api::RoundsStatus& status() const { return *known_; }
-  /// Round-trips the status through JSON, as a new leader reads it.
-  void fail_over() {
-    api::Json json;
-    api::put_rounds_status(json, known_);
-    known_ = api::rounds_status_of(json);
-  }
+  const Rounds& status() const { return *known_; }
+  /// Round-trips the state through JSON, as a new leader reads it.
+  void fail_over() { known_ = read_rounds(to_state(*known_, "AlternatingUtilization")); }
 
  private:
   RoundRules rules_;
-  std::optional<api::RoundsStatus> known_;
+  std::optional<Rounds> known_;
 };
 
 TEST(Rounds, LevelThenPackThenAgainWhileTheyGain) {
@@ -113,7 +106,7 @@ TEST(Rounds, GiveUpIfSettlingTakesTooLong) {
   RoundsRun run;
   run.cycle(seen(9), 3, 9);
   EXPECT_EQ(run.cycle(unsettled(9, base::minutes(15)), 3, 9), "1 Leveling, waits");
-  RoundsSeen late = unsettled(9, base::minutes(16));
+  CycleFacts late = unsettled(9, base::minutes(16));
   late.may_time_out = false;
   EXPECT_EQ(run.cycle(late, 3, 9), "1 Leveling, waits") << "people take their time";
   late.may_time_out = true;
@@ -139,7 +132,7 @@ TEST(Rounds, EndAfterMaxRounds) {
 struct GainCase {
   std::string name;
   RoundRules rules;
-  RoundsSeen end;  ///< State after a round that began with 9 nodes in use and an imbalance of 10
+  CycleFacts end;  ///< State after a round that began with 9 nodes in use and an imbalance of 10
   bool goes_on;
 };
 
@@ -166,7 +159,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct AgainCase {
   std::string name;
-  RoundsSeen now;
+  CycleFacts now;
   bool again;
 };
 
@@ -178,8 +171,8 @@ TEST_P(RoundsThatStopped, BeginAgainWhenTheClusterChanges) {
   EXPECT_EQ(run.cycle(GetParam().now, 1, 0), GetParam().again ? "1 Leveling" : "1 Stopped/Converged");
 }
 
-RoundsSeen with_nodes(std::int32_t nodes) {
-  RoundsSeen now = seen(9);
+CycleFacts with_nodes(std::int32_t nodes) {
+  CycleFacts now = seen(9);
   now.nodes = nodes;
   return now;
 }
@@ -213,27 +206,29 @@ TEST(Rounds, ANewLeaderContinuesTheRounds) {
   EXPECT_EQ(run.status().nodes_freed, 1);
 }
 
-TEST(Rounds, RejectInvalidStatus) {
-  const auto read = [](const char* text) { return api::rounds_status_of(*api::parse_json(text)); };
-  EXPECT_EQ(read(R"({})"), std::nullopt);
-  EXPECT_EQ(read(R"({"rounds": {"phase": "Dancing", "round": 3}})"), std::nullopt);
-  EXPECT_EQ(read(R"({"rounds": []})"), std::nullopt);
-  EXPECT_EQ(read(R"({"rounds": {"phase": "Packing", "round": -3}})")->round, 1);
+TEST(Rounds, RejectInvalidState) {
+  EXPECT_EQ(read_rounds(""), std::nullopt);
+  EXPECT_EQ(read_rounds("{}"), std::nullopt);
+  EXPECT_EQ(read_rounds("[]"), std::nullopt);
+  EXPECT_EQ(read_rounds(R"({"phase": "Dancing", "round": 3})"), std::nullopt);
+  EXPECT_EQ(read_rounds(R"({"phase": "Packing", "round": -3})")->round, 1);
+  EXPECT_EQ(read_rounds(R"({"phase": "Packing", "moved": 9000000000, "imbalance": "x"})")->moved, 2147483647);
 }
 
-TEST(Rounds, CountNodesWithPodsThatWouldHaveToMove) {
-  ClusterBuilder cluster;
-  for (const char* name : {"a", "b", "c", "d"}) cluster.add(NodeBuilder(name));
-  cluster.add(PodBuilder("web").on("a").cpu(1000)).add(PodBuilder("agent").on("b").owned_by("DaemonSet", "agent"));
-  cluster.add(PodBuilder("mirror").on("c").annotate(api::well_known::kMirrorAnnotation, "x"));
-  cluster.add(PodBuilder("leaving").on("d").terminating());
-  const auto snapshot = cluster.build();
-  const std::vector<scheduling::NodeIndex> nodes = {0, 1, 2, 3};
-  const RoundsSeen now = observe_rounds(*snapshot, nodes, std::nullopt);
-  EXPECT_EQ(now.nodes, 4);
-  EXPECT_EQ(now.nodes_in_use, 1);
-  EXPECT_EQ(now.imbalance, 0);
+TEST(Rounds, KeepEveryFieldInTheState) {
+  const Rounds all{.round = 2,
+                   .phase = "Stopped",
+                   .reason = "NoProgress",
+                   .waiting = true,
+                   .planned = 3,
+                   .moved = 12,
+                   .nodes = 9,
+                   .nodes_in_use = 7,
+                   .imbalance = 4.5,
+                   .nodes_freed = 2,
+                   .planned_at = kNoon};
+  EXPECT_EQ(read_rounds(to_state(all, "AlternatingUtilization")), all);
 }
 
 }  // namespace rounds_test
-}  // namespace planner
+}  // namespace strategies
