@@ -16,7 +16,6 @@
 #include "base/openmetrics.hpp"
 
 namespace base {
-namespace {
 
 using SeriesKey = std::pair<std::string, prometheus::Labels>;  // name of the family, and labels
 
@@ -40,6 +39,8 @@ struct Exemplars {
   std::mutex mutex;
   std::vector<std::optional<BucketExemplar>> newest;  ///< by bucket; guarded by mutex
 };
+
+namespace {
 
 prometheus::Labels labels_of(MetricLabels labels) {
   prometheus::Labels all;

@@ -198,7 +198,7 @@ struct Store::Impl {
   }
 
   std::vector<Object> list(const kube::ResourceType& type, const std::string& ns);
-  std::vector<Object> undo_since(std::uint64_t revision, const kube::ResourceType& type, const std::string& ns,
+  std::vector<Object> undo_since(std::uint64_t wanted, const kube::ResourceType& type, const std::string& ns,
                                  std::vector<Object> now);
   base::Result<Object> write(const kube::ResourceType& type, Objects::iterator at, Part part, Json edited);
   Object commit(const kube::ResourceType& type, Objects::iterator at, Json edited);
@@ -230,15 +230,15 @@ std::vector<Object> Store::Impl::list(const kube::ResourceType& type, const std:
   return found;
 }
 
-/// Reconstructs the list at `revision` by undoing journal entries, newest first.
-std::vector<Object> Store::Impl::undo_since(std::uint64_t revision, const kube::ResourceType& type,
-                                            const std::string& ns, std::vector<Object> now) {
+/// Reconstructs the list at `wanted` by undoing journal entries, newest first.
+std::vector<Object> Store::Impl::undo_since(std::uint64_t wanted, const kube::ResourceType& type, const std::string& ns,
+                                            std::vector<Object> now) {
   Objects then;
   for (Object& object : now) {
     ObjectKey key{api::text_at(*object, {"metadata", "namespace"}), api::text_at(*object, {"metadata", "name"})};
     then.emplace_hint(then.end(), std::move(key), std::move(object));
   }
-  for (auto at = journal.rbegin(); at != journal.rend() && at->revision > revision; ++at) {
+  for (auto at = journal.rbegin(); at != journal.rend() && at->revision > wanted; ++at) {
     if (at->group != type.group || at->plural != type.plural || (!ns.empty() && at->key.ns != ns)) continue;
     if (at->before) {
       then[at->key] = at->before;

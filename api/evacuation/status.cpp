@@ -236,8 +236,8 @@ class StatusEncoder {
   }
 
   template <typename T>
-  void put_object(const char* name, std::optional<T> Status::*member, Json (*encode)(const T&)) {
-    if (status_.*member && is_news(member)) json_[name] = encode(*(status_.*member));
+  void put_object(const char* name, std::optional<T> Status::*member, Json (*to_json)(const T&)) {
+    if (status_.*member && is_news(member)) json_[name] = to_json(*(status_.*member));
   }
 
   /// Adds derived texts for printer columns, because servers down to 1.20 support simple paths only.

@@ -124,17 +124,17 @@ void check_webhook(const OperatorConfig::Webhook& webhook, const Require& requir
 /// Checks the limits on how long slots, suspended and finished Evacuations are kept.
 template <typename Require>
 void check_stay(const OperatorConfig& config, const Require& require) {
-  constexpr base::Duration kNever{0};
+  constexpr base::Duration kOff{0};
   constexpr base::Duration kMax = std::chrono::hours(24 * 365);
   const auto is_within = [&](base::Duration value, base::Duration least) { return value >= least && value <= kMax; };
-  require(config.slot_without_progress == kNever || is_within(config.slot_without_progress, base::minutes(1)),
+  require(config.slot_without_progress == kOff || is_within(config.slot_without_progress, base::minutes(1)),
           "limits.slotWithoutProgress", "must be 0s (never) or from 1m to 8760h");
   require(is_within(config.max_progress, base::minutes(1)), "limits.maxProgress", "must be from 1m to 8760h");
   require(config.manual.priority >= 0 && config.manual.priority <= api::bounds::kMaxPriority, "limits.manual.priority",
           "must be from 0 to 1000000000");
-  require(config.manual.suspended == kNever || is_within(config.manual.suspended, base::minutes(1)),
+  require(config.manual.suspended == kOff || is_within(config.manual.suspended, base::minutes(1)),
           "limits.manual.suspended", "must be 0s (never) or from 1m to 8760h");
-  require(is_within(config.manual.ttl_after_finished, kNever), "limits.manual.ttlAfterFinished",
+  require(is_within(config.manual.ttl_after_finished, kOff), "limits.manual.ttlAfterFinished",
           "must be from 0s to 8760h");
 }
 

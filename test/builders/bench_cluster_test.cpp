@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, BenchClusterTest,
                                                    "750626a77b294574ad0cb33af0b6f299d3fd6dd63421623ad85f2aec07bb10a7"},
                                          CheckSums{5000, 150000, 37500000, 100663296000000, 37500, 15000,
                                                    "baf75ff4338ec35a2fc0a8d99a3e09957ccf29bebe3a92e58bfcd0623c584efd"}),
-                         [](const auto& info) { return fmt::format("Of{}Nodes", info.param.nodes); });
+                         [](const auto& test) { return fmt::format("Of{}Nodes", test.param.nodes); });
 
 TEST(BenchClusterTest, ListsPodsLikeAStore) {
   const BenchCluster cluster = bench_cluster(40);

@@ -34,7 +34,7 @@ INSTANTIATE_TEST_SUITE_P(
         RuleCase{"KnownTypes", R"({"nodeAffinityType":["preferredDuringSchedulingIgnoredDuringExecution"]})", false},
         RuleCase{"NoTypes", R"({"nodeAffinityType":[]})", false},
         RuleCase{"OtherArgs", R"({"numberOfNodes":3})", false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace deviations_test
 }  // namespace conformance

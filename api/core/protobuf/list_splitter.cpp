@@ -48,7 +48,7 @@ base::Status ListSplitter::feed(std::string_view bytes, std::vector<std::string>
 
 base::Result<ListSplitter::Step> ListSplitter::step(std::string_view& rest, std::vector<std::string>& envelopes) {
   switch (state_) {
-    case State::kMagic:
+    case State::kPrefix:
       if (!kMagic.starts_with(rest.substr(0, kMagic.size()))) return malformed_list("it does not begin as one");
       if (rest.size() < kMagic.size()) return Step::kWait;
       rest.remove_prefix(kMagic.size());

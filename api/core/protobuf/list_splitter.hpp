@@ -22,7 +22,7 @@ class ListSplitter {
   bool is_complete() const { return state_ == State::kDone; }
 
  private:
-  enum class State { kMagic, kOuter, kInner, kDone };
+  enum class State { kPrefix, kOuter, kInner, kDone };
   enum class Step { kGoOn, kWait };
 
   base::Result<Step> step(std::string_view& rest, std::vector<std::string>& envelopes);
@@ -32,7 +32,7 @@ class ListSplitter {
   void finish(std::vector<std::string>& envelopes);
 
   const std::uint64_t max_item_bytes_;
-  State state_ = State::kMagic;
+  State state_ = State::kPrefix;
   std::string pending_;
   std::string api_version_;
   std::string list_kind_;

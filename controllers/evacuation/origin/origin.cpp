@@ -43,8 +43,8 @@ std::optional<OriginValue> parse_origin(std::string_view text) {
 std::optional<base::TimePoint> time_of(std::string_view seconds) {
   std::int64_t value = 0;
   const auto [end, problem] = std::from_chars(seconds.data(), seconds.data() + seconds.size(), value);
-  constexpr std::int64_t kLatest = 253'402'300'799;  // the year 9999
-  if (problem != std::errc() || end != seconds.data() + seconds.size() || value < 0 || value > kLatest)
+  constexpr std::int64_t kYear9999 = 253'402'300'799;
+  if (problem != std::errc() || end != seconds.data() + seconds.size() || value < 0 || value > kYear9999)
     return std::nullopt;
   return base::TimePoint(base::seconds(value));
 }

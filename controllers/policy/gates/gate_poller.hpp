@@ -52,7 +52,7 @@ class GatePoller {
 
  private:
   struct Gate {
-    Gate(api::PolicyGate spec, api::UsageEndpoint endpoint) : spec(std::move(spec)), endpoint(std::move(endpoint)) {}
+    Gate(api::PolicyGate gate, api::UsageEndpoint server) : spec(std::move(gate)), endpoint(std::move(server)) {}
     const api::PolicyGate spec;
     const api::UsageEndpoint endpoint;
     kube::SlowPeerLimiter::Peer asked;

@@ -86,7 +86,7 @@ class UsageCollector {
     base::TimePoint since;
   };
   struct Entry {
-    explicit Entry(const api::UsageSource& settings) : settings(settings), rounds(settings) {}
+    explicit Entry(const api::UsageSource& source_spec) : settings(source_spec), rounds(source_spec) {}
     const api::UsageSource settings;
     std::mutex request_mutex;               ///< serializes requests to this source
     std::unique_ptr<usage::Source> source;  ///< guarded by asking

@@ -61,26 +61,25 @@ bool RemovePodsViolatingNodeTaints::is_considered_upstream(const api::Taint& tai
 }
 
 const api::Taint* RemovePodsViolatingNodeTaints::violation(const api::Pod& pod, const api::Node& node,
-                                                           IsConsidered is_considered) const {
+                                                           IsConsidered considered) const {
   const auto at = std::ranges::find_if(node.taints, [&](const api::Taint& taint) {
     const auto tolerates = [&](const api::Toleration& each) { return each.tolerates(taint); };
-    return (this->*is_considered)(taint) && std::ranges::none_of(pod.tolerations, tolerates);
+    return (this->*considered)(taint) && std::ranges::none_of(pod.tolerations, tolerates);
   });
   return at == node.taints.end() ? nullptr : &*at;
 }
 
 /// Returns the violating pods that are in scope and may leave, and reports those that may not.
-std::vector<PodIndex> RemovePodsViolatingNodeTaints::violating_pods_on(NodeIndex node, IsConsidered is_considered,
+std::vector<PodIndex> RemovePodsViolatingNodeTaints::violating_pods_on(NodeIndex node, IsConsidered considered,
                                                                        scheduling::CachedSelector& in_scope,
                                                                        const StrategyContext& context,
                                                                        NominationSink& sink) const {
   const auto& cluster = context.cluster.base();
   const api::Node& here = cluster.node(node);
-  if (std::ranges::none_of(here.taints, [&](const api::Taint& taint) { return (this->*is_considered)(taint); }))
-    return {};
+  if (std::ranges::none_of(here.taints, [&](const api::Taint& taint) { return (this->*considered)(taint); })) return {};
   std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
   std::erase_if(pods, [&](PodIndex pod) {
-    const bool is_violating = violation(cluster.pod(pod), here, is_considered) != nullptr;
+    const bool is_violating = violation(cluster.pod(pod), here, considered) != nullptr;
     return !is_violating || !in_scope(pod) || !may_leave(context, sink, pod);
   });
   return pods;

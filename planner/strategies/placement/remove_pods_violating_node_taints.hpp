@@ -38,10 +38,9 @@ class RemovePodsViolatingNodeTaints final : public Strategy {
   bool is_considered_upstream(const api::Taint& taint) const;
   bool is_chosen(const api::Taint& taint) const;
   /// Returns the node's first considered taint that the pod does not tolerate, or nullptr.
-  const api::Taint* violation(const api::Pod& pod, const api::Node& node, IsConsidered is_considered) const;
-  std::vector<PodIndex> violating_pods_on(NodeIndex node, IsConsidered is_considered,
-                                          scheduling::CachedSelector& in_scope, const StrategyContext& context,
-                                          NominationSink& sink) const;
+  const api::Taint* violation(const api::Pod& pod, const api::Node& node, IsConsidered considered) const;
+  std::vector<PodIndex> violating_pods_on(NodeIndex node, IsConsidered considered, scheduling::CachedSelector& in_scope,
+                                          const StrategyContext& context, NominationSink& sink) const;
   /// Nominates the lowest priority first, and only for a node without such a taint.
   void clear_nodes(const StrategyContext& context, NominationSink& sink) const;
   /// Nominates in the order of the listing, for any destination.

@@ -28,7 +28,7 @@ TEST_P(CrdFolder, CanBeAppliedAsItIs) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Both, CrdFolder, ::testing::Values("crds", "crds/legacy"),
-                         [](const auto& info) { return std::string(info.param) == "crds" ? "Default" : "Legacy"; });
+                         [](const auto& test) { return std::string(test.param) == "crds" ? "Default" : "Legacy"; });
 
 /// Only the operator may use its share of the API server, and its lists do not use that share.
 TEST(PriorityAndFairness, AppliesToTheOperatorsLeasesAndEvictionsOnly) {

@@ -78,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(
         GrantCase{"AndAnsweredInTheirStatus", "lifecycle.k8s.io", "evictions/status", {"patch"}},
         GrantCase{"EventsAreWritten", "events.k8s.io", "events", {"create", "patch"}},
         GrantCase{"TheLeaseOfInstallationsIsHeld", "coordination.k8s.io", "leases", {"get", "create", "update"}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 /// The role of the leader election is limited to one namespace.
 TEST(OperatorRole, NamesTheOneLeaseThatInstallationsKnow) {

@@ -35,8 +35,8 @@ INSTANTIATE_TEST_SUITE_P(Config, WebhookRole,
                                                "admission-webhook",
                                                {"mutatingwebhookconfigurations", "validatingwebhookconfigurations"},
                                                controllers::OperatorConfig().webhook.admission.configuration}),
-                         [](const auto& info) {
-                           return std::string(info.param.folder).starts_with("placement") ? "Placement" : "Admission";
+                         [](const auto& test) {
+                           return std::string(test.param.folder).starts_with("placement") ? "Placement" : "Admission";
                          });
 
 TEST(PlacementWebhook, BlocksNoRequests) {

@@ -173,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {}},
         AnswerCase{"AbortBeatsAll", {{"request", "u.1"}, {"ack", "u.1@T"}, {"abort", "u.1"}}, {{"aborted", "u.1"}}},
         AnswerCase{"SilentOnceAborted", {{"request", "u.1"}, {"abort", "u.1"}, {"aborted", "u.1"}}, {}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 // ---------------------------------------------------------------- oracles
 
@@ -234,7 +234,7 @@ INSTANTIATE_TEST_SUITE_P(
                       {revision("a", "Backoff"), revision("b", "Pending"), revision("c", "Evicting")},
                       {.total = 1},
                       0}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 PodCall eviction(const std::string& uid, int code, const std::string& user = "op") {
   return {{}, PodCall::Kind::kEvict, user, "shop", "web-1", uid, code};
@@ -264,7 +264,7 @@ INSTANTIATE_TEST_SUITE_P(
                                    eviction("u", 201, "admin"),
                                    {{}, PodCall::Kind::kDelete, "admin", "shop", "w", "", 200}},
                                   0}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 struct EvictionsCase {
   const char* name;
@@ -291,7 +291,7 @@ INSTANTIATE_TEST_SUITE_P(
                       EvictionsCase{"OneFailed", {eviction("a", 201), eviction("b", 500)}, 1},
                       EvictionsCase{"OneCutOffHalfWay", {eviction("a", 201), cut_off("b")}, 0},
                       EvictionsCase{"AnotherPod", {eviction("a", 201), eviction("b", 201), eviction("c", 201)}, 1}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 WatchEvent pod_seen(const std::string& uid, bool ready, const char* type = "MODIFIED", bool leaving = false) {
   Json pod = {{"metadata", {{"uid", uid}, {"labels", {{"app", "web"}}}}},
@@ -330,7 +330,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 {pod_seen("a", true), pod_seen("b", true), pod_seen("a", true, "DELETED"),
                                  pod_seen("b", true, "DELETED")},
                                 0}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 // ---------------------------------------------------------------- hook service
 

@@ -297,7 +297,7 @@ INSTANTIATE_TEST_SUITE_P(
                                   spec["retry"] = {{"backoffSeconds", 600}, {"backoffMaxSeconds", 600}};
                                 },
                                 Phase::kBackoff}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST_F(ForgedOrigin, ChangedWhileItsOwnerWorksFailsAndIsRolledBack) {
   stage(3, {{"handoff.evacuator.dev/mode", "required"}, {"simulator.evacuator.dev/handoff", "ack after 1s"}});

@@ -317,8 +317,8 @@ std::vector<LostCase> lost_cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(AtEach, LostAnswer, testing::ValuesIn(lost_cases()), [](const auto& info) {
-  const LostCase& lost = info.param;
+INSTANTIATE_TEST_SUITE_P(AtEach, LostAnswer, testing::ValuesIn(lost_cases()), [](const auto& test) {
+  const LostCase& lost = test.param;
   const bool cut = lost.effect == simulator::FaultEffect::kCutAnswer;
   return std::string(cut ? "Cut" : "Dropped") + std::to_string(lost.after) + (lost.with_budget ? "WithABudget" : "");
 });

@@ -98,6 +98,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Foreign404{"AWordAboutSomethingElse", "application/json",
                                R"({"kind":"Status","status":"Failure","code":404,"reason":"NotFound",
                                    "message":"namespaces \"shop\" not found","details":{"name":"shop"}})"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace foreign_not_found_test

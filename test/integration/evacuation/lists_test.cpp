@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(Lists, ListWays,
                                          Way{"ByAWatchInJson", false, true, 0, 1},
                                          Way{"FromTheCacheInProtobuf", true, false, 1, 2},
                                          Way{"PageByPageInJson", false, false, 2, 2}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST_F(Lists, ARefusalIsRememberedForAllKinds) {
   stage();

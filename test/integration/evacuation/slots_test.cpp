@@ -216,7 +216,8 @@ TEST_F(Slots, AttackOfHandoffsThatAreReadyTogetherEvictsNoMoreAtOnceThanTheLimit
     });
   };
   for (int i = 0; i < 60 && !(i > 40 && work_without_slots()); ++i) {
-    each_asked(beats == 0 ? "ack" : "heartbeat", fmt::format("@{}", ++beats));
+    const char* const mark = beats++ == 0 ? "ack" : "heartbeat";
+    each_asked(mark, fmt::format("@{}", beats));
     each_asked("ack", "@1");
     run_for(minutes(5));
   }

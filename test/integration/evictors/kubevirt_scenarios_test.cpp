@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(CancelCase{"Pending", "never-starts"}, CancelCase{"Scheduling", "unschedulable"},
                     CancelCase{"Scheduled", "scheduled=90s"}, CancelCase{"PreparingTarget", "preparing=90s, abort=3s"},
                     CancelCase{"TargetReady", "ready=90s, abort=3s"}, CancelCase{"Running", "run=600s, abort=20s"}),
-    [](const auto& info) { return info.param.phase; });
+    [](const auto& test) { return test.param.phase; });
 
 /// The migration is on the nodes, which hang while they prepare the target. Its deletion does not reach them.
 TEST_F(KubeVirtScenario, S19_AHangingPreparationOutlastsTheAbort) {
@@ -239,7 +239,7 @@ TEST_P(KubeVirtTimeout, S18_TakesTheMarkOff) {
   EXPECT_EQ(pod_phase(pod), "Running");
 }
 INSTANTIATE_TEST_SUITE_P(Scenario, KubeVirtTimeout, testing::Values("v1.7.0", "v1.8.4", "v1.9.0"),
-                         [](const auto& info) { return "V1" + std::string(info.param + 3, 1); });
+                         [](const auto& test) { return "V1" + std::string(test.param + 3, 1); });
 
 TEST_F(KubeVirtScenario, S20_CancelBefore17LeavesTheMark) {
   begin("v1.6.2");
@@ -308,7 +308,7 @@ TEST_P(KubeVirtQueue, S21_TwentyMigrationsEndWithoutTimeout) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Scenario, KubeVirtQueue, testing::Values("v1.7.0", "v1.9.0"),
-                         [](const auto& info) { return std::string(info.param) == "v1.7.0" ? "V17" : "V19"; });
+                         [](const auto& test) { return std::string(test.param) == "v1.7.0" ? "V17" : "V19"; });
 
 struct StrategyCase {
   const char* name;
@@ -335,7 +335,7 @@ INSTANTIATE_TEST_SUITE_P(Scenario, KubeVirtStrategies,
                                          StrategyCase{"None", "None", Phase::kSucceeded, "Evicted"},
                                          StrategyCase{"Unset", "", Phase::kSucceeded, "Evicted"},
                                          StrategyCase{"External", "External", Phase::kSucceeded, "MovedByOwner"}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 /// The message contains the condition's reason, which KubeVirt's answer lacks.
 TEST_F(KubeVirtScenario, S22_SaysWhyItCannotMigrate) {
@@ -363,7 +363,7 @@ TEST_P(KubeVirtBooting, S22_IsWaitedFor) {
   expect_end(name, Phase::kSucceeded, "Migrated");
 }
 INSTANTIATE_TEST_SUITE_P(Scenario, KubeVirtBooting, testing::Values("LiveMigrate", "LiveMigrateIfPossible"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 /// Evacuations of a policy never shut down a guest. Manual ones do.
 TEST_F(KubeVirtScenario, S22_APolicyShutsNoGuestDown) {

@@ -483,7 +483,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadFiles{"NoCertificate",
                              [](auto& identity, const auto&) { identity.certificate = identity.ca = "x"; },
                              "webhook.certFile and keyFile: the certificate is none in PEM"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST_F(WebhookFiles, ForAnotherNameAreNotInForce) {
   begin();

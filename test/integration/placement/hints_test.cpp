@@ -306,7 +306,7 @@ TEST_P(SecondRound, IsPredictedWithoutTheFirstHint) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, SecondRound, testing::Values("Preferred", "Required"),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& test) { return test.param; });
 
 TEST_F(PolicyHints, AreNotMadeWithoutTheWebhook) {
   const auto made = evacuations_of_a_policy();

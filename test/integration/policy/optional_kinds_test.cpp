@@ -123,7 +123,7 @@ TEST_P(RefusedKinds, DoNotStopPlansAndAreNamed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(OptionalKinds, RefusedKinds, testing::Values(403, 404),
-                         [](const auto& info) { return info.param == 403 ? "TheRoleIsOlder" : "TheServerIsOlder"; });
+                         [](const auto& test) { return test.param == 403 ? "TheRoleIsOlder" : "TheServerIsOlder"; });
 
 TEST_F(OptionalKinds, AreKnownAsSoonAsTheRoleIsFixed) {
   answers = {{"csinodes", 403}};
@@ -162,7 +162,7 @@ TEST_F(OptionalKinds, APodGroupThatLeavesAsAWholeKeepsItsPods) {
                          {"kind", "PodGroup"},
                          {"metadata", {{"name", "gang"}, {"namespace", "shop"}}},
                          {"spec", {{"disruptionMode", {{mode, Json::object()}}}}}};
-    cluster->store().remove(kube::kPodGroups, {"shop", "gang"});
+    static_cast<void>(cluster->store().remove(kube::kPodGroups, {"shop", "gang"}));
     const auto answer =
         server->handle(kube::create_request(kube::kPodGroups, "shop", object), {"admin", {}, "kubectl"});
     ASSERT_EQ(answer.status, 201) << answer.body;

@@ -46,7 +46,7 @@ TEST_P(Fragmented, IsFreedNearlyToTheBound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Fragmented, testing::ValuesIn(fragmentation::kinds()),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 class Adverse : public testing::TestWithParam<std::string_view> {};
 
@@ -82,7 +82,7 @@ TEST_P(Adverse, IsFreedAsFarAsItCanBe) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, Adverse, testing::ValuesIn(fragmentation::adverse_kinds()),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 class NearlyFull : public testing::TestWithParam<std::string_view> {};
 
@@ -94,7 +94,7 @@ TEST_P(NearlyFull, IsFreedWithoutHints) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Kinds, NearlyFull, testing::Values("crowded", "nearly_full"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 /// The cluster has more nodes than a scheduler compares. It considers the hinted node only at random, so its own choice
 /// decides.

@@ -54,7 +54,7 @@ TEST_P(Streams, MakeTheSamePlanInAnyOrder) {
 
 /// Nearly full clusters, in which the search continues after its first plan.
 INSTANTIATE_TEST_SUITE_P(Kinds, Streams, testing::Values("crowded", "mixed"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& test) { return std::string(test.param); });
 
 TEST(Streams, AllEndWhenTheSearchIsCancelled) {
   std::atomic<bool> is_cancelled{false};

@@ -111,6 +111,6 @@ INSTANTIATE_TEST_SUITE_P(Load, ForecastTable,
                                          World{"RandomWalk", [] { return load::random_walks(40, 7, 14); }},
                                          World{"Repeats", [] { return load::repeating(40, 7, 16); }},
                                          World{"PureNoise", [] { return load::pure_noise(40, 7, 15); }}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace forecast_table_test

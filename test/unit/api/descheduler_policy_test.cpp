@@ -258,7 +258,7 @@ INSTANTIATE_TEST_SUITE_P(
         StrictCase{"NegativeReplicas",
                    R"({"evictability":{"minReplicas":-1}})",
                    {"spec.evictability.minReplicas: -1 is not a whole number from 0 to 4294967295"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 using Spec = api::DeschedulerPolicySpec;
 using base::seconds;
@@ -410,7 +410,7 @@ INSTANTIATE_TEST_SUITE_P(
             {"spec.evacuation.evictors[0].name: evictor \"webhook\" is not supported yet, use eviction-api, "
              "annotation or stateful-handoff",
              "spec.evacuation.retry.maxAttempts: 21 is above 20", "spec.evacuation.gracePeriodSeconds: 0 is below 1"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(CheckPolicyTest, CollectsEverythingAtOnce) {
   const auto errors = api::check_descheduler_policy(

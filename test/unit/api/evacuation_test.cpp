@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
                         "progress":99999999999,"observedGeneration":9223372036854775807}})"},
         ForeignText{"Escapes", R"({"metadata":{"name":"\u00e4\n"},"status":{"message":"\"quoted\" \\ \ud83d\ude00",
                         "refs":{"a\tb":"c\/d"}}})"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(StoredEvacuationTest, AcceptsAnIntegerBeyond64Bits) {
   const auto read = api::read_stored_evacuation(
@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {"spec.podRef: must be an object, not a list",
                     "spec.timeouts.prepareSeconds: must be a whole number, not a string",
                     "spec.timeouts.x: unknown field", "spec.cancel.requested: must be true or false, not a number"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(EvacuationCodecTest, RefusesAnythingButAnObject) {
   EXPECT_THAT(api::decode_evacuation("[]").error().message, HasSubstr("must be an object"));
@@ -405,7 +405,7 @@ INSTANTIATE_TEST_SUITE_P(
         BoundCase{"LongCancelReason",
                   [](Spec& s) { s.cancel.reason = std::string(1025, 'x'); },
                   {"spec.cancel.reason: is longer than 1024 characters"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(CheckEvacuationTest, CollectsEverythingAtOnceAndEachFieldOnce) {
   const auto errors = api::check_evacuation(
@@ -467,7 +467,7 @@ INSTANTIATE_TEST_SUITE_P(
         UpdateCase{"Replacement", [](Spec& s) { s.require_replacement = false; }, immutable("requireReplacement")},
         UpdateCase{"Ttl", [](Spec& s) { s.ttl_after_finished.reset(); }, immutable("ttlSecondsAfterFinished")},
         UpdateCase{"DryRun", [](Spec& s) { s.dry_run = false; }, immutable("dryRun")}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(EvacuationUpdateTest, AllowsUidNodeAndCancelToBeSet) {
   const Spec before = minimal();
@@ -503,7 +503,7 @@ INSTANTIATE_TEST_SUITE_P(Evacuation, EvacuationNameTest,
                                                             std::string(244, 'a') + "-016da400"},
                                          EvacuationNameCase{"CutAtADot", std::string(243, 'a') + ".bcdefghij",
                                                             "016da400-", std::string(243, 'a') + "-016da400"}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(EvacuationTest, FormatsItsToken) {
   api::Evacuation evacuation;

@@ -64,7 +64,7 @@ INSTANTIATE_TEST_SUITE_P(
         PodGroupCase{"IndexWithoutJob", {}, {kIndex}, "ReplicaSet", std::nullopt},
         PodGroupCase{"TakenOutOfItsJob", {}, {kIndex, {"evacuator.dev/group", ""}}, "Job", std::nullopt},
         PodGroupCase{"OwnGroupBeforeTheJobs", {}, {kIndex, kGroup}, "Job", api::PodGroup{"trainer", 0}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(PodGroupOfPod, TruncatesNamesOfAnyLength) {
   api::Pod pod;

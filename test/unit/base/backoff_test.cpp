@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"FirstBeyondLongest", {seconds(90), seconds(60)}, 1, seconds(60)},
                     Case{"NoPause", {seconds(0), seconds(60)}, std::numeric_limits<std::int64_t>::max(), seconds(0)},
                     Case{"NoOverflow", kNoLimit, 1000, Duration::max()}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Jitter, ShortensByUpToHalf) {
   EXPECT_EQ(base::jitter_down_by_half(seconds(10), 0), seconds(5));

@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(Rfc3339, ParseTime,
                                          TimeCase{"Hour24", "1970-01-01T24:00:00Z", std::nullopt},
                                          TimeCase{"Empty", "", std::nullopt},
                                          TimeCase{"Garbage", "yesterday", std::nullopt}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 struct DurationCase {
   const char* name;
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
                     DurationCase{"NoNumber", "s", std::nullopt}, DurationCase{"Empty", "", std::nullopt},
                     DurationCase{"UnknownUnit", "5d", std::nullopt},
                     DurationCase{"TooLong", "9999999999h", std::nullopt}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(FormatDuration, FormatsLikeGo) {
   EXPECT_EQ(format_duration(Duration(0)), "0s");

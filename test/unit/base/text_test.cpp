@@ -29,6 +29,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"Surrogate", "\xED\xA0\x80", 99, "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
                     Case{"BeyondUnicode", "\xF4\x90\x80\x80z", 12, "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
                     Case{"NulAndControls", std::string("a\0\n", 3), 99, std::string("a\0\n", 3)}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace text_test

@@ -119,7 +119,7 @@ TEST_F(EvacuatorCli, HelpShowsThePlaceholderOfAFlagInCapitals) {
     EXPECT_EQ(run({command, "--help"}), 0) << err_;
     std::istringstream lines(out_);
     for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("  -")) EXPECT_TRUE(std::regex_match(line, flag)) << command << ": " << line;
+      EXPECT_TRUE(!line.starts_with("  -") || std::regex_match(line, flag)) << command << ": " << line;
     }
   }
 }

@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
             "CausesOfWrongType",
             answer(429, R"({"kind":"Status","details":{"causes":[3,null,{"reason":4}],"retryAfterSeconds":"9"}})"),
             Class::kThrottled, "Throttled", "api-server"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(ClassifyEviction, ReadsTheNumbersOfTheBudget) {
   const Classification got = evictors::classify_eviction(answer(
@@ -284,7 +284,7 @@ INSTANTIATE_TEST_SUITE_P(Protocols65, BlockedDelay,
                                          DelayCase{"ThrottledHeaderZero", Class::kThrottled, 9, seconds(0), seconds(1)},
                                          DelayCase{"UnknownFirst", Class::kUnknown, 1, {}, seconds(1)},
                                          DelayCase{"ConsecutiveZero", Class::kPdbBlocked, 0, {}, seconds(5)}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 /// A webhook that performs a handoff before it allows the eviction answers 429 meanwhile. With retries every five
 /// minutes the eviction would be late.

@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 "HTTP/1.1 413"},
                     HostileCase{"NoHttp", "this is not http\r\n\r\n", "HTTP/1.1 400"},
                     HostileCase{"BadLength", "POST / HTTP/1.1\r\nContent-Length: -4\r\n\r\n", "HTTP/1.1 400"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST_F(ServerTest, DropsClientsWithASlowHeaderAndReportsThem) {
   std::promise<int> told;

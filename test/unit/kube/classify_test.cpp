@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
         CodeCase{502, "", ErrorCode::kOutcomeUnknown}, CodeCase{503, "ServiceUnavailable", ErrorCode::kUnavailable},
         CodeCase{504, "Timeout", ErrorCode::kOutcomeUnknown}, CodeCase{507, "", ErrorCode::kUnavailable},
         CodeCase{599, "", ErrorCode::kUnavailable}, CodeCase{0, "", ErrorCode::kInvalid}),
-    [](const auto& info) { return "Http" + std::to_string(info.param.status) + info.param.reason; });
+    [](const auto& test) { return "Http" + std::to_string(test.param.status) + test.param.reason; });
 
 /// API servers send a metav1.Status with each 4xx except some 429. Any other body comes from a proxy and may be
 /// transient.
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "HTTP 403"},
         BodyCase{"Redirect", {302, "", {}, ""}, "not supported"},
         BodyCase{"ControlCharacters", {500, "a\x01\x1b[31m\r\nb", {}, "text/plain"}, "HTTP 500: a [31m b"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Classify, ReadsAStatusInProtobuf) {
   const std::string status(
@@ -222,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(
                  get_path("/apis/subresources.kubevirt.io/v1/namespaces/a/virtualmachineinstances/db/evacuate/cancel"),
                  ""},
         NameCase{"Empty", get_path(""), ""}, NameCase{"Slashes", get_path("///"), ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct AbsenceCase {
   const char* name;
@@ -255,7 +255,7 @@ INSTANTIATE_TEST_SUITE_P(
         AbsenceCase{"OtherJson", 404, R"({"details":{"name":"web-1"}})", true},
         AbsenceCase{"NameOfWrongType", 404, R"({"kind":"Status","details":{"name":["web-1"]}})", true},
         AbsenceCase{"OtherCode", 403, "<html/>", false}, AbsenceCase{"Success", 200, "{}", false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// Requests for a list, for discovery or for a subresource.
 class PathAbsence : public ::testing::TestWithParam<AbsenceCase> {};
@@ -284,7 +284,7 @@ INSTANTIATE_TEST_SUITE_P(
         AbsenceCase{"Page", 404, "<html>not here</html>", true},
         AbsenceCase{"OtherJson", 404, R"({"error":"no such route"})", true},
         AbsenceCase{"OtherCode", 403, "<html/>", false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace classify_test
 struct ForbiddenCase {
@@ -310,6 +310,6 @@ INSTANTIATE_TEST_SUITE_P(
         ForbiddenCase{"CutShort", {base::ErrorCode::kForbidden, "User cannot"}, false},
         ForbiddenCase{"CutShorter", {base::ErrorCode::kForbidden, "User cannot patch"}, false},
         ForbiddenCase{"AnotherCode", {base::ErrorCode::kInvalid, "cannot patch resource"}, false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace kube

@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Client, ClientLieTest,
                                            LieCase{"Html", {200, "<html/>", {}, "text/html"}},
                                            LieCase{"Array", {200, "[1,2]", {}, "application/json"}},
                                            LieCase{"Forbidden", {403, "", {}, ""}}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Client, NamesVerbAndPathInErrors) {
   FakeTransport transport;

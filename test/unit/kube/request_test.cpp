@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
                  {"", "ip-10-0-0-1.ec2.internal"},
                  "",
                  "/api/v1/nodes/ip-10-0-0-1.ec2.internal"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Escape, EncodesAllBytesButTheUnreserved) {
   EXPECT_EQ(escape("aZ0-._~"), "aZ0-._~");
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 "fieldManager=evacuator"},
                       PatchCase{"ForcedApply", PatchType::kApply, true, "application/apply-patch+yaml",
                                 "fieldManager=evacuator&force=true"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(DeleteRequest, CarriesTheUidAsPrecondition) {
   const Request got = delete_request(kEvacuations, {"shop", "e"}, "u-1");

@@ -44,6 +44,6 @@ INSTANTIATE_TEST_SUITE_P(
                               {{"l", Json::array({1, 3})}},
                               {{"l", Json::array({1, 3})}}},
                     PatchCase{"AnotherType", {{"a", {{"b", 1}}}}, {{"a", "text"}}, {{"a", "text"}}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace status_patch_test

@@ -41,6 +41,6 @@ INSTANTIATE_TEST_SUITE_P(
                     SmoothCase{"MeanPlusSigma", by(SmoothingMethod::kMeanPlusSigma, 2), {2, 4, 4, 4, 5, 5, 7, 9}, 9},
                     SmoothCase{"Nothing", by(SmoothingMethod::kMean), {}, kUnknown},
                     SmoothCase{"NothingKnown", by(SmoothingMethod::kMean), {kUnknown, kUnknown}, kUnknown}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace usage_figures_test

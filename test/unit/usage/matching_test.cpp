@@ -41,7 +41,7 @@ INSTANTIATE_TEST_SUITE_P(
                     MatchCase{"ShortNameThatAnotherLists", "n3:9100", "n3.example.com"},
                     MatchCase{"NameWithDomainThatAnotherLists", "n2.example.com", "n2"},
                     MatchCase{"ShortNameOfTwoThatOneLists", "twin:9100", "twin.b"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 usage::Samples::Node sample(const std::string& name, double value) { return {name, {}, {value}}; }
 

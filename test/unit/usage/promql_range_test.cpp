@@ -40,6 +40,6 @@ INSTANTIATE_TEST_SUITE_P(
                     RangeCase{"BracketThatNeverEnds", "rate(a[5m", {}}, RangeCase{"NoUnit", "rate(a[5])", {}},
                     RangeCase{"Negative", "rate(a[-5m])", {}}, RangeCase{"Huge", "rate(a[99999999999999999999m])", {}},
                     RangeCase{"Nothing", "rate(a[])", {}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace usage_promql_range_test

@@ -143,9 +143,9 @@ TEST_F(SecondAdmissionWebhook, HoldsNothingUpUntilItsInstallationServesTheCluste
   int count = 0;
   await("the creator of an Evacuation to be recorded", [&](std::string& seen) {
     const std::string name = "late-" + std::to_string(count++);
-    Json object = manifest::evacuation(ns(), name, pods[1].name, pods[1].uid);
-    object["spec"]["suspend"] = true;
-    const Finished done = apply(object);
+    Json late = manifest::evacuation(ns(), name, pods[1].name, pods[1].uid);
+    late["spec"]["suspend"] = true;
+    const Finished done = apply(late);
     seen = done.err + api().get(mutating()).dump() + second.log_tail();
     return done.ok() && !creator_of(name).empty();
   });

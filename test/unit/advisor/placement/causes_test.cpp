@@ -140,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(All, Budget,
                                            BudgetCase{"MinAllPercent", api::IntOrPercent{100, true}, {}, true},
                                            BudgetCase{"MinOne", api::IntOrPercent{1, false}, {}, false},
                                            BudgetCase{"OnlyNow", {}, {}, false}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Budgets, TwoForOnePodBlockItAndOneWithoutPodsIsEmpty) {
   ClusterBuilder cluster = nodes(1);

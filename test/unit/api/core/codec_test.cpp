@@ -143,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(
                     PhaseCase{"OfTheFuture", R"("status": {"phase": "Dreaming"})", api::PodPhase::kNone},
                     PhaseCase{"Pending", R"("status": {"phase": "Pending"})", api::PodPhase::kPending},
                     PhaseCase{"Unknown", R"("status": {"phase": "Unknown"})", api::PodPhase::kUnknown}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(DecodePodTest, CountsAnEmptyOwner) {
   const auto pod = api::decode_pod(R"({"metadata": {"ownerReferences": [{"kind": "", "uid": ""}, 3, null]}})");
@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(
         RequirementTextCase{"KeyWithABlank", R"({"key": "a b", "operator": "Exists"})", false},
         RequirementTextCase{"ValueWithABlank", R"({"key": "a", "operator": "NotIn", "values": ["b c"]})", false},
         RequirementTextCase{"OperatorOfTheFuture", R"({"key": "a", "operator": "Near", "values": ["b"]})", false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(DecodePodTest, ReadsTopologySpread) {
   const auto pod = api::decode_pod(kPod);
@@ -378,7 +378,7 @@ INSTANTIATE_TEST_SUITE_P(CoreCodec, BrokenTextTest,
                                          BrokenCase{"UnbalancedBombInside", "{\"a\":" + std::string(200000, '[') + "}",
                                                     ""},
                                          BrokenCase{"NoUtf8", "{\"metadata\":{\"name\":\"\xff\xfe\"}}", ""}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(DecodePodTest, SurvivesABalancedDepthBomb) {
   const std::string bomb =
@@ -459,7 +459,7 @@ INSTANTIATE_TEST_SUITE_P(
                     SelectorCase{"Empty", R"("selector":{})", true, false},
                     SelectorCase{"Matching", R"("selector":{"matchLabels":{"app":"web"}})", true, true},
                     SelectorCase{"Other", R"("selector":{"matchLabels":{"app":"db"}})", false, false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct WorkloadCase {
   std::string name;
@@ -493,7 +493,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "DaemonSet", 6, 5},
         WorkloadCase{"OfOneThatLeavesThemOut", R"({"kind":"ReplicaSet","spec":{}})", "ReplicaSet", 1, 0},
         WorkloadCase{"OfAListItem", R"({"spec":{"replicas":0}})", "", 0, 0}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(DecodeOtherKindsTest, ReadsTheNeededFields) {
   const auto priority = api::decode_priority_class(R"({"metadata":{"name":"high"},"value":1000,"globalDefault":true})");

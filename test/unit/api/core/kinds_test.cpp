@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
                     RequirementCase{"GtTwoSigns", SelectorOperator::kGt, {"+-4"}, "5", false},
                     RequirementCase{"LtBelow", SelectorOperator::kLt, {"4"}, "3", true},
                     RequirementCase{"LtAbove", SelectorOperator::kLt, {"4"}, "5", false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct WellFormedCase {
   std::string name;
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Selector, WellFormedSelectorTest,
                                              "ExistsWithValues", {"k", SelectorOperator::kExists, {"v"}}, false},
                                          WellFormedCase{"GtIsForNodes", {"k", SelectorOperator::kGt, {"1"}}, false},
                                          WellFormedCase{"LtIsForNodes", {"k", SelectorOperator::kLt, {"1"}}, false}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(PodDisruptionBudgetTest, CoversNoPodWithAnInvalidSelector) {
   api::Pod pod;
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                     TolerationCase{"ExistsOtherKey", {"x", true, "", {}, {}}, false},
                     TolerationCase{
                         "UnknownOperatorNever", {"key", true, "", {}, {}, api::TolerationComparison::kNever}, false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct ComparisonCase {
   std::string name;
@@ -157,7 +157,7 @@ INSTANTIATE_TEST_SUITE_P(Core, TolerationComparisonTest,
                                          ComparisonCase{"Plus", "+4", "5", false, false},
                                          ComparisonCase{"NoNumber", "x", "5", false, false},
                                          ComparisonCase{"TooLarge", "4", "9223372036854775808", false, false}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(ResourceListTest, KeepsOrderWhileAdding) {
   api::ResourceList resources;
@@ -244,7 +244,7 @@ INSTANTIATE_TEST_SUITE_P(Names, NamesTest,
                                          NameCase{"SixtyThree", std::string(63, 'a'), true, true, true, true},
                                          NameCase{"SixtyFour", std::string(64, 'a'), true, false, false, false},
                                          NameCase{"TooLong", std::string(254, 'a'), false, false, false, false}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(NamesTest, MeasuresDistance) {
   EXPECT_EQ(api::edit_distance("mode", "mode"), 0U);

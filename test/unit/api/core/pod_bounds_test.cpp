@@ -136,7 +136,7 @@ TEST_P(LongLists, OneEntryMoreDropsWhatDecidesThePlacement) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Lists, LongLists, testing::ValuesIn(long_lists()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 /// The capacity left for other pods depends on these fields.
 TEST(PodBounds, KeepPortsAndVolumes) {

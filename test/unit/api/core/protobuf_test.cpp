@@ -301,7 +301,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{"Group", seal("v1", "Pod", "\x13\x14"), "malformed"},
         BadCase{"FieldZero", seal("v1", "Pod", std::string("\x02\x00", 2)), "malformed"},
         BadCase{"Gzip", magic(Bytes().put(3, std::string_view("gzip")).text), "encoded once more"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Protobuf, SurvivesDeepNesting) {
   EXPECT_FALSE(decode_pod(pod_bytes(Bytes{"\x92\x01\xff"})));

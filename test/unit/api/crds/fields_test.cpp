@@ -306,6 +306,6 @@ TEST_P(CrdTest, HasRulesForTheRegistersOfOldServers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Api, CrdTest, testing::Values(evacuation_kind, policy_kind),
-                         [](const auto& info) { return info.index == 0 ? "Evacuation" : "DeschedulerPolicy"; });
+                         [](const auto& test) { return test.index == 0 ? "Evacuation" : "DeschedulerPolicy"; });
 
 }  // namespace crd_test

@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
                    R"({"a":0,"b":{}})",
                    {"spec.a: Invalid value: 0: spec.a in body should be greater than or equal to 1",
                     "spec.b.c: Required value"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(ValidateSchemaTest, DoesNotMatchEndlessText) {
   const Json schema = {{"type", "string"}, {"pattern", "^(a|b)*$"}};
@@ -223,7 +223,7 @@ INSTANTIATE_TEST_SUITE_P(
         DefaultCase{"NullWithNullable", object_of(R"({"a":{"default":1,"nullable":true}})"), R"({"a":null})",
                     R"({"a":null})"},
         DefaultCase{"NothingIntoOtherTypes", object_of(R"({"a":{"default":1}})"), "[]", "[]"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct PruneCase {
   std::string name;
@@ -269,6 +269,6 @@ INSTANTIATE_TEST_SUITE_P(
             "OpenMap", R"({"type":"object","additionalProperties":true})", R"({"k":{"x":1}})", R"({"k":{"x":1}})", {}},
         PruneCase{"ObjectWithoutProperties", R"({"type":"object"})", R"({"k":1})", "{}", {"k"}},
         PruneCase{"Scalars", R"({"type":"string"})", R"("x")", R"("x")", {}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace schema_test

@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
         YamlCase{"AScalarDocument", "hello\n", R"(["hello"])"},
         YamlCase{"TagsThatFit", "[!!int 3, !!float 3, !!bool true, !!null ~, !!seq [], !!map {}]",
                  "[[3,3,true,null,[],{}]]"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct BadYamlCase {
   std::string name;
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadYamlCase{"NoUtf8", "a: \xff\xfe\n", "byte 3: "},
         BadYamlCase{"ControlCharacter", "a: \x01\n", "control characters"},
         BadYamlCase{"TruncatedJson", R"({"a": [1,)", "did not find expected node content"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct WriteCase {
   std::string name;
@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "\"a: b\": 2\napp.kubernetes.io/name: 3\n\"true\": 1\n"},
         WriteCase{"Numbers", "[1, -1, 1.5, 18446744073709551615, true]",
                   "- 1\n- -1\n- 1.5\n- 18446744073709551615\n- true\n"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(WriteYamlTest, ReplacesInvalidUtf8) {
   EXPECT_EQ(api::to_yaml(Json("a\xff"

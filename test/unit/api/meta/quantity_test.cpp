@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
         ParseCase{"Blank", "1 Gi", std::nullopt}, ParseCase{"EmptyExponent", "1e", std::nullopt},
         ParseCase{"SignedEmptyExponent", "1e-", std::nullopt}, ParseCase{"ExponentAndSuffix", "1e3Mi", std::nullopt},
         ParseCase{"Word", "lots", std::nullopt}, ParseCase{"TooLong", std::string(300, '1'), std::nullopt}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct TextCase {
   std::string name;
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Quantity, QuantityTextTest,
                                          TextCase{"OddBytes", 1'025'000, "1025", "1025"},
                                          TextCase{"OneAndAHalfKibi", 1'536'000, "1536", "1536"},
                                          TextCase{"Negative", -5'120'000, "-5120", "-5Ki"}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(QuantityTest, SaturatesInsteadOfOverflowing) {
   const auto most = api::Quantity::from_milli(kMax);

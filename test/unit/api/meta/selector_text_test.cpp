@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
         SelectorTextCase{"BadKey", "a/b/c=d", "\"a/b/c\" is not a label key"},
         SelectorTextCase{"BadValue", "a=-b", "\"-b\" is not a label value"},
         SelectorTextCase{"OnlyABang", "!", "a label key is missing at the end"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace selector_text_test
 }  // namespace api

@@ -194,7 +194,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "ignored schedule: only kind: CronJob uses it"},
         ScheduleCase{"ASuspendedDeploymentRuns", "kind: Deployment\ndeschedulingInterval: 10m\nsuspend: true", "10m0s",
                      "ignored suspend: only kind: CronJob uses it"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(ChartSchedules, GoByTheirTimeZone) {
   const std::string policy = "\ndeschedulerPolicy: {" ENABLED("balance", "RemoveDuplicates", "{}") "}";

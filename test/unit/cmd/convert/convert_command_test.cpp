@@ -150,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(
             "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: descheduler}\nspec: {values: "
             "{deschedulerPolicy: 'ENC[AES256_GCM,data:x]'}}\nsops: {mac: x}\n",
             "sops: is encrypted: decrypt it first"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 // ---------------------------------------------------------------- the command
 

@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "mean \"PodLifeTime\"?; upstream rejects such a policy when it starts"},
         NoteCase{"SilentFailures", "profiles: []\nevictionFailureEventNotification: false",
                  "changed evictionFailureEventNotification: events about failed evictions are always published"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 constexpr const char* kByUsage = R"(
 profiles:

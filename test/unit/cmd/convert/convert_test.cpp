@@ -141,8 +141,8 @@ evictability:
     config: {PodsWithPVC: {protectedStorageClasses: [{name: fast}]}}
 strategies: [{name: RemoveDuplicates}]
 )"}),
-    [](const auto& info) {
-      std::string name = info.param.name;
+    [](const auto& test) {
+      std::string name = test.param.name;
       std::erase(name, '\'');
       return name;
     });

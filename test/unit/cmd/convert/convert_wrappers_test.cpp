@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
         WrapperCase{"ValuesInAConfigMap",
                     "apiVersion: v1\nkind: ConfigMap\ndata:\n  values.yaml: |\n    {" VALUES "}\n",
                     "data[values.yaml].deschedulerPolicy.profiles[0]"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Wrapped, ValuesHaveTheDefaultsOfTheirChart) {
   const auto conversion = convert(R"(

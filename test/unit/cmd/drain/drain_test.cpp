@@ -94,7 +94,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {.force = true},
                   DrainAction::kRefuse,
                   "--delete-emptydir-data"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(DrainVerdict, KeepsPodsOfGroupsThatLeaveAsAWhole) {
   const auto pod = PodBuilder("p").with([](api::Pod& p) { p.scheduling_group.edit() = "g"; }).build();

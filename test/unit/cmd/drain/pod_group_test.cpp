@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
                        .build()},
                   {}},
                  {"llm-0-1"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(IncompletePodGroup, SaysWhyItCanNeverBeWhole) {
   const auto rests = incomplete_pod_groups({kA}, {{kA, rank("b", "").build()}, {}});

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
         StandingCase{"SucceededIsGone", evacuation("a", EvacuationPhase::kSucceeded), PodProgress::kGone},
         StandingCase{"FailedIsFailed", evacuation("a", EvacuationPhase::kFailed), PodProgress::kFailed},
         StandingCase{"CancelledIsCancelled", evacuation("a", EvacuationPhase::kCancelled), PodProgress::kCancelled}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Progress, CountsAndGroupsBlockers) {
   const Progress progress =

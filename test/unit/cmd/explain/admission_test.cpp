@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
                         w.policies[0].status.cooldowns = {{"workload/default/uid-of-rs", {kNoon - base::seconds(60)}}};
                       },
                       true, "cooldown", "was evacuated once recently"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(AdmissionNotes, ReportConditionsThatOnlyTheOperatorKnows) {
   AdmissionInput world;

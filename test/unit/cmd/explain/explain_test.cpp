@@ -250,7 +250,7 @@ INSTANTIATE_TEST_SUITE_P(
             "kind: List\nitems:\n- {kind: Pod}\n- {apiVersion: descheduler/v1alpha2, kind: DeschedulerPolicy}\n",
             "policy.yaml: items[1]: descheduler/v1alpha2 is a policy of kubernetes-sigs/descheduler"},
         ForeignCase{"Values", "deschedulerPolicy: {profiles: []}\n", "or values of its chart first"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST_F(ExplainCommand, PolicyFilesOfManyNameTheFirstTen) {
   std::string text;

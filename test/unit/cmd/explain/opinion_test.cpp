@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
         OpinionCase{"CannotSayWithBrokenArgs", PodBuilder("web").on("n1"), NodeBuilder("n1"),
                     [](api::DeschedulerPolicy& policy) { policy.spec.strategies[0].args_json = R"({"nonsense":1})"; },
                     PolicyVerdict::kNotEvaluated, ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Verdict, TakesNoOtherPodWithoutAUidForThisOne) {
   scheduling::SnapshotInput input;  // a manually written dump, without UIDs
@@ -216,7 +216,7 @@ INSTANTIATE_TEST_SUITE_P(
                        c.add(PodBuilder("web-2").on("n1").cpu(1000));
                      },
                      {"; Defragmentation: its node is not emptied: NoRoomTogether: its 2 pods"}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 /// The strategy's report contains the first 100 nodes only.
 TEST(Verdict, NamesThePodThatKeepsANodeBeyondTheRowsOfTheReport) {

@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(All, BadArgs,
                                            BadCase{"Twice", named({"a", "a"})},
                                            BadCase{"NodeWithoutName", whole({Json::object()})},
                                            BadCase{"Deep", std::string(100'000, '[')}, BadCase{"TooMany", too_many()}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Priorities, AreAListOfHostsWithScores) {
   EXPECT_EQ(Json::parse(priorities_answer({"a", "b"}, {10, 0})),

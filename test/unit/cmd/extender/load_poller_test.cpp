@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
                 .used = 2'200,
                 .of_pod = 200,
                 .want = 55}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(LoadPoller, AnUnknownWorkloadUsesTheAverageShareOfItsRequests) {
   MeasuredUsage measured = usage();

@@ -394,7 +394,7 @@ INSTANTIATE_TEST_SUITE_P(
         Setting{.name = "RequestsAreTooLow", .rate = 5, .requests = 0.5, .above = 40, .stray = 5, .seeds = 20},
         Setting{.name = "UseIsKnown", .rate = 10, .requests = 0.5, .knows_usual = true},
         Setting{.name = "Noisy", .rate = 5, .stray = 2, .seeds = 20, .noise = 5}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace placement_test
 }  // namespace extender

@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(
         TextCase{"YamlBehindJson", "{\"kind\": \"A\"}\napiVersion: v1\nkind: B\napiVersion: v1\nkind: C\n", "A B C"},
         TextCase{"JsonBehindYaml", "apiVersion: v1\nkind: A\n{\"kind\": \"B\"}\n{\n    \"kind\": \"C\"\n}\n", "A B C"},
         TextCase{"TextThatLooksLikeAKey", "apiVersion: v1\nkind: A\ntext: |\n  apiVersion: v1\n  kind: X\n", "A"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 struct BadText {
   const char* name;
@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadText{
             "LogsOfContainers", "{\"kind\": \"A\"}\n==== START logs for container c ====\nhello\n",
             "line 2: container logs, as `kubectl cluster-info dump` prints them; run it with --output-directory=DIR"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(BadTexts, InYamlBehindOtherThingsHaveTheirLine) {
   const auto documents =

@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "pack-daemonsets-count",
                   0,
                   {"3 more would be underutilized without DaemonSet pods (ignoreDaemonSets)"}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST_F(Trials, DaemonSetsCanBeIgnored) {
   std::string policy = text_of(path_of("pack-daemonsets-count", "policy.yaml"));
@@ -386,7 +386,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "/nodeSelector",
                  R"({"matchLabels": {"pool": "a"},
                      "matchExpressions": [{"key": "pool", "operator": "In", "values": ["b"]}]})"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 struct HysteresisCase {
   const char* load;
@@ -627,7 +627,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "nodePools: [{name: a, nodeSelector: {matchLabels: {b: c}}, lowThresholds: {cpu: 120}, "
                               "highThresholds: {cpu: 130}}]}}"),
                   "profiles[0].pluginConfig[0].args.nodePools[0].lowThresholds.cpu: 120"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(ConvertTrials, NamesInAnotherCaseAreFound) {
   const auto legacy = convert(
@@ -727,7 +727,7 @@ INSTANTIATE_TEST_SUITE_P(
         NewestCase{"NoAnnotations",
                    R"({"kind": "Pod", "metadata": {"name": "p", "annotations": {"stayTime": "2026-05-01T12:00:00Z"}}})",
                    "06:00"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 #undef AT
 
 }  // namespace trials_test

@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "'2026-01-01T00:00:00Z', managedFields: [], finalizers: [], labels: {a: b}, annotations: null}\n"
                    "status: {}\n",
                    ""}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST_F(ValidateCommand, NamesPoliciesThatReplaceEachOther) {
   const auto policy = [](const char* strategy) {

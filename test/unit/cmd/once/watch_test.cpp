@@ -91,6 +91,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Ending{"StoppedBeforeACycle", [](OnceReport& r) { r.waiting_policies.push_back("p"); }, Step::kGoOn,
                            "ended before completion: 0 Evacuations failed, 0 are unfinished, 0 policies have a "
                            "problem, 1 have had no cycle"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace once_watch_test

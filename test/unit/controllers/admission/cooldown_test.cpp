@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
                                {minutes(0)},
                                {.pod = base::Duration(0), .virtual_machine = {}, .workload = {}},
                                {}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 api::Evacuation finished(base::TimePoint when, std::string vm = "db-1", const std::string& policy = "balance") {
   api::Evacuation evacuation;

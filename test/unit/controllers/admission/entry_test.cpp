@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
                     EntryCase{"ReservedWhileItsLastAttemptEnds", Entry::Reserved{2, false}, Held::kSlot, Held::kSlot,
                               true},
                     EntryCase{"Abandoned", Entry::Idle{}, Entry::Abandoned{"7"}, Held::kNothing}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(AdmissionEntry, IsIdleWithoutAPlaceUnlessItRequestsWithAPodGroup) {
   Entry alone;

@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
                         R"({"kind":"Status","message":"the server could not find the requested resource"})", 404},
                     Lie{"StatusIsAWebhooks404", "/status",
                         R"({"kind":"Status","code":404,"details":{"name":"web-1-7c1a8c1e"}})", 404}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 const char* const kRefusal =
     R"({"kind":"Status","status":"Failure","reason":"Invalid","code":422,"message":"spec.priority: Invalid value: 50"})";

@@ -163,6 +163,6 @@ INSTANTIATE_TEST_SUITE_P(Cases, StatusAnswer,
                                          AnswerCase{"AnotherGeneration", "u-1", 3, "as answered"},
                                          AnswerCase{"NoGeneration", "u-1", nullptr, "as answered"},
                                          AnswerCase{"AnotherObject", "u-2", 2, "as answered"}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace evacuation_io_test

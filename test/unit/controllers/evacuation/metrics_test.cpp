@@ -115,6 +115,6 @@ INSTANTIATE_TEST_SUITE_P(EvacuationSeries, Aborts,
                                          AbortEnd{"Failed", EvacuationPhase::kFailed},
                                          AbortEnd{"Backoff", EvacuationPhase::kBackoff},
                                          AbortEnd{"ThePodLeft", EvacuationPhase::kVerifying}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace evacuation_metrics_test

@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
         StatusCase{"NoHoldWhereTheAnswerTellsIt",
                    [](auto&, auto& after) { after.status.blocked_by = {blocker("PodDisruptionBudget", "web")}; },
                    {}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct AnswerCase {
   const char* name;
@@ -190,7 +190,7 @@ INSTANTIATE_TEST_SUITE_P(Audit, RecordOfAnswer,
                                                     audit::decision::kAllowed},
                                          AnswerCase{"Forbidden", 403, "Forbidden", audit::decision::kRefused},
                                          AnswerCase{"Lost", 0, "Unknown", audit::decision::kFailed}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 api::DeschedulerPolicy policy(std::int64_t generation = 1) {
   api::DeschedulerPolicy made;
@@ -340,7 +340,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadAudit{"OnFailure", "audit: {onFailure: Panic}", "audit.onFailure"},
                     BadAudit{"StopWithoutSink", "audit: {sinks: [], onFailure: StopAdmissions}",
                              "StopAdmissions requires a sink"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(AuditConfig, OpensTheConfiguredSinks) {
   const fakes::TempFolder folder;

@@ -219,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Nonsense{"AYearToCome", R"({"holderIdentity":"x","renewTime":"9999-01-01T00:00:00.000000Z"})",
                              true},
                     Nonsense{"NoObject", R"("text")", true}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST_F(ClusterClaimTest, AHugeHolderFillsNoEvent) {
   server.lease = {{"metadata", {{"name", "evacuator-operator"}, {"resourceVersion", "0"}}},

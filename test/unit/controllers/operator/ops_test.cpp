@@ -134,7 +134,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"NoService", "webhook: {serviceName: a.b}", "webhook.serviceName"},
         BadConfig{"Level", "logging: {level: loud}", "logging.level"}, BadConfig{"Workers", "workers: 0", "workers"},
         BadConfig{"NoYaml", "a: [", ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace ops_test
 }  // namespace controllers

@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(By, MetricsOfStrangers,
                                          Stranger{"Somebody", Access::kForbidden, "HTTP/1.1 403"},
                                          Stranger{"AnApiServerThatIsAway", Access::kUnknown, "HTTP/1.1 503"},
                                          Stranger{"AFlood", Access::kRateLimited, "HTTP/1.1 429"}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST_F(MetricsServerTest, IsPlainOnLoopbackOnly) {
   access = Access::kForbidden;
@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
         WantedFigures{"NoVersion", "application/openmetrics-text", true},
         WantedFigures{"NotAtAll", "application/openmetrics-text;version=1.0.0;q=0", false},
         WantedFigures{"Nonsense", ";;,,q=,;q=x,application/openmetrics-text;q=nan,=;=", false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST_F(MetricsServerTest, AnswersWhileAnAttackerHoldsAllItsConnections) {
   const auto port = start({.address = "0.0.0.0:0"}).port();

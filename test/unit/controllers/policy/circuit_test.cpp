@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"TimeoutsCountForWhatRenewsPods", {End::kTimeout, End::kTimeout}, 2, false, "PodLifeTime"},
         Case{"NotExpectedIsFine", {End::kTimeout, End::kTimeout, End::kNotExpected}, 0, false},
         Case{"LaterSuccessesLeaveItOpen", {End::kTimeout, End::kTimeout, End::kTimeout, End::kReady}, 3, true}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 class CircuitLife : public testing::Test {
  protected:

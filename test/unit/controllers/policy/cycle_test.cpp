@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"TheProposalOfAnother", {Phase::kPending, true, false, "other"}, false, api::PolicyMode::kManual},
         Case{"SuspendedWhileItRuns", {Phase::kInProgress, true, false, "balance"}, true},
         Case{"Finished", {Phase::kSucceeded, false, false, "balance"}, false}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(PlannerAttacks, ASuspendedEvacuationDoesNotMakeItsPodCountAsGone) {
   std::vector<std::shared_ptr<const api::Evacuation>> all(100, evacuation({.suspend = true}));
@@ -100,7 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Ended{"NotAllowed", Phase::kFailed, "NotAllowed"},
                     Ended{"Manual", Phase::kCancelled, "DecisionExpired", true, 0, ""},
                     Ended{"InNoWave", Phase::kCancelled, "DecisionExpired", true, 0, "balance", "PodLifeTime"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(CycleOutcome, ReportsTheResultOfEmptyingNodes) {
   builders::ClusterBuilder builder;

@@ -59,6 +59,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"OtherFailuresSayNothing",
                          {forbidden("shop", 3), {"shop", "c", 1, EvacuationPhase::kFailed, "BlockedTimeout"}},
                          {"shop"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace forbidden_test

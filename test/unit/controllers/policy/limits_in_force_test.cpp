@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(
             R"({"schedule":{"blackouts":[{"start":"22:00","end":"23:00"}]},)"
             R"("mode":"Automatic","strategies":7})",
             "the spec of policy p, with its blackouts and gates, cannot be read: its Evacuations are not admitted"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(PolicyLimitsInForce, AnOpenCircuitIsABrake) {
   ObservedPolicy open = policy(R"({"mode":"Automatic"})");

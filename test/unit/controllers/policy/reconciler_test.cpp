@@ -404,7 +404,7 @@ INSTANTIATE_TEST_SUITE_P(
                     FailedReport{"Throttling", kube::Response{429, "busy", base::seconds(0), "text/plain"}},
                     FailedReport{"AProxy", kube::Response{404, "<html/>", {}, "text/html"}},
                     FailedReport{"Rights", kube::Response{403, "{}", {}, "application/json"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 using StalePlans = RestartMemory;
 

@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                        pods(replacement()),
                        kLater,
                        true}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 const strategies::AlternatingUtilization kStrategy({});
 
@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
                     GoOnCase{"NotWhenStopped", stopped("NoProgress"), WaveState::kOver, true, 1, false},
                     GoOnCase{"NotForAnotherSpec", packing(), WaveState::kOver, true, 2, false},
                     GoOnCase{"NotWithoutRounds", {}, WaveState::kOver, true, 1, false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 CycleOutcome outcome_of(const Rounds& rounds, int moves, std::int32_t created) {
   CycleOutcome outcome;
@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "stopped in round 2: it moved 7 pods and gained less than minGain; 5 nodes are in use, 3 were freed"},
         TellCase{"MaxRounds", stopped("MaxRounds"), 0, "False", "MaxRounds", "maxRounds is reached"},
         TellCase{"NotSettled", stopped("NotSettled"), 1, "False", "NotSettled", "not settled within 15m"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Rounds, DoNotSayConvergedWhileOtherStrategiesMove) {
   api::DeschedulerPolicyStatus status;

@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Ages, AgeTest,
                                          AgeCase{"Expired", hours(24 * 90), CertificateStep::kMake},
                                          AgeCase{"MadeByAClockThatIsAhead", -hours(20), CertificateStep::kKeep},
                                          AgeCase{"NotValidYet", -hours(48), CertificateStep::kMake}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Rotation, TrustsTheNextAuthorityBeforeItServesItsCertificate) {
   const CertificateSet first = made_at(kNoon);
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
                                "it is not valid before 2026-11-22T12:00:00Z"},
                     DamageCase{"OtherNames", [](auto& set) { set = made_at(kNoon, {.names = {"localhost"}}); },
                                "the certificate is not for evacuator-webhook.evacuator-system.svc"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Secret, KeepsWhatItHolds) {
   const CertificateSet first = made_at(kNoon);

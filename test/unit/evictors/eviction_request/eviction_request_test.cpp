@@ -250,7 +250,7 @@ INSTANTIATE_TEST_SUITE_P(
             ""},
         ProbeCase{
             "TriesWhereDiscoveryHasNoClearAnswer", responsive(), {api_document(503)}, true, Support::kSupported, ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(EvictionRequestProbe, IsUnavailableWhileNoControllerHandlesRequests) {
   Case c(evacuation(EvacuationPhase::kPreparing));
@@ -375,7 +375,7 @@ INSTANTIATE_TEST_SUITE_P(
         AnswerCase{"WithdrawnAGoneOne", "WithdrawEvictionRequest", 404, kNotFoundBody, {}, ResponseClass::kApplied},
         AnswerCase{"DeletedAGoneOne", "DeleteEvictionRequest", 404, kNotFoundBody, {}, ResponseClass::kApplied},
         AnswerCase{"AnotherUid", "DeleteEvictionRequest", 409, kConflictBody, {}, ResponseClass::kConflict}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- watching
 
@@ -492,7 +492,7 @@ INSTANTIATE_TEST_SUITE_P(
         FailureCase{"TheDraftsFieldNames", {request_document(of_a_draft())}, "", false, false},
         FailureCase{"Unreadable", {{"request", 200, "<html>"}}, "", false, false},
         FailureCase{"NoAnswer", {{"request", 0, "timeout"}}, "", false, false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(EvictionRequestFailure, IgnoresAnOldEvictionOfAnotherRequester) {
   Json old = eviction("pod-1-web-1", failed_because("NoFurtherResponder"));
@@ -648,7 +648,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "",
                  Rollback::kPending,
                  "DeleteEvictionRequest"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(EvictionRequestUndo, TouchesOnlyItsOwnObject) {
   Case c(chosen(EvacuationPhase::kAborting), {request_document(request())});
@@ -717,6 +717,6 @@ INSTANTIATE_TEST_SUITE_P(
                    false},
         VerifyCase{"AndIsDone", {no_request()}, seconds(6), {}, false, false},
         VerifyCase{"LeavesOthersAlone", {request_document(foreign())}, seconds(60), {}, false, false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace eviction_request_test

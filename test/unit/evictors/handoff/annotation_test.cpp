@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
                  kInProgress,
                  {kMode, kRequested, kMigratePhase, kReady, {kEvictOnly, ""}, {kMark, "true"}},
                  NextMove::kWait}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(HandoffPlan, StopsIfTheModeIsRemoved) {
   const auto of = generic(EvacuationPhase::kInProgress);

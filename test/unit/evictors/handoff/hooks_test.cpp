@@ -449,7 +449,7 @@ INSTANTIATE_TEST_SUITE_P(
         ForeignCase{"ThatNeedsNoCompletion", "/spec/completions", 0, "spec.completions"},
         ForeignCase{"ThatSucceedsByAPolicy", "/spec/successPolicy", Json{{"rules", Json::array()}}, "successPolicy"},
         ForeignCase{"ManagedByAnother", "/spec/managedBy", "example.com/x", "managedBy"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(JobHook, ThatWasReplacedFails) {
   Hooked world(Json{{"pre", kJobHook}});
@@ -667,8 +667,8 @@ INSTANTIATE_TEST_SUITE_P(
                         LostPolicyRow{"Forgotten", EvacuationPhase::kRequesting, "", true},
                         LostPolicyRow{"HadNoHooks", EvacuationPhase::kRequesting, "none", false}),
         testing::Bool()),
-    [](const auto& info) {
-      return std::string(std::get<0>(info.param).name) + (std::get<1>(info.param) ? "Gone" : "Undecodable");
+    [](const auto& test) {
+      return std::string(std::get<0>(test.param).name) + (std::get<1>(test.param) ? "Gone" : "Undecodable");
     });
 
 // --- the policy loses a hook during an attempt
@@ -703,7 +703,7 @@ TEST_P(LostHook, ThatHasBegunIsCompleted) {
 INSTANTIATE_TEST_SUITE_P(Hooks, LostHook,
                          testing::Values(LostHookRow{"GoneFromThePolicy", nullptr},
                                          LostHookRow{"AWebhookByNow", kWebhook}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(LostHook, ThatHasNotBegunIsSkipped) {
   Hooked world(Json::object());

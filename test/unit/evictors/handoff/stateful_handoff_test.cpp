@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
                     CapacityCase{"GenericThatSaysSo",
                                  pod({kModeRequired, {"handoff.evacuator.dev/second-copy", "true"}}), true},
                     CapacityCase{"NobodysPod", pod(), false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 std::string adapter_by_itself(const api::Pod& of) {
   auto phase = evacuation(EvacuationPhase::kPreparing);

@@ -10,9 +10,9 @@ namespace handoff_switchover_test {
 using namespace handoff_switchover_fixture;
 
 class Switchover : public testing::TestWithParam<Flavour> {};
-INSTANTIATE_TEST_SUITE_P(Adapters, Switchover, testing::Values(kCnpg, kPatroni, kPgo, kEdb), [](const auto& info) {
-  return std::string(info.param.cluster_label) == kEdb.cluster_label ? "edb"
-                                                                     : std::string(info.param.adapter).substr(0, 5);
+INSTANTIATE_TEST_SUITE_P(Adapters, Switchover, testing::Values(kCnpg, kPatroni, kPgo, kEdb), [](const auto& test) {
+  return std::string(test.param.cluster_label) == kEdb.cluster_label ? "edb"
+                                                                     : std::string(test.param.adapter).substr(0, 5);
 });
 
 TEST_P(Switchover, EvictsAReplicaAtOnce) {

@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
         AnswerCase{"OldBudget", 429, "Cannot evict pod as it would violate the pod's disruption budget.",
                    ResponseClass::kPdbBlocked},
         AnswerCase{"Allowed", 201, "", ResponseClass::kGranted}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// KubeVirt returns the same message for VMs that cannot migrate and for VMs that are still booting.
 TEST(KubeVirtNotMigratable, IsAwaitedUntilTheConditionIsFalse) {
@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
                     AnswerCase{"Forbidden", 403, "forbidden", ResponseClass::kForbidden},
                     AnswerCase{"NoVmi", 400, kMigrationPrefix + "the VMI \"shop/db\" does not exist",
                                ResponseClass::kRefusedByWebhook}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(KubeVirtCancel, ReadsTheCancelsAnswers) {
   World world;
@@ -202,7 +202,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 "Node \"node-1\" has NodeDrainTaintKey \"&Taint{Key:kubevirt.io/drain,}\"",
                                 "KubeVirt does not remove the mark while the node has its drain taint: "},
                     RefusalCase{"AnythingElse", 500, "Internal error occurred: no memory", "Internal error occurred"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(KubeVirtPermissions, RequiredByVirtApiAreReported) {
   World world;

@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
                    State::kNotExpected, false},
         ArriveCase{"StartedAgain", [](World& s) { s.vmi["metadata"]["uid"] = "another"; }, State::kArrived, false},
         ArriveCase{"Unreadable", [](World& s) { s.vmi_status = 500; }, State::kPending, false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(KubeVirtArrive, AVmThatWasDeletedIsGone) {
   for (const bool terminating : {false, true}) {

@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(Evictors, KubeVirtDeadline,
                                          DeadlineCase{"RoundsUp", "15500Mi", "", "1", 900 + 17 * 150},
                                          DeadlineCase{"NonsenseMemory", "lots", "", "", 1800},
                                          DeadlineCase{"HugeIsBounded", "4000Pi", "", "", 7 * 86'400}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(KubeVirtProbe, FollowsTheClustersSettings) {
   World world;
@@ -129,6 +129,6 @@ INSTANTIATE_TEST_SUITE_P(
                         vmi["status"]["migrationState"]["migrationConfiguration"] = {{"completionTimeoutPerGiB", -5}};
                       },
                       kAllowed}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace kubevirt_deadline_test

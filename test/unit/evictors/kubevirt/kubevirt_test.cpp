@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
                     s.vmi = {{"kind", "Status"}, {"message", "the server could not find the requested resource"}};
                   },
                   false, ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// After one 500 it is unknown whether the mark is set and whether the guest is migrating.
 TEST(KubeVirtRequest, IsNotRepeatedBlindly) {
@@ -133,7 +133,7 @@ INSTANTIATE_TEST_SUITE_P(Evictors, KubeVirtShutdown,
                                          ShutdownCase{"SetInTheCluster", "", "True", "LiveMigrate", ""},
                                          ShutdownCase{"External", "External", "False", "", ""},
                                          ShutdownCase{"NobodyKnows", "", "True", nullptr, "EvictionStrategyUnknown"}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 struct ObstacleCase {
   const char* name;
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  {{"type", "migrationRejectedByResourceQuota"}, {"status", "False"}},
                                  "cannot create its target pod"},
                     ObstacleCase{"Unknown", {{"type", "other"}, {"status", "True"}}, "KubeVirt queues it"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct ParameterCase {
   const char* name;
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(
         ParameterCase{"BadSelector",
                       {{"mode", "Migration"}, {"addedNodeSelector", "zone"}},
                       "p.addedNodeSelector: must be labels, such as zone=a,disk=ssd"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(KubeVirtReads, ReadsTheTargetPodOnlyWhileItIsBeingScheduled) {
   for (const char* phase : {"", "Pending", "Scheduling", "Scheduled", "Running", "Failed"}) {

@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
         SelectorCase{"VersionUnknown", "devel", "", ""}, SelectorCase{"SameAsTheMachines", "v1.7.0", "a", ""},
         SelectorCase{"TheMachinesOwn", "v1.7.0", "b",
                      "addedNodeSelector conflicts with the VM's own nodeSelector zone=b, which would take precedence"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct MakerCase {
   const char* name;
@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 s.parameters = {{"mode", "Migration"}};
                               },
                               false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(KubeVirtSelectorReview, ChecksWhetherTheCreatorMayMigrate) {
   World world;

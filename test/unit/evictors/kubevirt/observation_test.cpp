@@ -228,6 +228,6 @@ INSTANTIATE_TEST_SUITE_P(
                       s.parameters = {{"mode", "Migration"}};
                     },
                     [](const Seen& s) { EXPECT_TRUE(s.vanished); }}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace kubevirt_observation_test

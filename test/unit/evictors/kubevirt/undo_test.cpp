@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
                    s.migration("evac-e5b3-1", "Running", "").migration("other", "Pending");
                  },
                  "DeleteMigration", Rollback::kPending}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(KubeVirtUndoRequests, MatchWhatKubeVirtExpects) {
   World world;

@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"ExecWithoutCommand",
                   "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1}}}]", "",
                   "command: is missing"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST_F(ConfigTest, TakesTheOnlyContext) {
   const auto config =
@@ -550,7 +550,7 @@ INSTANTIATE_TEST_SUITE_P(
         PrintedCase{"CertificateWithoutKey", EXEC_ANSWER("{\"clientCertificateData\":\"SECRET\"}"), "only one of"},
         PrintedCase{"TokenWithBlank", EXEC_ANSWER("{\"token\":\"SECRET x\"}"), "invalid character"},
         PrintedCase{"BadExpiry", EXEC_ANSWER("{\"token\":\"t\",\"expirationTimestamp\":\"soon\"}"), "RFC 3339"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 #undef EXEC_ANSWER
 
 // --- small parsers

@@ -73,6 +73,6 @@ INSTANTIATE_TEST_SUITE_P(
                   "Secret ns/a is not for this server: its key \"for\" does not list https://evil.example:443"},
         ScopeCase{
             "ACertificateOfAnotherThatIsNamed", "https://10.0.0.1 https://prom", {"https://10.0.0.1", "prom"}, ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace credential_scope_test

@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
         ProxyCase{"NamesEndNoAddress", except("0.0.1"), "https://10.0.0.1", "http://p:3128"},
         ProxyCase{"NoSenseForAName", except(",/,:,[,]:,10.0.0.0/x,*.,."), "https://h", "http://p:3128"},
         ProxyCase{"NoSense", except(",/,:,[,]:,10.0.0.0/x,10.0.0.0/999,*.,."), "https://10.0.0.1", "http://p:3128"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(ProxyEnvironment, NamesTheVariableAndNotItsSecret) {
   for (const char* value : {"socks5://u:SECRET@p:1", "https://u:SECRET@p:1", "http://u:SECRET@", "http://p:99999"}) {

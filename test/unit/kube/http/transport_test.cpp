@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(Http, EveryWayTest,
                                            Way{"BeastTls", HttpEngine::kBeast, true},
                                            Way{"MixedPlain", HttpEngine::kMixed, false},
                                            Way{"BeastPlain", HttpEngine::kBeast, false}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST_P(EveryWayTest, GetsAnAnswer) {
   const auto server = serve([](Peer& peer, const ServerRequest&) {
@@ -422,9 +422,9 @@ INSTANTIATE_TEST_SUITE_P(
                                          TlsCase{"UnknownAuthority", [] { return TestCa().issue({"127.0.0.1"}); },
                                                  "certificate-authority"}),
                        ::testing::Values(HttpEngine::kMixed, HttpEngine::kBeast)),
-    [](const auto& info) {
-      return std::string(std::get<0>(info.param).name) +
-             (std::get<1>(info.param) == HttpEngine::kMixed ? "Mixed" : "Beast");
+    [](const auto& test) {
+      return std::string(std::get<0>(test.param).name) +
+             (std::get<1>(test.param) == HttpEngine::kMixed ? "Mixed" : "Beast");
     });
 
 TEST(HttpTls, AcceptsAnyCertificateIfConfigured) {

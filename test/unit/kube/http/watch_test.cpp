@@ -72,7 +72,7 @@ class HttpWatchTest : public ::testing::TestWithParam<bool> {
   std::unique_ptr<HttpTransport> transport;
 };
 INSTANTIATE_TEST_SUITE_P(Http, HttpWatchTest, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Tls" : "Plain"; });
+                         [](const auto& test) { return test.param ? "Tls" : "Plain"; });
 
 TEST_P(HttpWatchTest, ReturnsLinesAsTheyArrive) {
   std::atomic<bool> advance_switchover = false;
@@ -327,7 +327,7 @@ class HttpListTest : public HttpWatchTest {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Http, HttpListTest, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Tls" : "Plain"; });
+                         [](const auto& test) { return test.param ? "Tls" : "Plain"; });
 
 TEST_P(HttpListTest, ReturnsItemsAsTheyArrive) {
   const auto stream = list([](Peer& peer, const ServerRequest& request) {

@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(
         MoveCase{"KeepsItsOwnPatienceWithAHastyRecord", seen("other", seconds(100), 0), false, 114, LeaseMove::kWait},
         MoveCase{"DoesNotWaitForNonsense", seen("other", seconds(100), 1'000'000), false, 400, LeaseMove::kAcquire},
         MoveCase{"NoticesThatItLost", seen("other", seconds(100)), true, 100, LeaseMove::kLost}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(ObserveLease, CountsFromTheLastRenewal) {
   LeaseRecord record{"other", seconds(15), "t1", 3, "10"};

@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(
         StepCase{"ShortButFruitfulWatchDoesNot", Watching{"8", 0, true}, StreamEnded{true}, MustWatch{"8", 0}},
         StepCase{"StrayInputIsIgnored", NeedsList{1}, Changed{"9"}, NeedsList{1}},
         StepCase{"StrayListIsIgnored", Watching{"8"}, Listed{"9"}, Watching{"8"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(NextState, ServerThatAlwaysSaysGoneIsAskedEverMoreSlowly) {
   ReflectorState state = NeedsList{};

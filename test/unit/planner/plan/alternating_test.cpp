@@ -274,7 +274,7 @@ INSTANTIATE_TEST_SUITE_P(
                     R"({"lowNodeUtilization":{"thresholds":{"cpu":60},"targetThresholds":{"cpu":75}},
                         "highNodeUtilization":{"thresholds":{"cpu":100}}})",
                     kNone, "every node as underutilized"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace alternating_test
 }  // namespace planner

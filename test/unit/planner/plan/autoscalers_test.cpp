@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Pods, AutoscalerAnnotationsOfPods,
                                          PodCase{"NotForUpstream", kSafe, "false", {}, kUpstream, ""},
                                          PodCase{"ForUpstreamOnRequest", kSafe, "false", kRespect, kUpstream,
                                                  "NotSafeToEvict"}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Autoscalers, TheEvictAnnotationIsStronger) {
   const ClusterBuilder cluster =
@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 api::TaintEffect::kPreferNoSchedule},
                     RemovalCase{"Disrupted", "karpenter.sh/disrupted", api::TaintEffect::kNoSchedule},
                     RemovalCase{"Disruption", "karpenter.sh/disruption", api::TaintEffect::kNoSchedule}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// Two nodes of 4 cpu. Pods of the node that is being removed need the free capacity that the low node's pod would use.
 TEST(Autoscalers, PodsOfARemovedNodeUseCapacityElsewhere) {

@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
                     LimitCase{"NamespaceLeavesOthers", {{}, {}, 1}, {{0, 7}}, {1, 8}, ""},
                     LimitCase{"TotalIsToldFirst", {1, 1, 1}, {{0, 0}}, {0, 0}, "TotalLimit"},
                     LimitCase{"NodeIsToldBeforeNamespace", {{}, 1, 1}, {{0, 0}}, {0, 0}, "NodeLimit"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Limits, DetermineHowAStrategyContinues) {
   EXPECT_EQ(CycleLimits({0, {}, {}}).hit(0, 0)->result, NominationResult::kTotalLimit);

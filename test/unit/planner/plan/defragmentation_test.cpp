@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(
                     CheapCase{"ThatDoNotAskToBeSpared", kReluctant, kPlain},
                     CheapCase{"OfHigherPriorityThatDoNotAskToBeSpared", kReluctant, kPriority(1000)},
                     CheapCase{"OfLowerPriorityWithALongerGracePeriod", kPriority(1), kGrace(3600)}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// More freed nodes take precedence over fewer moves, and fewer moves over cheaper pods.
 TEST(Defragmentation, PrefersFewerMovesOverCheaperPods) {

@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
                       builder.add(
                           PodBuilder("greedy").on("n1").request("memory", std::numeric_limits<std::int64_t>::max()));
                     }}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// The evict annotation and compatibility Upstream do not override the limit.
 TEST(HostileInputTest, APodWithTooManyTermsIsRefused) {

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
                       {},
                       "MigrationFinished"},
         MigratingCase{"ALauncherWithoutAMachine", launcher("p", ""), {launcher("q", "")}, ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace migrating_test
 }  // namespace planner

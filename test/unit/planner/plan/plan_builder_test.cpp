@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(
                        },
                        {{"vm"}},
                        {"Refused/MigrationInProgress"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Limits, Nomination,
                          testing::Values(NominationCase{"TotalEndsTheCycle",
@@ -232,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(Limits, Nomination,
                                                         },
                                                         {{"a"}, {"b"}},
                                                         {"Refused/PDBWouldBlock", "n3"}}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(Budgets, Nomination,
                          testing::Values(NominationCase{"AreSpent",
@@ -249,7 +249,7 @@ INSTANTIATE_TEST_SUITE_P(Budgets, Nomination,
                                                         },
                                                         {{"a"}},
                                                         {"n3"}}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Placements, Nomination,
@@ -303,7 +303,7 @@ INSTANTIATE_TEST_SUITE_P(
                                    },
                                    {{"a"}},
                                    {""}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 PodBuilder member(const std::string& name) { return single(name).annotate("evacuator.dev/group", "g"); }
 
@@ -322,7 +322,7 @@ INSTANTIATE_TEST_SUITE_P(
                                    },
                                    {{"g1"}, {"g1"}},
                                    {"Refused/GroupMemberStays", "Refused/GroupMemberStays"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- offer_whole(): all pods or none
 
@@ -386,7 +386,7 @@ INSTANTIATE_TEST_SUITE_P(
                               "",
                               "Accepted",
                               {"a→n2"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(PlanBuilder, RefusesASetWithAPodThatIsAlreadyMisplaced) {
   CycleSetup setup = three_pods();

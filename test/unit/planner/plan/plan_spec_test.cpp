@@ -49,7 +49,7 @@ INSTANTIATE_TEST_SUITE_P(
                     NodeScoring::kLeastAllocated},
         ScoringCase{
             "PacksWhenThePolicySaysSo", {}, api::ScoringStrategyType::kMostAllocated, NodeScoring::kMostAllocated}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// Strategy that counts its runs.
 class CountedStrategy final : public strategies::Strategy {

@@ -309,7 +309,7 @@ INSTANTIATE_TEST_SUITE_P(
                     LimitCase{"SkipsANodeAtItsLimit", {{}, 1, {}}, {"a", "c"}, {{"NodeLimit", 1}}},
                     LimitCase{"SkipsANamespaceAtItsLimit", {{}, {}, 1}, {"a"}, {{"NamespaceLimit", 2}}},
                     LimitCase{"ChecksTheTotalBeforeTheNode", {1, 1, {}}, {"a"}, {{"TotalLimit", 1}}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(PlanCycle, SpendsBudgets) {
   auto cluster = three_old_pods();

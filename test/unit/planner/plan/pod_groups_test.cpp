@@ -156,7 +156,7 @@ INSTANTIATE_TEST_SUITE_P(
             {},
             "GroupDoesNotFit",
             "no node has free capacity for"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(PodGroupPlanned, CompletesAGroupThatIsPartlyLeaving) {
   const auto cluster = ClusterBuilder()

@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
                       },
                       "{}",
                       {}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(PreferredPlacement, ReportsWhatKeepsAPod) {
   ClusterBuilder cluster;
@@ -247,7 +247,7 @@ INSTANTIATE_TEST_SUITE_P(
                     c.add(pod("cache", "b").label("app", "cache"));
                   },
                   "DoNotDisrupt", ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(PreferredPlacement, ReportsPodsThatTheSchedulerWouldPutElsewhere) {
   ClusterBuilder cluster;

@@ -154,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(
                    builder.add(even("p", 90).owned_by("ReplicaSet", "web"));
                  },
                  "n2", "n2", ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- with a placement hint
 
@@ -232,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(
                  },
                  {"n1"},
                  ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// Random nodes in three zones and replicas of a few owners.
 std::shared_ptr<const scheduling::ClusterSnapshot> crowd(std::mt19937& random, int nodes, int pods) {
@@ -296,7 +296,7 @@ TEST_P(FullComparison, EqualsThePrediction) {
 INSTANTIATE_TEST_SUITE_P(Clusters, FullComparison,
                          testing::Values(Agreement{3, 200}, Agreement{16, 200}, Agreement{60, 195},
                                          Agreement{150, 180}),
-                         [](const auto& info) { return std::to_string(info.param.nodes) + "Nodes"; });
+                         [](const auto& test) { return std::to_string(test.param.nodes) + "Nodes"; });
 
 /// A pool of 40 nodes in a cluster of 300. One pool node is preferred and fuller.
 /// The scheduler compares the entire pool.

@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(Cycles, RackComesBack,
                                          Recovery{"ScheduleAnywayFourMovesACycle", 4, true},
                                          Recovery{"WithPlacementHints", 0, false, true},
                                          Recovery{"ScheduleAnywayWithPlacementHints", 0, true, true}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(TopologySpreadPlan, LeavesNoNodeOfAnOverfullRackEmpty) {
   for (std::uint32_t seed = 1; seed <= 3; ++seed) {
@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
                     OtherPreference{"RacksOfTwoNodes", {{4, 4, 0, 0, 0, 0}, 2, false, {kRack}, 3}, 3, 4},
                     OtherPreference{"TwoConstraints", {{6, 0, 0}, 1, false, {kRack, kHost}, 3}, 2, 3},
                     OtherPreference{"UnequalNodes", {{8, 0, 0}, 3, false, {kHost}, 2, {4000, 16000, 8000}}, 4, 5}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- topologyBalanceNodeFit: false
 

@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
                     },
                     {"spec.strategies[0].args.terminalPods.retention[0].namespaces.include[0]: namespace \"z\" does "
                      "not exist"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(UnknownNamespacesTest, ReportsNothingIfNoNamespaceIsKnown) {
   const auto cluster = ClusterBuilder().add(PodBuilder("p")).build();

@@ -110,6 +110,6 @@ INSTANTIATE_TEST_SUITE_P(
                       },
                       {},
                       "GroupMemberStays"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace whole_nodes_test

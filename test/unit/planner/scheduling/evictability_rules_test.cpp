@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
                            volume(p, api::VolumeKind::kEmptyDir), disable(e, PodProtection::kPodsWithLocalStorage);
                          },
                          ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// Adds an emptyDir volume called `name`.
 void scratch(P& pod, const char* name) {
@@ -165,7 +165,7 @@ INSTANTIATE_TEST_SUITE_P(
                                p.annotate("cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes", "tmp2");
                          },
                          "LocalStorage"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Completion, OwnEvictabilityTest,
@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
                                            e.autoscaler_annotations = api::AutoscalerAnnotations::kIgnore;
                                      },
                                      ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     SchedulingGroups, OwnEvictabilityTest,
@@ -198,7 +198,7 @@ INSTANTIATE_TEST_SUITE_P(
         EvictabilityCase{"ThatLeaveOneByOneGo", [](P& p, E&, C& c) { in_group(p, "g"), add_group(c, "g", false); }, ""},
         EvictabilityCase{"ThatAreNotKnownStay", [](P& p, E&, C& c) { in_group(p, "g"), add_group(c, "h", false); },
                          "PodGroupUnknown"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Priorities, EvictabilityTest,
@@ -232,7 +232,7 @@ INSTANTIATE_TEST_SUITE_P(
                            disable(e, PodProtection::kSystemCriticalPods);
                          },
                          ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Extras, EvictabilityTest,
@@ -315,7 +315,7 @@ INSTANTIATE_TEST_SUITE_P(
             "RefusesAPodThatHasNotStarted",
             [](P& p, E& e, C&) { e.min_pod_age = base::seconds(1), p.with([](api::Pod& x) { x.start_time.reset(); }); },
             "TooYoung"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Annotations, EvictabilityTest,
@@ -411,7 +411,7 @@ INSTANTIATE_TEST_SUITE_P(
                          "NamespaceExcluded"},
         EvictabilityCase{"AllowsIncludedNamespaces",
                          [](P& p, E& e, C&) { p.ns("prod"), e.namespaces.include = {"prod"}; }, ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(EvictabilityErrors, NamesAMissingPriorityClass) {
   const auto cluster = ClusterBuilder().build();
@@ -484,7 +484,7 @@ INSTANTIATE_TEST_SUITE_P(
                    [](P&, E& e, C&) { e.namespace_label_selector = labels_in("team", {"a"}); }, "NamespaceNotSelected"},
         BeforeCase{"TakesAnEmptyNamespaceSelectorForAll", [](P&, E& e, C&) { e.namespace_label_selector.emplace(); },
                    ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- budgets
 

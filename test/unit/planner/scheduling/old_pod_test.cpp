@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
                                });
                              },
                              ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 api::PodAffinityTerm own_kind() {
   api::PodAffinityTerm term;

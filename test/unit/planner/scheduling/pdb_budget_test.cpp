@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
         NeverCase{"MinAvailableOfFewer", IntOrPercent{2, false}, {}, 3, ""},
         NeverCase{"MinAvailableOfHalf", IntOrPercent{50, true}, {}, 3, ""},
         NeverCase{"NobodyCountedThePodsYet", IntOrPercent{3, false}, {}, 0, ""}, NeverCase{"Nothing", {}, {}, 3, ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(WhyNeverToo, ReportsTheSyncFailureOfTheController) {
   api::PodDisruptionBudget pdb;
@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(Pdb, EndedPods,
                                          EndedCase{"OneIsLeftOver", {3, false}, 1, false},
                                          EndedCase{"NoneIsLeftOver", {3, false}, 2, true},
                                          EndedCase{"OfAPercentageOwnersAreAsked", {60, true}, 2, false}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(EndedPodsInBudgets, CapsTerminalPodsAtTheExpectedNumber) {
   api::PodDisruptionBudget pdb;

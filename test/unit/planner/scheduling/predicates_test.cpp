@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
         FitCase{"IgnoresPreferNoSchedule", [](P&, N& n, C&) { n.taint("gpu", api::TaintEffect::kPreferNoSchedule); },
                 "", ""},
         FitCase{"ToleratesByKey", [](P& p, N& n, C&) { n.taint("gpu"), p.tolerate("gpu"); }, "", ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Resources, FitTest,
@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
         FitCase{"RefusesZeroOfAnOvercommittedResourceAtBasic",
                 [](P& p, N&, C& c) { p.memory(0), c.add(P("other").on("n").memory(4001)); }, "InsufficientResource",
                 ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 void host_port(P& pod, std::int32_t port, std::string ip = "", std::string protocol = "TCP") {
   pod.with([&](api::Pod& x) { x.containers[0].host_ports.push_back({std::move(ip), std::move(protocol), port}); });
@@ -187,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(
         FitCase{"RefusesAnAddressWithinAll",
                 [](P& p, N&, C& c) { host_port(p, 80, "10.0.0.1"), c.add(with_port("other", 80, "0.0.0.0")); }, "",
                 "HostPortInUse"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 api::PersistentVolumeClaim claim(std::string volume) {
   api::PersistentVolumeClaim each;
@@ -241,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(
                               c.add(claim("pv")).add(labelled_volume("z1__z2"));
                             },
                             "", "VolumeNodeMismatch"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 void zones(N& node, C& cluster) {
   node.label("zone", "z1");
@@ -296,7 +296,7 @@ INSTANTIATE_TEST_SUITE_P(
             "IsNotItsOwnNeighbour",
             [](P& p, N& n, C& c) { zones(n, c), p.label("app", "web").anti_affinity("app", "web", "zone").on("n"); },
             "", ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 void require_web(P& pod) {
   pod.affinity([](api::Affinity& affinity) {
@@ -320,7 +320,7 @@ INSTANTIATE_TEST_SUITE_P(
                             [](P& p, N& n, C& c) { zones(n, c), require_web(p), p.label("app", "web"); }, "", ""},
                     FitCase{"RefusesTheFirstOfItsKindWithoutTheLabel",
                             [](P& p, N&, C&) { require_web(p), p.label("app", "web"); }, "", "AffinityUnsatisfied"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 void spread(P& pod, std::function<void(api::TopologySpreadConstraint&)> change = {}) {
   pod.label("app", "web").with([&](api::Pod& x) {
@@ -387,7 +387,7 @@ INSTANTIATE_TEST_SUITE_P(
                   spread(p, [](auto& constraint) { constraint.match_label_keys = {"rev"}; });
                 },
                 "", ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Predicates, AreInTheOrderOfTheContract) {
   EXPECT_THAT(kBasicPredicates, testing::ElementsAre(refuse_cordoned, refuse_node_terms, refuse_taints,
@@ -484,7 +484,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {{{}, {{"metadata.name", api::SelectorOperator::kIn, {"a", "b"}}}}},
                   "ssd",
                   NodeTermsMatch::kMalformed}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- host ports
 

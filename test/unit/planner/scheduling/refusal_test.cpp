@@ -22,7 +22,7 @@ INSTANTIATE_TEST_SUITE_P(
                     MessageCase{"Numbers", {"R", "{available} of {wanted}", "", 3, -1}, "-1 of 3"},
                     MessageCase{"TheSameTwice", {"R", "{subject} and {subject}", "a"}, "a and a"},
                     MessageCase{"BracesInTheSubject", {"R", "the taint {subject}", "{wanted}"}, "the taint {wanted}"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Message, NamesItsPlaceholders) {
   const Refusal refusal{"R", "{available} of {subject}"};

@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
                      c.add(storage_class("wait", true));
                    },
                    ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     UnboundClaims, VolumeTest,
@@ -204,7 +204,7 @@ INSTANTIATE_TEST_SUITE_P(
                      c.add(claim("p-scratch", "wait", "pv")).add(far).add(storage_class("wait", true));
                    },
                    ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- existing volumes
 
@@ -287,7 +287,7 @@ INSTANTIATE_TEST_SUITE_P(
                      c.add(storage_class("local", true, false)).add(volume("pv", 10));
                    },
                    ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 void bound(P& p, C& c, api::PersistentVolume to) {
   use(p, "a");
@@ -330,7 +330,7 @@ INSTANTIATE_TEST_SUITE_P(
                                [](P& p, C& c) { bound(p, c, labelled(kOldZone, "z2")); },
                                "VolumeNodeMismatch",
                                {{kOldZone, "z1"}}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// Attaches one volume to n, used by two pods.
 void fill_n(C& c, std::int32_t most) {
@@ -361,7 +361,7 @@ INSTANTIATE_TEST_SUITE_P(
                     VolumeCase{"KnowsNoLimitWithoutACsiNode",
                                [](P& p, C& c) { use(p, "a"), c.add(claim("a", "", "pv-a")).add(attached("pv-a")); },
                                ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 api::VolumeAttachment attachment(std::string volume, std::string node = "n", std::string driver = kDriver) {
   api::VolumeAttachment made;
@@ -395,7 +395,7 @@ INSTANTIATE_TEST_SUITE_P(
                                ""},
                     VolumeCase{"LeavesOutThoseOfUnknownNodes",
                                [](P& p, C& c) { fill_n_and_attach(p, c, attachment("pv-gone", "nowhere")); }, ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// The move is planned for the time after the volume is detached.
 TEST(Row6, ForgetsTheVolumeOfAPodThatMoves) {
@@ -490,7 +490,7 @@ INSTANTIATE_TEST_SUITE_P(
                      });
                    },
                    "NoStorageLeft"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 api::ResourceClaim devices(bool allocated, std::string zone = "") {
   api::ResourceClaim made;
@@ -520,7 +520,7 @@ INSTANTIATE_TEST_SUITE_P(
                    "DevicesUnknown"},
         VolumeCase{"RefusesAnUnknownClaim", [](P& p, C&) { need_devices(p); }, "DevicesUnknown"},
         VolumeCase{"RefusesClaimsByTemplate", [](P& p, C&) { need_devices(p, true); }, "DevicesUnknown"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace volume_predicates_test
 }  // namespace scheduling

@@ -27,7 +27,7 @@ TEST_P(RemovalOf, ReadsTheNode) {
   EXPECT_EQ(removal_of(node.build()), GetParam().want);
 }
 
-const auto name_of = [](const auto& info) { return info.param.name; };
+const auto name_of = [](const auto& test) { return test.param.name; };
 
 INSTANTIATE_TEST_SUITE_P(
     Nodes, RemovalOf,

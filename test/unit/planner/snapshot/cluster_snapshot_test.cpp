@@ -230,7 +230,7 @@ INSTANTIATE_TEST_SUITE_P(
                     SchedulableCase{"NoExecute", NodeBuilder("n").taint("k", api::TaintEffect::kNoExecute), false},
                     SchedulableCase{"PreferNoSchedule",
                                     NodeBuilder("n").taint("k", api::TaintEffect::kPreferNoSchedule), true}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- WhatIf
 

@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
             kPlainNode,
             R"({"nodeName":"gone"})",
             {"Pod shop/web: spec.nodeName: names the node \"gone\", which does not exist: the pod is ignored"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(InputProblems, UpstreamUsesQuantitiesAsWritten) {
   const ClusterSnapshot cluster(with_text(kPlainNode, asking("\"-5Gi\"")), Quantities::kAsWritten);

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         ScoredCase{"OwnRequestsForOneOfTwo",
                    with_own_requests(with_second(PodBuilder("p"), {}), {{"cpu", api::Quantity::from_milli(50)}}), 50,
                    400}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- requests of a pod that is being resized
 
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
         RequestCase{"LetsThePodLevelReplaceContainers", with_pod_level(100, 70, 0), 70},
         RequestCase{"AddsOverheadOnTop", with_pod_level(100, 70, 5), 75},
         RequestCase{"IsZeroWithoutRequests", PodBuilder("p"), 0}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(EffectiveRequests, KeepsWhatPodLevelRequestsMayNotReplace) {
   ResourceNames names;

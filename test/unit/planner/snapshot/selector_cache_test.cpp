@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
         CoveredCase{
             "WithTheSameVersion", [](auto& term) { term.match_label_keys = {"version"}; }, {"leaving", "own", "same"}},
         CoveredCase{"WithAnotherVersion", [](auto& term) { term.mismatch_label_keys = {"version"}; }, {"newer"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(SelectorCache, CountsStayingPodsOfAConstraint) {
   const auto pods = cluster();

@@ -161,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(
                      input.pods.push_back(nullptr);
                    },
                    true}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Others, SnapshotChange,
@@ -227,7 +227,7 @@ INSTANTIATE_TEST_SUITE_P(
                                  input.workloads.push_back(job);
                                },
                                true}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(SnapshotCache, ReleasesOldObjects) {
   SnapshotInput input = small_cluster();

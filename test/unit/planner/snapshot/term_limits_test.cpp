@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ShareCase{"AFewOfEachAreNeverIgnored", {{0, 8}, {1, 8}, {2, 9}, {3, 3}}, 3, {2}},
                     ShareCase{"OneThatIsTooLargeByItself", {{0, 20}, {1, 2}}, 10, {0}},
                     ShareCase{"WithoutTermsNothingIsLost", {{0, 0}, {1, 20}, {0, 0}}, 10, {1}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// Affinity with `count` terms, over all namespaces if `foreign`, otherwise over the pod's own. Another `owner` gives
 /// different terms.

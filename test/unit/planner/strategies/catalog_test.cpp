@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ArgsCase{"RequiresAName", "", "{}", "[1].name: is required"},
                     ArgsCase{"RefusesWhatIsNoJson", kLife, "{", "[1].args: "},
                     ArgsCase{"RefusesWhatIsNoObject", kLife, "[]", "[1].args: must be an object"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     LowNodeUtilization, CatalogTest,
@@ -172,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(
         ArgsCase{"RefusesANegativeNodeLimit", kLow,
                  R"({"thresholds":{"cpu":1},"targetThresholds":{"cpu":50},"evictionLimits":{"node":-1}})",
                  "args.evictionLimits.node: "}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(PodCriteria, CatalogTest,
                          testing::Values(ArgsCase{"TakesTheLastStateWithReasons", "PodCriteria",
@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(PodCriteria, CatalogTest,
                                          ArgsCase{"RefusesTheLastStateOfNothing", "PodCriteria",
                                                   R"({"minAgeSeconds":1,"includingLastState":true})",
                                                   "args.includingLastState: requires reasons or exitCodes"}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     PodLifeTime, CatalogTest,
@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "args.exitCodes[0]: must be a whole number"},
         ArgsCase{"RefusesHugeExitCodes", kLife, R"({"exitCodes":[4294967296]})",
                  "args.exitCodes[0]: must be a whole number"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Catalog, KeepsTheOthersWhenOneIsInvalid) {
   const StrategySpecs parsed = parse_strategies({{"Nope", "{}"}, {"PodLifeTime", R"({"maxPodLifeTimeSeconds": 1})"}});
@@ -270,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(
         ArgsCase{"RefusesAnOrderAndItsOpposite", kDefragment,
                  R"({"emptyFirst":[{"age":"OldestFirst"},{"age":"YoungestFirst"}]})",
                  "args.emptyFirst[1]: uses the same criterion as an earlier entry"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 constexpr auto kAlternate = "AlternatingUtilization";
 constexpr auto kPrefer = "PreferredPlacement";
@@ -313,7 +313,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "minGain.imbalance: 0 is not above 0 and at most 100"},
         ArgsCase{"RefusesToWaitForNothing", kAlternate, halves(R"(,"settleTimeout":"1s")"),
                  "settleTimeout: 1s is not between 1m and 24h"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     PreferredPlacement, CatalogTest,
@@ -329,7 +329,7 @@ INSTANTIATE_TEST_SUITE_P(
         ArgsCase{"RefusesNoGain", kPrefer, R"({"minGain":0})", "minGain: 0 is not between 1 and 100"},
         ArgsCase{"RefusesMoreThanAllOfIt", kPrefer, R"({"minGain":101})", "minGain: 101 is not between 1 and 100"},
         ArgsCase{"RefusesNoMoves", kPrefer, R"({"maxMoves":0})", "maxMoves: 0 is below 1"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Catalog, ReportsAllProblemsTogether) {
   EXPECT_EQ(validate({{"Nope", "{}"}, {"PodLifeTime", R"({"states":["x"],"typo":1})"}}).size(), 3U);
@@ -384,7 +384,7 @@ INSTANTIATE_TEST_SUITE_P(
         TogetherCase{"AlternateTwice",
                      {kAlternating, {kAlternate, halves(R"(,"maxRounds":2)")}},
                      undoes("AlternatingUtilization")}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Catalog, TreatsMissingArgumentsAsEmptyOnes) {
   EXPECT_THAT(validate({{"PodLifeTime", ""}})[0].message, testing::HasSubstr("requires at least one"));

@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
         EvictableCase{"EphemeralVolumesAreLocal", with_volume(api::VolumeKind::kEphemeral), "", "LocalStorage"},
         EvictableCase{"EmptyDirsAreLocal", with_volume(api::VolumeKind::kEmptyDir), "LocalStorage", "LocalStorage"},
         EvictableCase{"ConfigMapsAreNot", with_volume(api::VolumeKind::kConfigMap), "", ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct VolumeCase {
   std::string name;
@@ -123,7 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
                    ""},
         VolumeCase{"ClaimsAreClaims", api::VolumeKind::kPersistentVolumeClaim, true, kClaims, "PodHasPVC",
                    "PodHasPVC"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// Upstream ignores the PVC, so its decisions stay unchanged. The Evacuation refuses instead
 /// (test/integration/evacuation/claims_test.cpp).
@@ -195,7 +195,7 @@ INSTANTIATE_TEST_SUITE_P(Compatibility, FitLevelTest,
                                                    scheduling::FitLevel::kBasic},
                                          LevelCase{"SchedulerCanBeAsked", kUpstream, api::NodeFitLevel::kScheduler,
                                                    scheduling::FitLevel::kScheduler}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Compatibility, ConsidersTheWholeDomainWithNodeFit) {
   // n2 is free, but the pod's anti-affinity excludes its zone because of n3.

@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
                     CountCase{"DuplicatesInHalf", kDuplicates, {6, 0, 0}, 115.47, 3, 86.6, 1},
                     CountCase{"DuplicatesWithinTheShare", kDuplicates, {2, 1}, 0, 0, 0},
                     CountCase{"SinglePods", kDuplicates, {1, 1}, 0, 0, 0}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(UnevenCounts, AreNotReportedIfNothingIsCounted) {
   for (const char* strategy : {kSpread, kDuplicates}) {

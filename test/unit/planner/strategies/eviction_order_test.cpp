@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Containers, Qos,
                                          QosCase{"LimitsAboveRequests", {1, 1}, {2, 1}, QosClass::kBurstable},
                                          QosCase{"CpuAlone", {1, 0}, {1, 0}, QosClass::kBurstable},
                                          QosCase{"BothEqual", {1, 1}, {1, 1}, QosClass::kGuaranteed}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(Qos, ConsidersInitContainersToo) {
   const auto pod = PodBuilder("p").with([](api::Pod& each) {

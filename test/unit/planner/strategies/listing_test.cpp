@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(
                     OfferCase{"NamespaceLimit", NominationResult::kNamespaceLimit, {"a", "b", "c"}, true},
                     OfferCase{"NodeLimit", NominationResult::kNodeLimit, {"a", "b"}, true},
                     OfferCase{"TotalLimit", NominationResult::kTotalLimit, {"a", "b"}, false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace listing_test
 }  // namespace strategies

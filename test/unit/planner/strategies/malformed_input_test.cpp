@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(
                       overfull(kTwoTaints, {kOfAll, kOfTheFuture}),
                       {"p1"},
                       {"p1"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace malformed_input_test
 }  // namespace strategies

@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {"!args.evictableNamespaces.exclude[0]=b", "!args.namespaces.exclude[0]=a"}},
         NamedCase{"NotInOtherTypes", R"({"namespaces":["a"],"x":{"namespaces":{"include":"a"}}})", {}},
         NamedCase{"NotWhatIsNoText", R"({"namespaces":{"include":[1,"a"]}})", {"args.namespaces.include[1]=a"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace named_namespaces_test
 }  // namespace strategies

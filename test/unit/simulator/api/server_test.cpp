@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "(<uid>). The object might have been deleted and then recreated"},
         RefusalCase{"AFutureVersion", "GET", "/api/v1/pods?resourceVersion=99999", "", 504, "Timeout",
                     "Timeout: Too large resource version: 99999, current: 5"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST_F(ApiServerTest, PutsNeedNoVersionForBuiltInsButDetectOtherUids) {
   must("POST", kConfigMapsPath, {{"metadata", {{"name", "c"}}}, {"data", {{"k", "1"}}}});

@@ -181,8 +181,8 @@ TEST_P(RulesOf, TheCrdReferToExistingFields) { EXPECT_THAT(problems_of_rules(sch
 
 INSTANTIATE_TEST_SUITE_P(Crds, RulesOf,
                          ::testing::Values("evacuator.dev_deschedulerpolicies.yaml", "evacuator.dev_evacuations.yaml"),
-                         [](const auto& info) {
-                           return std::string(info.param).find("policies") != std::string::npos ? "Policies"
+                         [](const auto& test) {
+                           return std::string(test.param).find("policies") != std::string::npos ? "Policies"
                                                                                                 : "Evacuations";
                          });
 

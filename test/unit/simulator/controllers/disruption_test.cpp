@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BudgetCase{"MaxUnavailablePercentRoundsUp", 5, 0, "maxUnavailable", "30%", 5, 5, 3, 2},
                     BudgetCase{"MaxUnavailableAboveTheScale", 2, 0, "maxUnavailable", 5, 2, 2, 0, 2},
                     BudgetCase{"NoPods", 0, 0, "minAvailable", 1, 0, 0, 1, 0}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(DisruptionTest, FollowsTheScaleOfTheDeployment) {
   World world;
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
                     SelectorCase{"ByLabel", R"({"matchLabels":{"app":"a"}})", 1},
                     SelectorCase{"ByExpression",
                                  R"({"matchExpressions":[{"key":"app","operator":"In","values":["a","b"]}]})", 2}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// Two pods, both ready, one of which may be evicted.
 void furnish_pair(World& world) {

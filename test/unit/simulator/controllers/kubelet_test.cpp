@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(
         LifeCase{
             "OnFailureSucceeds", {{behaviour::kRunSeconds, "10"}}, "OnFailure", seconds(32), "Succeeded", false, 0},
         LifeCase{"RestartsAlways", {{behaviour::kRunSeconds, "10"}}, "Always", seconds(22), "Running", true, 2}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(KubeletTest, FillsInTheStatusThatKubectlShows) {
   World world;
@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(Kubelet, KubeletStop,
                                          StopCase{"ItsOwnTime", "10", 30, milliseconds(9'900), seconds(10)},
                                          StopCase{"AtMostTheGracePeriod", "120", 30, milliseconds(29'900),
                                                   seconds(30)}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(KubeletTest, LeavesAPodWithFinalizersUntilTheyAreGone) {
   World world;

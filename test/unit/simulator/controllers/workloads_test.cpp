@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(ReplicaSet, ReplicaSetVictim,
                                                         }
                                                       });
                                                     }}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(ReplicaSetTest, TakesUnscheduledPodsBeforeRunningOnes) {
   World world;
@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
         RolloutCase{"AllAtOnce",
                     R"({"type":"RollingUpdate","rollingUpdate":{"maxSurge":"100%","maxUnavailable":"100%"}})", 4, 0, 8},
         RolloutCase{"Recreate", R"({"type":"Recreate"})", 3, 0, 3}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(DeploymentTest, ARolloutThatCannotGetReadyStopsAtTheBounds) {
   World world;
@@ -469,7 +469,7 @@ INSTANTIATE_TEST_SUITE_P(Job, JobTest,
                                                  "1", minutes(3), "Failed", "BackoffLimitExceeded", 0, 3},
                                          JobCase{"FailedAtTheDeadline", R"({"activeDeadlineSeconds":5})", "0",
                                                  seconds(10), "Failed", "DeadlineExceeded", 0, 0}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(JobDetailsTest, RunsAtMostParallelismAtOnceAndPausesAfterFailures) {
   World world;

@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
               facts.config.minor = 6;
             },
             ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// Content of the mark in addition to the node.
 struct MarkCase {
@@ -222,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(
                                body["metadata"]["annotations"]["requested-by"] = "kubectl";
                              },
                              false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct InterceptCase {
   const char* name;
@@ -245,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(
                     InterceptCase{"Hotplug", kHotplugEvictionWebhook, 7, "hp-volume-1", true},
                     InterceptCase{"NoHotplugOn16", kHotplugEvictionWebhook, 6, "hp-volume-1", false},
                     InterceptCase{"HotplugLeavesLaunchers", kHotplugEvictionWebhook, 7, "virt-launcher-db-x", false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct VersionCase {
   const char* text;
@@ -279,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ScriptCase{"BadTime", "run=soon", "migration script: \"soon\" is no duration, such as 2s or 1m30s"},
                     ScriptCase{"BadCount", "fail=-3",
                                "migration script: \"-3\" is no number of failures; write fail=2 or fail=always"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace admission_test
 }  // namespace simulator::kubevirt

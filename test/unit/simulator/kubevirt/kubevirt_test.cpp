@@ -223,7 +223,7 @@ TEST_P(KubeVirtGarbage, TheCompletedLauncherGoesWithItsMigrationSince19) {
   EXPECT_EQ(pod_phase(first), std::string(GetParam()) == "v1.9.0" ? "(gone)" : "Succeeded");
 }
 INSTANTIATE_TEST_SUITE_P(KubeVirt, KubeVirtGarbage, testing::Values("v1.8.4", "v1.9.0"),
-                         [](const auto& info) { return "V1" + std::string(info.param + 3, 1); });
+                         [](const auto& test) { return "V1" + std::string(test.param + 3, 1); });
 
 TEST_F(KubeVirtTest, ABootingGuestIsOnItsNodeAndNotYetMigratable) {
   begin("v1.9.0");
@@ -366,7 +366,7 @@ INSTANTIATE_TEST_SUITE_P(KubeVirt, VirtApiAccept,
                                          AcceptCase{"WithQuality", "application/json,*/*;q=0.8", 200},
                                          AcceptCase{"None", "", 200},
                                          AcceptCase{"AnyApplication", "application/*", 406}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST_F(KubeVirtTest, VirtApiRefusesCallersWithoutItsRight) {
   begin();
@@ -398,7 +398,7 @@ TEST_P(DeletedWhilePreparing, IsAbortedOnceItRuns) {
 INSTANTIATE_TEST_SUITE_P(KubeVirt, DeletedWhilePreparing,
                          testing::Values(LateAbort{"PreparingTarget", "preparing=60s, abort=2s"},
                                          LateAbort{"TargetReady", "ready=60s, abort=2s"}),
-                         [](const auto& info) { return std::string(info.param.phase); });
+                         [](const auto& test) { return std::string(test.param.phase); });
 
 TEST_F(KubeVirtTest, ADeletedMigrationPassesThroughFailed) {
   begin();
@@ -543,7 +543,7 @@ INSTANTIATE_TEST_SUITE_P(
                     PriorityCase{"V17WithTheGate", "v1.7.0", {"MigrationPriorityQueue"}, "system-maintenance", 422},
                     PriorityCase{"V18IsOffByDefault", "v1.8.4", {"Other"}, "", 422},
                     PriorityCase{"V19Always", "v1.9.0", {}, "system-maintenance", 422}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 struct SelectorCase {
   const char* name;
@@ -571,7 +571,7 @@ INSTANTIATE_TEST_SUITE_P(KubeVirt, AddedNodeSelector,
                          testing::Values(SelectorCase{"V15DropsIt", "v1.5.0", "", ""},
                                          SelectorCase{"V16", "v1.6.0", "", "left"},
                                          SelectorCase{"TheMachinesOwnWins", "v1.7.0", "right", "right"}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& test) { return std::string(test.param.name); });
 
 TEST_F(KubeVirtTest, StrictServersRefuseTheSelectorBefore16) {
   begin("v1.5.0");

@@ -35,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(
         ParseCase{"BadTime", "ready=soon", "handoff script: ready: \"soon\" is no duration, such as 2s or 1m30s"},
         ParseCase{"NegativeTime", "ready=-1s", "handoff script: ready: \"-1s\" is no duration, such as 2s or 1m30s"},
         ParseCase{"BadSkew", "skew=x", "handoff script: skew: \"x\" is no duration, such as -10m"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(HandoffScriptTest, ParsesTheFailure) {
   const auto script = HandoffScript::parse("failed=15s:RetryableBusy:disk full: 99 %");
@@ -166,7 +166,7 @@ INSTANTIATE_TEST_SUITE_P(
                    -1,
                    60,
                    {"1 ack=T@30:01", "2 heartbeat=T@30:02", "4 heartbeat=T@30:04"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(HandoffDecideTest, ANewTokenStartsOver) {
   const HandoffScript script = *HandoffScript::parse("ack=0s");

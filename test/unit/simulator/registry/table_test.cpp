@@ -130,7 +130,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "Ready=0/0"},
         RowCase{"HostileNode", "", "nodes", R"({"metadata":{"labels":[]},"status":{"addresses":[3]}})",
                 "Status=Unknown"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace table_test
 }  // namespace simulator

@@ -170,7 +170,7 @@ INSTANTIATE_TEST_SUITE_P(
         FilterCase{"SaysAllReasons", [](World& w) { edit_a(w, [](Json& n) { n["spec"]["unschedulable"] = true; }); },
                    R"({"containers":[{"name":"m","resources":{"requests":{"cpu":"5"}}}]})",
                    "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) were unschedulable."}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(SchedulerTest, SpreadsEqualPodsOverEqualNodes) {
   World world;
@@ -245,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 w.edit(kube::kNodes, "", "node-1",
                                        [](Json& n) { n["status"]["allocatable"]["cpu"] = "2"; });
                               }}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(SchedulerTest, DoesNotRetryWhileNothingChanges) {
   World world;

@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(Audit, TornEnd,
                                          Torn{"HalfWithNewline", 200, true, true},
                                          Torn{"AllButTheNewline", 10'000, false, false},
                                          Torn{"Untouched", 10'000, true, false}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST_F(AuditLog, BearsAFileThatIsTornFromTheFirstByte) {
   write(path, R"({"seq":1,"ti)");
@@ -215,7 +215,7 @@ TEST_P(FullDisk, IsReportedAndEndsWithoutAGap) {
   EXPECT_THAT(metrics.render(), HasSubstr(R"(evacuator_audit_failures_total{sink="moody"} 1)"));
 }
 INSTANTIATE_TEST_SUITE_P(Audit, FullDisk, testing::Bool(),
-                         [](const auto& info) { return info.param ? "LeavingHalfALine" : "LeavingNothing"; });
+                         [](const auto& test) { return test.param ? "LeavingHalfALine" : "LeavingNothing"; });
 
 class ClockStep : public FullDisk {};
 

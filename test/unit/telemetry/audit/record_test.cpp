@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Bad{"DetailOfNumbers", R"("node":"node-a")", R"("node":1)", "detail"},
                     Bad{"EscapedSlash", "evacuator/replica", R"(evacuator\/replica)", "canonical"},
                     Bad{"Torn", R"(,"prevHash")", "", ""}, Bad{"NoObject", "{", "", ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(BadLineOfAnySize, IsNoRecord) {
   for (const std::string& text : {std::string(), std::string("null"), std::string("[]"), std::string(70'000, 'x'),

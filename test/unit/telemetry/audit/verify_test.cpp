@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Tamper{"Hash", R"("hash":")", R"("hash":"0)", "changed"},
                     Tamper{"Space", R"("seq":5,)", R"("seq":5, )", "not a valid record"},
                     Tamper{"Brace", "},", ",", "not a valid record"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST_F(Verify, ReportsADeletedLine) {
   auto lines = ten_lines();
@@ -404,7 +404,7 @@ INSTANTIATE_TEST_SUITE_P(Audit, Query,
                                          Question{"NoPartOfAnActor", {.actor = "replica"}, 0},
                                          Question{"Since", {.since = kNoon + base::seconds(60)}, 1},
                                          Question{"Until", {.until = kNoon + base::seconds(60)}, 2}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST_F(Verify, QueryCountsUnreadableLinesAndKeepsTheNewest) {
   auto lines = ten_lines();

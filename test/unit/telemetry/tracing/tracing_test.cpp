@@ -125,6 +125,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Verdict{"AHugeOne", R"({"partialSuccess":{"rejectedSpans":"99999999999999999999999"}})", 0},
                     Verdict{"Html", "<html>ok</html>", 0}, Verdict{"AList", "[1,2]", 0},
                     Verdict{"AnotherShape", R"({"partialSuccess":[]})", 0}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace tracing_test

@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "line 2, column 5: unexpected text after the closing quote"},
         FileCase{"Empty", " \n", "line 1, column 1: the file is empty"},
         FileCase{"OnlyComments", "# nothing\n", "line 1, column 1: the file contains no usage"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Json, UsageFile,
@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         FileCase{"NoList", "{\"nodes\":{}}", "line 1, column 10: a list was expected"},
         FileCase{"NoObject", "{\"nodes\":[1]}", "line 1, column 11: an object was expected"},
         FileCase{"Empty", "{}", "line 1, column 1: the file contains no usage"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(UsageFile, AllSamplesHaveTheGivenTime) {
   const auto samples = usage::read_usage_file("node,cpu\nn1,1\n", kThen);

@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(
             "error: the response is not the expected JSON (The JSON element does not have the requested type.)"},
         WatcherCase{"Html", "<html>",
                     "error: the response is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(LoadWatcherAnswer, TimeIsTheWindowsEnd) {
   usage::Rows rows(usage::kLoadWatcherWidth);

@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
         MetricsCase{"NextPage", R"({"metadata":{"continue":"abc"},"items":[]})", " → abc"},
         MetricsCase{"Html", "<html>",
                     "error: the response is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 class PodMetrics : public testing::TestWithParam<MetricsCase> {};
 TEST_P(PodMetrics, AreRead) { EXPECT_EQ(read(GetParam().page, usage::read_pod_metrics), GetParam().want); }
@@ -80,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
         MetricsCase{"NoContainers", list_of(pod("[]")), "shop/web=?/?"},
         MetricsCase{"NoNamespace", list_of(node(R"({"cpu":"1"})")),
                     " | 1 value is without a complete name: a label or a name is missing"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(NodeMetrics, TimeIsTheEndOfTheWindow) {
   usage::Rows rows(usage::kMetricsWidth);
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                     " | 1 value is without a complete name: a label or a name is missing"},
         MetricsCase{"NextPage", R"({"metadata":{"continue":"abc"},"items":[]})", " → abc"},
         MetricsCase{"NoList", R"({"kind":"PodMetricsList"})", "error: the response is not a list: it has no items"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(ContainersOfAPod, AreBounded) {
   std::string containers;

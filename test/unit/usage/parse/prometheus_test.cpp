@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
         VectorCase{"Nothing", "", "error: the response is empty"},
         VectorCase{"OtherJson", R"({"items":[]})", "error: the response is not from the Prometheus API: no status"},
         VectorCase{"NoType", R"({"status":"success","data":{"result":[]}})", "error: the response has no resultType"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Prometheus, TruncatedAnswerIsAnError) {
   std::string whole = vector_of(sample(kN1, "1"));
@@ -266,7 +266,7 @@ INSTANTIATE_TEST_SUITE_P(
         VectorCase{"NoPoints", matrix_of(series(kN1, "")), "n1:"},
         VectorCase{"AVector", vector_of(sample(kN1, "1")),
                    "error: the result is a vector, not a matrix: the query must return a number for each node or pod"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Numbers, ATruncatedAnswerIsAlwaysAnError) {
   const std::string whole = matrix_of(series(kN1, R"([300,"-47"],[600.5,"NaN"],[900,"12"])"));

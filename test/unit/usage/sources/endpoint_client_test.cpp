@@ -245,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(
                     EchoCase{"CutInTheMiddle", "a " + kToken.substr(0, 5) + "…: b " + kToken.substr(0, 4) + "…",
                              "a [redacted]…: b [redacted]…"},
                     EchoCase{"ByChance", "it ends with ey", "it ends with ey"}, EchoCase{"Nothing", "", ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST_F(EndpointClient, RedactsPasswordsInAnyForm) {
   endpoint_.basic_username = api::SecretKey{"prom", "user"};

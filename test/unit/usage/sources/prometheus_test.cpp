@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(
                     base::ErrorCode::kOutcomeUnknown, "the server reports timeout: query timed out"},
         RefusalCase{"Html", 200, "<html>token=x</html>", base::ErrorCode::kInvalid,
                     "the response is HTML or XML, not JSON: does the URL lead to a proxy or a login page?"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// Proxy in debug mode that quotes the request in its answer.
 class EchoingPrometheus : public testing::Test {

@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Table, NativeResponderStill,
                                          StillCase{"Completed", ResponderState::kCompleted},
                                          StillCase{"Canceled", ResponderState::kCanceled},
                                          StillCase{"Interrupted", ResponderState::kInterrupted}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(NativeResponder, IsSilentWhereItIsNotNamed) {
   auto of = eviction();
@@ -215,7 +215,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 "ReplicaSet", "Failed"},
                     DeclineCase{"ItsOwnRequest", requesting(), "ReplicaSet", "itself"},
                     DeclineCase{"DaemonSets", std::nullopt, "DaemonSet", "DaemonSets"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(NativeResponder, SendsNoHeartbeatWithoutProgress) {
   auto suspended = evacuation(EvacuationPhase::kPending);
@@ -263,7 +263,7 @@ INSTANTIATE_TEST_SUITE_P(
         StopCase{"NotWhatHasEnded", std::nullopt, evacuation(EvacuationPhase::kFailed), false},
         StopCase{"NotWhatOthersMade", eviction(ResponderState::kCanceled),
                  evacuation(EvacuationPhase::kInProgress, false), false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace native_responder_test
 }  // namespace controllers

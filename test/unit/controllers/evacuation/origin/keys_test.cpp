@@ -260,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(
                     NonsenseCase{"NoBase64", {{"current", "%%%"}}, "data.current is not valid Base64"},
                     NonsenseCase{"NoText", {{"current", 7}}, "data.current is not valid Base64"},
                     NonsenseCase{"TooShort", {{"current", "aGVsbG8="}}, "data.current: a key has 32 to 1024 bytes"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(KeysInMemory, AreTheSameForAll) {
   ASSERT_TRUE(process_keys().keys());

@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
         ChangedCase{"WithNothingInIt", [](auto& of) { annotate(of, ""); }, OriginProof::kMalformed},
         ChangedCase{"WithDotsOnly", [](auto& of) { annotate(of, "..."); }, OriginProof::kMalformed},
         ChangedCase{"WithoutAPodsUid", [](auto& of) { of.spec.pod_ref.uid = {}; }, OriginProof::kMalformed}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Origin, CountsUpToTheEdgeOfItsWindow) {
   for (const seconds apart : {seconds(60), seconds(-60)}) {
@@ -243,7 +243,7 @@ INSTANTIATE_TEST_SUITE_P(
         ClaimCase{"OfAnotherPod", [](auto& of) { of.spec.pod_ref.uid = {"other"}; }, "NotSigned"},
         ClaimCase{"OfAnotherTime", [](auto& of) { of.meta.creation_timestamp += seconds(61); }, "NotSigned"},
         ClaimCase{"OfAKeyThatIsGone", [](auto& of) { of = claimed(with_origin(std::move(of), key('x'), kNoon)); }, ""}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(SettledOrigin, OnceProvedStaysWithThePriorityThatWasSigned) {
   base::ManualClock clock{kNoon};
@@ -351,7 +351,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Skew,
                                          SkewCase{"WholeSeconds", seconds(-1), seconds(0)},
                                          SkewCase{"AServerAhead", seconds(45), seconds(40)},
                                          SkewCase{"AServerBehind", seconds(-46), seconds(-45)}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Skew, IsReportedFromThirtySecondsOn) {
   EXPECT_EQ(clock_skew_warning(seconds(29)), "");

@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      l.spec().pod_ref = {};
                                    },
                                    Phase::kEvicting, Phase::kFailed, "InvalidSpec"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- events
 

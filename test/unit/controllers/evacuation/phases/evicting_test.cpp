@@ -167,7 +167,7 @@ INSTANTIATE_TEST_SUITE_P(DecideVerifying, SkewedClocks,
                                          SkewCase{"ServerBehindWithAGraceOfOurs", seconds(5), 3600, false},
                                          SkewCase{"ServerAhead", seconds(-600), {}, false},
                                          SkewCase{"ServerBehindAndTheAnswerLost", seconds(60), {}, true}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(DecideVerifying, RefusesACancelOnce) {
   Life life = verifying();

@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BeginCase{"NotWhileTheOtherWaitsForAPerson", {.suspend = true}, "mate (suspended)"},
                     BeginCase{"NotWhileTheOtherIsCancelled", {.cancel = true}, "mate (being cancelled)"},
                     BeginCase{"NotWhenTheOtherHasFailed", {.phase = Phase::kFailed}, "mate (Failed NotEvictable)"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(PodGroupBeginning, EndsWithTheNameOfTheMissingMember) {
   Life life = in_pod_group({{.name = "b", .requested = false}});
@@ -205,7 +205,7 @@ INSTANTIATE_TEST_SUITE_P(
                  0,
                  Phase::kRequesting,
                  "Leaving"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(PodGroupGateTime, IsThatOfPreparingAndThatOfTheOthers) {
   Life life = in_pod_group({{.phase = Phase::kPreparing}});

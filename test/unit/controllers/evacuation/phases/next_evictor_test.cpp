@@ -175,7 +175,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "mover",
                  "eviction-api"},
         NextCase{"TheLastOfTheChainHasNone", {}, {}, {"eviction-api", "webhook"}, "webhook", "mover", ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(NextEvictorMessage, WaitsBrieflyAfterARefusedCall) {
   Life life = overdue({"", {}, {}, {"stateful-handoff", "eviction-api"}, "stateful-handoff", "none", ""});

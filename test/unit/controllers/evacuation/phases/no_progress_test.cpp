@@ -208,7 +208,7 @@ INSTANTIATE_TEST_SUITE_P(WithoutProgress, GracePeriod,
                                          Grace{"OfTwoHours", 7'200, minutes(60)},
                                          Grace{"OfHalfAnHour", 1'800, minutes(30)},
                                          Grace{"OfTenMinutes", 600, minutes(10)}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(WithoutProgress, ATerminatingPodKeepsItsSlotWhileNoneWaits) {
   Life life = terminating(604'800);

@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                   l.set_pod(pod);
                 },
                 Phase::kFailed, "InvalidSpec"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(DecidePending, NamesTheFirstOfTwo) {
   Life life;

@@ -207,7 +207,7 @@ INSTANTIATE_TEST_SUITE_P(
         AnswerEnd{"NamespaceTerminating", 403,
                   status_body(403, "forbidden", R"([{"reason":"NamespaceTerminating","message":"x"}])"),
                   Phase::kRequesting, "NamespaceTerminating"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(DecideRequesting, LooksBeforeAskingAgainAfterALostAnswer) {
   Life life = posted();

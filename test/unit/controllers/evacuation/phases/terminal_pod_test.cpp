@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {handoff("mode", "required")},
                   {"annotation", "stateful-handoff"},
                   true}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(TerminalPodRetry, GoesOnAfterABlockedAttempt) {
   Life life = ended({"", "old-jobs", -seconds(60), {}, {}, true});

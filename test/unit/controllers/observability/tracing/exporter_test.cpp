@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(With, SpansRefused,
                                          Refusal{"ARedirect", 302, 1},
                                          Refusal{"Unavailable", 503, SpanExporter::kMaxTries},
                                          Refusal{"TooMany", 429, SpanExporter::kMaxTries}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST_F(SpanExporterTest, CountsRejectedSpansOfABatch) {
   SpanExporter& exporter = start();
@@ -231,7 +231,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Headers{"OneThatWeWrite", "a: b\nHOST: SECRET\n", "line 2"},
                     Headers{"OneThatEndsTheRequest", "Content-Length: 0\n", "line 1"},
                     Headers{"NoAscii", "a: SECRET\xc3\xa4\n", "line 1"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// A local collector with real HTTP.
 class CollectorTest : public testing::Test {

@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "tracing.caFile: requires an https endpoint"},
         TracingCase{"HeadersInPlace", "headersFile: 'Authorization: SECRET'", "tracing.headersFile: must be the path"},
         TracingCase{"AnUnknownField", "url: 'https://a/b'", "tracing.url"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(ClaimConfig, IsOnByDefaultAndMayBeSwitchedOff) {
   EXPECT_EQ(parse_operator_config("")->leader_election.claim_ns, "kube-system");

@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(
                     WavesCase{"DoesNotGetOnAndFreedSome", 3, 3, true, 92, 0},
                     WavesCase{"EndedForNothing", 1, 2, false, 100, 2, std::string(planner::kNoProgress)},
                     WavesCase{"EndedWithGain", 1, 2, false, 67, 0}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(JudgeBalance, AStoppedPlanHasNoWaves) {
   CycleOutcome judged = outcome();

@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(
                     GuardCase{"Duplicates", "RemoveDuplicates", kNone,
                               "RemoveDuplicates: nodes run more duplicates than their share"},
                     GuardCase{"DuplicatesAsUpstream", "RemoveDuplicates", kUpstream, "NoProgress"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(CountsGuard, ReportsASufficientBalance) {
   Policy policy("RemoveDuplicates", kNone);

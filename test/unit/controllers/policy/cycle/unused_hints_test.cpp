@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"NoPodCameForOneOfThePlan", {Hint::kNobodyCame, kUnused}, {0, 1}, 1},
         Case{"WithoutHints", {Hint::kNone, Hint::kNone, Hint::kNone, Hint::kNone, Hint::kNone}, {}, {}},
         Case{"DryRuns", {Hint::kDryRun, Hint::kDryRun, Hint::kDryRun, Hint::kDryRun, Hint::kDryRun}, {0}, {}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 class RestingHintsTest : public testing::Test {
  protected:

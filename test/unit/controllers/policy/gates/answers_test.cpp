@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
         AnswerCase{"AScalar", R"({"status":"success","data":{"resultType":"scalar","result":[1,"4"]}})", true, "4"},
         AnswerCase{"AScalarOfZero", R"({"status":"success","data":{"resultType":"scalar","result":[1,"0"]}})", false,
                    "0"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 class BadQueryAnswer : public testing::TestWithParam<BadCase> {};
 TEST_P(BadQueryAnswer, IsRejected) {
@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadCase{"AnEmptyValue", vector(series("")), "no number"},
                     BadCase{"ANumberWithoutQuotes", vector(R"({"value":[1,1]})"), "no number"},
                     BadCase{"TooLong", std::string(kMaxQueryBytes + 1, ' '), "longer than 1048576 bytes"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 class AlertsAnswer : public testing::TestWithParam<AnswerCase> {};
 TEST_P(AlertsAnswer, IsRead) {
@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
                     AnswerCase{"Suppressed", R"([{"labels":{"alertname":"Down"},"status":{"state":"suppressed"}}])",
                                false, "no alert"},
                     AnswerCase{"OddName", R"([{"labels":{"alertname":"a\nb"}}])", true, "a b"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(BadAlertsAnswer, IsRejected) {
   for (const char* body :

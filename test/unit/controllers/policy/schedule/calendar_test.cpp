@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                              "2026-11-22T03:30:00Z", "2026-11-22T03:30:00Z"},
                     OpenCase{"ByTheZonesDay", weekly(0, 100, days({0})), "Pacific/Apia", "2026-11-21T10:30:00Z", false,
                              "2026-11-21T11:00:00Z", "2026-11-21T11:00:00Z"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(
     ClockChanges, Windows,
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
                              "2026-10-25T01:10:00Z", "2026-10-25T01:10:00Z"},
                     OpenCase{"OverTheRepeatedHour", weekly(2200, 400), "America/New_York", "2026-11-01T02:00:00Z", true,
                              "2026-11-01T02:00:00Z", "2026-11-01T09:00:00Z"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Blackouts, CloseWindows) {
   api::PolicySchedule schedule;
@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
                     made("0 12 * * *", "", {weekly(2200, 200)}),
                     {"spec.schedule.cron: all of its times are outside of the windows or inside the blackouts"}},
         ProblemCase{"CronOnADayOfTheWindow", made("0 23 * * *", "", {weekly(2200, 200, days({6}))}), {}}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Schedule, ByIntervalStartsAtOnceOrAtTheOpening) {
   const auto always = *Schedule::read(made("", ""));

@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(
         PatchCase{"AffinityThatIsNone", kPreferred, R"("x")", ""},
         PatchCase{"PreferredThatIsNoList", kPreferred,
                   R"({"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": {"a": 1}}})", ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 bool same(const std::shared_ptr<const api::Affinity>& a, const std::shared_ptr<const api::Affinity>& b) {
   return a == b || (a && b && *a == *b);

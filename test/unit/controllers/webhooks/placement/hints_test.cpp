@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                     OpenCase{"NotYetExpired", [](auto& e) { e.status.started_at = kNoon - base::seconds(539); }, true},
                     OpenCase{"NotYetAccepted", [](auto& e) { e.status.spec_hash.clear(); }, false},
                     OpenCase{"Unreadable", [](auto& e) { e.spec_problem = "spec.x: unknown"; }, false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST_F(HintsTest, AHintChangedAfterItsAcceptanceIsNotUsed) {
   add(ready_node("node-c"));
@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
                     NodeCase{"NotReady",
                              [](api::Node& node) { node.conditions[0].status = api::ConditionStatus::kUnknown; }},
                     NodeCase{"OnItsWayOut", [](api::Node& node) { node.meta.deletion_timestamp = kNoon; }}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST_F(HintsTest, ChecksOnlyTheOldestHints) {
   add(ready_node("node-c"));
@@ -332,7 +332,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ForeignCase{"InASparedNamespace", [](Json& body) { body["request"]["namespace"] = "kube-system"; }},
                     ForeignCase{"WhoseOwnersAreNone",
                                 [](Json& body) { body["request"]["object"]["metadata"]["ownerReferences"] = "web"; }}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST_F(WebhookTest, OtherBodiesGetNoAnswer) {
   for (const char* text : {"", "{", "[]", "7", "{}", R"({"request": 7})",

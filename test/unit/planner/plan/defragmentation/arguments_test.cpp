@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
                             {{}, 0, {}},
                             "the plan of 2 moves that frees 1 nodes is not executed: limits.perCycle.perNode does not "
                             "allow default/web-1 to move with the others"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// The cycle's time starts with the first offer.
 TEST(DefragmentationLimits, ReportThatTheTimeOfTheCycleIsUsedUp) {

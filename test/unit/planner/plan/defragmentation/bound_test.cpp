@@ -226,7 +226,7 @@ INSTANTIATE_TEST_SUITE_P(
                   0, "pods that are spread evenly"},
         BoundCase{"Staying", three_nodes({web("a", "n1", 100).bare(), web("b", "n2", 100).bare(), web("c", "n3", 100)}),
                   1, "2 nodes with pods that may not leave"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct HeldCase {
   std::string name;
@@ -292,7 +292,7 @@ INSTANTIATE_TEST_SUITE_P(
         HeldCase{"Resources", held().cpu(2000), n1(), bare_there(), "InsufficientResource"},
         HeldCase{"NumberOfPods", held(), n1().sized(4000, 4000, 1), bare_there(), "TooManyPods"},
         HeldCase{"Cordon", held(), n1().cordoned(), bare_there(), "NoOtherNode"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace defragmentation_bound_test
 }  // namespace planner

@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
                   {{with_port("a", "a", 1000)}, {with_port("b", "b", 1000)}, pods_on("c", {1000, 1000, 1000, 900})},
                   1,
                   2}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct Search {
   strategies::DefragmentationPlan plan;

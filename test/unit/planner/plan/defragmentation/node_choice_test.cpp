@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
                                {pod("a1", "a", 50), pod("b1", "b", 50), pod("b2", "b", 50), pod("b3", "b", 50),
                                 pod("c1", "c", 50), pod("c2", "c", 50), pod("c3", "c", 50)},
                                {"b", "c"}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(NodeChoice, StopsIfNoMovesAreLeft) {
   ClusterBuilder cluster;
@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, PackingByShapeTest,
                                          ShapeCase{"MuchMemory", 200, 2000, true, "memory"},
                                          ShapeCase{"MuchCpuWithoutALookAtTheShape", 1900, 200, false, "memory"},
                                          ShapeCase{"BothAlikeSoWhereTheLeastIsLeft", 1000, 1000, true, "memory"}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(UnlikePods, HaveAMuchHigherRatioOfCpuToMemory) {
   EXPECT_TRUE(DefragmentationGround(unlike_rests(1900, 200)).problem().has_unlike_pods());

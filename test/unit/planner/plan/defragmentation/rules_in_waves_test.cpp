@@ -162,7 +162,7 @@ TEST_P(SkewTest, MovesPodsTogetherOnlyWithinTheSkew) {
 INSTANTIATE_TEST_SUITE_P(Skew, SkewTest,
                          testing::Values(SkewCase{"OnePodAZone", 9, 1, 3}, SkewCase{"SeveralPodsAZone", 9, 3, 3},
                                          SkewCase{"OneByOneWhereTheSkewIsAtItsLimit", 4, 1, 4}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace defragmentation_rules_in_waves_test
 }  // namespace planner

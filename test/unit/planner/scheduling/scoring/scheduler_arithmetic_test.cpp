@@ -197,7 +197,7 @@ INSTANTIATE_TEST_SUITE_P(Scores, SchedulerArithmetic,
                                          ScoreOf{"BalanceAt21", kMin, 21, true}, ScoreOf{"BalanceAt22", kMin, 22, true},
                                          ScoreOf{"BalanceAt35", kMin, 35, true},
                                          ScoreOf{"BalanceAt36", kMin, 36, true}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace scheduler_arithmetic_test
 }  // namespace scheduling

@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Versions, RulesOfVersion,
                                          Version{33, kDeviation, true, false, false, false, 3, 2, 2},
                                          Version{35, kDeviation, true, false, false, false, 3, 2, 2},
                                          Version{36, kImprovement, true, false, false, false, 3, 2, 2}),
-                         [](const auto& info) { return "Minor" + std::to_string(info.param.minor); });
+                         [](const auto& test) { return "Minor" + std::to_string(test.param.minor); });
 
 TEST(SchedulerRules, TakesTheNearestVersionOutsideOfTheTable) {
   EXPECT_EQ(scheduler_rules(0), scheduler_rules(api::kOldestSchedulerMinor));
@@ -120,7 +120,7 @@ INSTANTIATE_TEST_SUITE_P(Formulas, BalanceScore,
                                          BalanceCase{"WithoutRequestsAt32", 32, 400, 0, 0, 0, 80},
                                          BalanceCase{"WithoutRequestsAt33", 33, 400, 0, 0, 0, 0},
                                          BalanceCase{"WithoutRequestsAt36", 36, 400, 0, 0, 0, 0}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 /// Node n0 is in zone a, n1 in zone b, n2 has no zone. Two siblings run on n0, one on n1.
 std::vector<int> sibling_scores(int minor) {

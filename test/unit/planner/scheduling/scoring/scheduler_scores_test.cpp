@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
                     CapacityCase{"NoCpuWrittenCountsAsATenthOfACore", kMin, 0, 0, -1, 0, (90 + 100) / 2 + 0},
                     CapacityCase{"JustFits", kMin, 500, 0, 500, 0, (0 + 100) / 2 + 62},
                     CapacityCase{"DoesNotFit", kMin, 501, 0, 500, 0, scheduling::ResourceScores::kNoCapacity}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(CapacityScore, AppliesTheWeights) {
   const auto cluster = ClusterBuilder()
@@ -266,7 +266,7 @@ INSTANTIATE_TEST_SUITE_P(
                      pod.owned_by("Job", "job");
                    },
                    {kUntainted, kUntainted, kUntainted}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Preferences, PreferNoScheduleTaintsCountAgainstANode) {
   using enum api::TaintEffect;

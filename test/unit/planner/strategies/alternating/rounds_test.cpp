@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
                     GainCase{"NotEvenEnough", {.min_freed = {}, .min_imbalance_gain = 4}, seen(9, 6.1), false},
                     GainCase{"NodesDoNotCount", {.min_freed = {}, .min_imbalance_gain = 4}, seen(5, 9), false},
                     GainCase{"EitherWillDo", {.min_freed = 2, .min_imbalance_gain = 4}, seen(9, 5), true}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 struct AgainCase {
   std::string name;
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(
                     AgainCase{"LessEven", seen(9, 12.6), true}, AgainCase{"ANodeOfTenMore", with_nodes(11), false},
                     AgainCase{"TwoMore", with_nodes(12), true}, AgainCase{"FreeNodesAreGone", with_nodes(5), false},
                     AgainCase{"NotSettled", unsettled(8), false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Rounds, SmallChangesOfALargeClusterStartNothing) {
   RoundsRun run;

@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
                      PodBuilder("p").with([](api::Pod& pod) { pod.meta.creation_timestamp = {}; }), ""},
         CriteriaCase{"ShowsDays", R"({"maxPodLifeTimeSeconds":432000})", aged(7800 * 3600), "age 325d is above 5d"},
         CriteriaCase{"TakesAnyAgeAboveZero", R"({"maxPodLifeTimeSeconds":0})", aged(1), "age 1s is above 0s"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     States, PodLifeTimeTest,
@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
         CriteriaCase{"TakesEphemeralContainersOnRequest",
                      R"({"states":["ErrImagePull"],"includingEphemeralContainers":true})",
                      with_status(waiting("ErrImagePull", false, true)), "state ErrImagePull"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     ExitCodes, PodLifeTimeTest,
@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(
                      with_status(terminated("Error", 1, true)), "exit code 1"},
         CriteriaCase{"NeverTakesEphemeralContainers", R"({"exitCodes":[1],"includingEphemeralContainers":true})",
                      with_status(terminated("Error", 1, false, true)), ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Conditions, PodLifeTimeTest,
@@ -135,7 +135,7 @@ INSTANTIATE_TEST_SUITE_P(
                      with_condition(-9), ""},
         CriteriaCase{"SparesAnUnknownTransition", R"({"conditions":[{"minTimeSinceLastTransitionSeconds":1}]})",
                      PodBuilder("p"), ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Scope, PodLifeTimeTest,
@@ -155,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(
         CriteriaCase{"NeedsAllCriteria", R"({"maxPodLifeTimeSeconds":1,"states":["Pending"]})", aged(9), ""},
         CriteriaCase{"TellsAllCriteria", R"({"maxPodLifeTimeSeconds":1,"states":["Running"]})", aged(9),
                      "age 9s is above 1s, state Running"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 constexpr auto kOld = R"({"maxPodLifeTimeSeconds":60})";
 

@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
         FailedCase{"TakesOtherOwners", R"({"excludeOwnerKinds":["Job"]})", ended("p", 9999), true},
         FailedCase{"SparesBarePods", "{}", ended("p", 9999).bare(), false},
         FailedCase{"SparesOtherNamespaces", R"({"namespaces":{"exclude":["default"]}})", ended("p", 9999), false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(RemoveFailedPods, ReportsTheReason) {
   const auto run = run_on(one_node().add(ended("p", 7200, 137)), kFailedPods, R"({"exitCodes":[137]})");
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
                     OwnerCase{"JobsWithoutOneDoNot", ended("p", 9999).owned_by("Job", "j"), job("j", {}), true},
                     OwnerCase{"CronJobsDo", ended("p", 9999).owned_by("Job", "j"), of_cron_job(job("j", {})), false},
                     OwnerCase{"JobsThatAreGoneDoNot", ended("p", 9999).owned_by("Job", "j"), std::nullopt, true}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(TerminalPods, AreKeptByTheFirstMatchingRetention) {
   const auto cluster = one_node()
@@ -268,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "its containers restarted 1 times within 1h0m0s, the threshold is 1"},
         CombinedCase{"LeavesOldRestartsAlone", R"({"restarts":{"atLeast":1,"withinSeconds":3600}})",
                      restarted_pod(500, 3601, 99999), ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(RestartHistory, CountsRestartsInTheWindow) {
   const auto seen = [](std::int32_t restarts) { return one_node().add(restarted_pod(restarts, 10, 99999)).build(); };
@@ -382,7 +382,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "args.namespaces: only one of"},
         BadArgsCase{"KnowsItsConstraints", "RemovePodsViolatingTopologySpreadConstraint",
                     R"({"constraints":["DoNotSchedule","Never"]})", "args.constraints[1]: \"Never\" is not one of"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace terminal_pods_test
 }  // namespace strategies

@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Hysteresis,
                                          HysteresisCase{
                                              "OnlyTheLastFiveCount", {3200, 3200, 0, 0, 0, 3200, 3200}, false},
                                          HysteresisCase{"NoneAreKept", {}, true}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(LevelLoad, ActsBeforeTheForecastPeak) {
   Measured measured("s", {"cpu"});
@@ -212,7 +212,7 @@ INSTANTIATE_TEST_SUITE_P(Of, Forecasts,
                                          ForeseenCase{"OneRisesMost", {3600, 2000, -1}, true},
                                          ForeseenCase{"NoneIsTrusted", {-1, -1, -1}, false},
                                          ForeseenCase{"AllFall", {800, 800, 800}, false}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(LevelLoad, CountsEarlierMovesOfTheSameCycle) {
   StrategyRun done(three_nodes());

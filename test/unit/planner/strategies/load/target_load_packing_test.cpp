@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(
                     IdlePacking{"NoneIsAbove", 20, 22, 22, "no node is above the target", kSpreadOnly},
                     IdlePacking{"AllAreAbove", 60, 60, 60, "no destination node is below the target"},
                     IdlePacking{"NoOtherNode", 10, 0, 0, "no other node with pods can accept its pods"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 /// Expected result of packing. n1 runs p1 and p2.
 struct PackingCase {
@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(TargetLoad, Packing,
                                          PackingCase{"NotWhileANodeIsAboveTheTarget", 20, 60, 22},
                                          PackingCase{"NotWherePackIsFalse", 20, 22, 22, {}, kSpreadOnly},
                                          PackingCase{"NotBeyondTheLimitOfANode", 20, 22, 22, {}, kOneOfANode}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(TargetLoadPacking, EmptiesOnlyNodesThatHysteresisConfirms) {
   const auto accepted = [](std::int64_t earlier) {

@@ -81,9 +81,9 @@ INSTANTIATE_TEST_SUITE_P(
                      {},
                      {}}),
         testing::Values(api::Compatibility::kNone, api::Compatibility::kUpstream)),
-    [](const auto& info) {
-      return std::get<StayCase>(info.param).name +
-             (std::get<api::Compatibility>(info.param) == api::Compatibility::kUpstream ? "Upstream" : "");
+    [](const auto& test) {
+      return std::get<StayCase>(test.param).name +
+             (std::get<api::Compatibility>(test.param) == api::Compatibility::kUpstream ? "Upstream" : "");
     });
 
 TEST(DuplicatesThatStay, AreNotReportedForUpstreamIfOthersOfTheirNodeLeave) {

@@ -326,7 +326,7 @@ TEST_P(SpreadGap, IsAsSmallAsDocumented) {
 INSTANTIATE_TEST_SUITE_P(Kinds, SpreadGap,
                          testing::Values(Gap{"AllDoNotSchedule", {true}, 3}, Gap{"AllScheduleAnyway", {false}, 6},
                                          Gap{"OnlyZonesDoNotSchedule", {true, false}, 4}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace fewest_moves_test
 }  // namespace strategies

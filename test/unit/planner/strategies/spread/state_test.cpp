@@ -66,7 +66,7 @@ INSTANTIATE_TEST_SUITE_P(Domains, Excess,
                                          ExcessCase{"AnEmptyDomain", 1, {}, {3, 0}, 2},
                                          ExcessCase{"TooFewDomainsCountAsAnEmptyOne", 1, 3, {2, 2}, 2},
                                          ExcessCase{"EnoughDomains", 1, 2, {2, 2}, 0}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 struct MoveCase {
   std::string name;
@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Moves, ExcessAfter,
                                          MoveCase{"ToNowhereThatCounts", 0, Topology::kNone, 1},
                                          MoveCase{"FromNowhereThatCounts", Topology::kNone, 2, 1},
                                          MoveCase{"TheWrongWay", 1, 0, 3}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(SpreadState, ReportsItsLimit) {
   OneRule rule(1, {}, {3, 0, 5, 1});

@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BalanceCase{"WideSkew", {2, 6}, 2, 1, 1}, BalanceCase{"TwoFull", {0, 7, 8}, 1, 5, 5},
                     BalanceCase{"Same", {5, 5, 5}, 1, 0, 0}, BalanceCase{"Lopsided", {0, 1, 100}, 1, 66, 66},
                     BalanceCase{"Stairs", {0, 1, 3, 5}, 1, 3, 3}, BalanceCase{"Many", {0, 0, 0, 2, 3, 3}, 1, 4, 3}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(TopologySpread, ReportsTheReasonWithNumbers) {
   StrategyRun run(zones_of({1, 3}, {over("zone")}));
@@ -171,7 +171,7 @@ INSTANTIATE_TEST_SUITE_P(
                     StuckCase{"TheMoveClosesTheLastNode", 15, true,
                               "on n1 the replacement would leave no node where the constraints (DoNotSchedule) allow a "
                               "further pod"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(TopologySpread, NamesEachReasonThatKeepsPodsFromNodes) {
   // n1 has capacity for one pod but would then be full. n2 has capacity for none.
@@ -420,7 +420,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, SpreadPasses,
                                          PassesCase{"RelaxedPassReplacesTheRefusals", 3, 4, 0},
                                          PassesCase{"RelaxedPassSucceedsAfterADisagreement", 4, 5, 1},
                                          PassesCase{"NeitherPassSucceeds", 100, 6, 3}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace topology_spread_test
 }  // namespace strategies

@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(Thresholds, BoundaryTest,
                                          BoundaryCase{"TakesMoreForAppropriate", 1201, 2400, false},
                                          BoundaryCase{"TakesTheHighThresholdForAppropriate", 400, 2000, false},
                                          BoundaryCase{"TakesMoreForOver", 400, 2001, true}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(LowNodeUtilization, NeverTreatsACordonedNodeAsUnderutilized) {
   ClusterBuilder builder;

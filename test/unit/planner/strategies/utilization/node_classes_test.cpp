@@ -301,7 +301,7 @@ INSTANTIATE_TEST_SUITE_P(
                     IdleCase{"TooFewAreToBeEmptied", "HighNodeUtilization", two(3000, 100),
                              R"({"thresholds":{"cpu":20},"numberOfNodes":2})",
                              "1 node is underutilized, and numberOfNodes requires more than 2"}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& test) { return std::string(test.param.name); });
 
 TEST(Idle, PackingForUpstreamReportsTheReasonToo) {
   const auto note = [](const ClusterBuilder& cluster) {

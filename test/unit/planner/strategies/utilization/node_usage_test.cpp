@@ -33,7 +33,7 @@ INSTANTIATE_TEST_SUITE_P(Resources, Percent,
                                          PercentCase{"ZeroOfNothing", "cpu", 5, 0, 0.0},
                                          PercentCase{"UnknownWhereNotPublished", "x/gpu", 5, std::nullopt,
                                                      std::nullopt}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 TEST(MeanFullness, OmitsResourcesThatTheNodeDoesNotPublish) {
   const NodeUsage usage{0, {2000, 0}, {4000, std::nullopt}};
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Destinations, Taints,
                                          TaintCase{"OneOfTwoNodes", {{"a"}, {"b"}}, {"b"}, true},
                                          TaintCase{"OneOfTwoTaints", {{"a", "b"}}, {"a"}, false},
                                          TaintCase{"FewerTolerationsThanTaints", {{"a", "a"}}, {"a"}, false}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace node_usage_test
 }  // namespace strategies
