@@ -51,75 +51,72 @@ struct LongList {
 constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr const char* kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
 
-std::vector<LongList> long_lists() {
-  return {
-      {"RequiredAffinity", [](auto n) { return pod_terms("podAffinity", kRequired, repeated(n, kTerm)); },
-       "spec.affinity.podAffinity"},
-      {"PreferredAffinity", [](auto n) { return pod_terms("podAffinity", kPreferred, repeated(n, kWeighted)); },
-       "spec.affinity.podAffinity"},
-      {"RequiredAntiAffinity", [](auto n) { return pod_terms("podAntiAffinity", kRequired, repeated(n, kTerm)); },
-       "spec.affinity.podAntiAffinity"},
-      {"PreferredAntiAffinity", [](auto n) { return pod_terms("podAntiAffinity", kPreferred, repeated(n, kWeighted)); },
-       "spec.affinity.podAntiAffinity"},
-      {"RequiredNodeTerms",
-       [](auto n) {
-         return pod_terms("nodeAffinity", kRequired, R"({"nodeSelectorTerms":)" + repeated(n, kNodeTerm) + "}");
-       },
-       "spec.affinity.nodeAffinity"},
-      {"PreferredNodeTerms",
-       [](auto n) {
-         return pod_terms("nodeAffinity", kPreferred,
-                          repeated(n, std::string(R"({"weight":1,"preference":)") + kNodeTerm + "}"));
-       },
-       "spec.affinity.nodeAffinity"},
-      {"Tolerations", [](auto n) { return "\"tolerations\":" + repeated(n, R"({"key":"k#","operator":"Exists"})"); },
-       "spec.tolerations"},
-      {"SpreadConstraints",
-       [](auto n) { return "\"topologySpreadConstraints\":" + repeated(n, R"({"maxSkew":1,"topologyKey":"k#"})"); },
-       "spec.topologySpreadConstraints"},
-      {"Containers", [](auto n) { return "\"containers\":" + repeated(n, R"({"name":"c#"})"); }, "spec.containers"},
-      {"InitContainers", [](auto n) { return "\"initContainers\":" + repeated(n, R"({"name":"c#"})"); },
-       "spec.initContainers"},
-      {"Volumes", [](auto n) { return "\"volumes\":" + repeated(n, R"({"name":"v#","emptyDir":{}})"); },
-       "spec.volumes"},
-      {"ResourceClaims",
-       [](auto n) { return "\"resourceClaims\":" + repeated(n, R"({"name":"c#","resourceClaimName":"r#"})"); },
-       "spec.resourceClaims"},
-      {"ValuesOfATerm",
-       [](auto n) {
-         return pod_terms("podAffinity", kRequired,
-                          R"([{"topologyKey":"zone","labelSelector":{"matchExpressions":[{"key":"app","operator":"In",)"
-                          R"("values":)" +
-                              repeated(n - 1, "\"a#\"") + "}]}}]");
-       },
-       "spec.affinity", kMaxPodTermParts},
-      {"NamespacesOfATerm",
-       [](auto n) {
-         return pod_terms("podAntiAffinity", kRequired,
-                          R"([{"topologyKey":"zone","namespaces":)" + repeated(n, "\"ns#\"") + "}]");
-       },
-       "spec.affinity", kMaxPodTermParts},
-      {"LabelKeysOfATerm",
-       [](auto n) {
-         return pod_terms("podAntiAffinity", kRequired,
-                          R"([{"topologyKey":"zone","matchLabelKeys":)" + repeated(n, "\"k#\"") + "}]");
-       },
-       "spec.affinity", kMaxPodTermParts},
-      {"ExpressionsOfANodeTerm",
-       [](auto n) {
-         return pod_terms("nodeAffinity", kRequired,
-                          R"({"nodeSelectorTerms":[{"matchExpressions":)" +
-                              repeated(n, R"({"key":"k#","operator":"Exists"})") + "}]}");
-       },
-       "spec.affinity.nodeAffinity", kMaxPodTermParts},
-      {"LabelKeysOfAConstraint",
-       [](auto n) {
-         return R"("topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"zone","matchLabelKeys":)" +
-                repeated(n, "\"k#\"") + "}]";
-       },
-       "spec.topologySpreadConstraints", kMaxPodTermParts},
-  };
-}
+const std::vector<LongList> kLongLists = {
+    {"RequiredAffinity", [](auto n) { return pod_terms("podAffinity", kRequired, repeated(n, kTerm)); },
+     "spec.affinity.podAffinity"},
+    {"PreferredAffinity", [](auto n) { return pod_terms("podAffinity", kPreferred, repeated(n, kWeighted)); },
+     "spec.affinity.podAffinity"},
+    {"RequiredAntiAffinity", [](auto n) { return pod_terms("podAntiAffinity", kRequired, repeated(n, kTerm)); },
+     "spec.affinity.podAntiAffinity"},
+    {"PreferredAntiAffinity", [](auto n) { return pod_terms("podAntiAffinity", kPreferred, repeated(n, kWeighted)); },
+     "spec.affinity.podAntiAffinity"},
+    {"RequiredNodeTerms",
+     [](auto n) {
+       return pod_terms("nodeAffinity", kRequired, R"({"nodeSelectorTerms":)" + repeated(n, kNodeTerm) + "}");
+     },
+     "spec.affinity.nodeAffinity"},
+    {"PreferredNodeTerms",
+     [](auto n) {
+       return pod_terms("nodeAffinity", kPreferred,
+                        repeated(n, std::string(R"({"weight":1,"preference":)") + kNodeTerm + "}"));
+     },
+     "spec.affinity.nodeAffinity"},
+    {"Tolerations", [](auto n) { return "\"tolerations\":" + repeated(n, R"({"key":"k#","operator":"Exists"})"); },
+     "spec.tolerations"},
+    {"SpreadConstraints",
+     [](auto n) { return "\"topologySpreadConstraints\":" + repeated(n, R"({"maxSkew":1,"topologyKey":"k#"})"); },
+     "spec.topologySpreadConstraints"},
+    {"Containers", [](auto n) { return "\"containers\":" + repeated(n, R"({"name":"c#"})"); }, "spec.containers"},
+    {"InitContainers", [](auto n) { return "\"initContainers\":" + repeated(n, R"({"name":"c#"})"); },
+     "spec.initContainers"},
+    {"Volumes", [](auto n) { return "\"volumes\":" + repeated(n, R"({"name":"v#","emptyDir":{}})"); }, "spec.volumes"},
+    {"ResourceClaims",
+     [](auto n) { return "\"resourceClaims\":" + repeated(n, R"({"name":"c#","resourceClaimName":"r#"})"); },
+     "spec.resourceClaims"},
+    {"ValuesOfATerm",
+     [](auto n) {
+       return pod_terms("podAffinity", kRequired,
+                        R"([{"topologyKey":"zone","labelSelector":{"matchExpressions":[{"key":"app","operator":"In",)"
+                        R"("values":)" +
+                            repeated(n - 1, "\"a#\"") + "}]}}]");
+     },
+     "spec.affinity", kMaxPodTermParts},
+    {"NamespacesOfATerm",
+     [](auto n) {
+       return pod_terms("podAntiAffinity", kRequired,
+                        R"([{"topologyKey":"zone","namespaces":)" + repeated(n, "\"ns#\"") + "}]");
+     },
+     "spec.affinity", kMaxPodTermParts},
+    {"LabelKeysOfATerm",
+     [](auto n) {
+       return pod_terms("podAntiAffinity", kRequired,
+                        R"([{"topologyKey":"zone","matchLabelKeys":)" + repeated(n, "\"k#\"") + "}]");
+     },
+     "spec.affinity", kMaxPodTermParts},
+    {"ExpressionsOfANodeTerm",
+     [](auto n) {
+       return pod_terms("nodeAffinity", kRequired,
+                        R"({"nodeSelectorTerms":[{"matchExpressions":)" +
+                            repeated(n, R"({"key":"k#","operator":"Exists"})") + "}]}");
+     },
+     "spec.affinity.nodeAffinity", kMaxPodTermParts},
+    {"LabelKeysOfAConstraint",
+     [](auto n) {
+       return R"("topologySpreadConstraints":[{"maxSkew":1,"topologyKey":"zone","matchLabelKeys":)" +
+              repeated(n, "\"k#\"") + "}]";
+     },
+     "spec.topologySpreadConstraints", kMaxPodTermParts},
+};
 
 class LongLists : public testing::TestWithParam<LongList> {};
 
@@ -135,7 +132,7 @@ TEST_P(LongLists, OneEntryMoreDropsWhatDecidesThePlacement) {
   EXPECT_TRUE(pod.topology_spread.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Lists, LongLists, testing::ValuesIn(long_lists()),
+INSTANTIATE_TEST_SUITE_P(Lists, LongLists, testing::ValuesIn(kLongLists),
                          [](const auto& test) { return test.param.name; });
 
 /// The capacity left for other pods depends on these fields.

@@ -101,13 +101,18 @@ evictors::CallResult denial(int code, const std::string& text) {
 
 // --- choice of the adapter
 
+struct AdapterRow {
+  const char* what;
+  api::Pod target;
+  const char* adapter;
+};
+
+void expect_adapters(const std::vector<AdapterRow>& rows) {
+  for (const AdapterRow& row : rows) EXPECT_EQ(adapter_by_itself(row.target), row.adapter) << row.what;
+}
+
 TEST(HandoffAdapterChoice, FollowsLabelsAndAnnotationsOfThePod) {
-  struct Row {
-    const char* what;
-    api::Pod target;
-    const char* adapter;
-  };
-  const std::vector<Row> rows = {
+  expect_adapters({
       {"our protocol before all others",
        labelled({{"strimzi.io/kind", "Kafka"}, {"strimzi.io/name", "a-kafka"}}, {handoff("mode", "required")}),
        "generic"},
@@ -120,6 +125,21 @@ TEST(HandoffAdapterChoice, FollowsLabelsAndAnnotationsOfThePod) {
       {"Couchbase of the operator", labelled({{"app", "couchbase"}, {"couchbase_cluster", "cb"}}), "couchbase"},
       {"somebody's own Couchbase", labelled({{"app", "couchbase"}}), "unsupported"},
       {"Vitess", tablet(), "vitess"},
+      {"TiKV of operator v2, as its newPod labels it", tikv_v2(), "tikv-v2"},
+      {"TiKV of operator v2 without the recommended labels",
+       labelled({{"pingcap.com/component", "tikv"}, {"pingcap.com/managed-by", "tidb-operator"}}), "tikv-v2"},
+      {"TiKV of operator v2 without its own label of the manager",
+       labelled({{"pingcap.com/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}}), "tikv-v2"},
+      {"PD of operator v2", tikv_v2("pd"), "unsupported"},
+      {"TiKV", labelled({{"app.kubernetes.io/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}}),
+       "tikv"},
+      {"TiKV by hand", labelled({{"app.kubernetes.io/component", "tikv"}}), "unsupported"},
+      {"anything else", pod(), "unsupported"},
+  });
+}
+
+TEST(HandoffAdapterChoice, FollowsLabelsOfPostgresPods) {
+  expect_adapters({
       {"CloudNativePG replica", labelled({{"cnpg.io/cluster", "pg"}, {"cnpg.io/instanceRole", "replica"}}),
        "cloudnative-pg"},
       {"CloudNativePG primary without opt-in",
@@ -156,12 +176,6 @@ TEST(HandoffAdapterChoice, FollowsLabelsAndAnnotationsOfThePod) {
        labelled({{"postgres-operator.crunchydata.com/cluster", "pg"},
                  {"postgres-operator.crunchydata.com/role", "pgbouncer"}}),
        "unsupported"},
-      {"TiKV of operator v2, as its newPod labels it", tikv_v2(), "tikv-v2"},
-      {"TiKV of operator v2 without the recommended labels",
-       labelled({{"pingcap.com/component", "tikv"}, {"pingcap.com/managed-by", "tidb-operator"}}), "tikv-v2"},
-      {"TiKV of operator v2 without its own label of the manager",
-       labelled({{"pingcap.com/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}}), "tikv-v2"},
-      {"PD of operator v2", tikv_v2("pd"), "unsupported"},
       {"Zalando replica", labelled({{"cluster-name", "pg"}, {"spilo-role", "replica"}}), "patroni"},
       {"a cluster label that would break a URL", labelled({{"cnpg.io/cluster", "../../secrets"}}), "unsupported"},
       {"PGO replica",
@@ -169,12 +183,7 @@ TEST(HandoffAdapterChoice, FollowsLabelsAndAnnotationsOfThePod) {
                  {"postgres-operator.crunchydata.com/instance", "pg-a"},
                  {"postgres-operator.crunchydata.com/role", "replica"}}),
        "pgo"},
-      {"TiKV", labelled({{"app.kubernetes.io/component", "tikv"}, {"app.kubernetes.io/managed-by", "tidb-operator"}}),
-       "tikv"},
-      {"TiKV by hand", labelled({{"app.kubernetes.io/component", "tikv"}}), "unsupported"},
-      {"anything else", pod(), "unsupported"},
-  };
-  for (const Row& row : rows) EXPECT_EQ(adapter_by_itself(row.target), row.adapter) << row.what;
+  });
 }
 
 TEST(HandoffAdapterChoice, EvictsTikvOfOperatorV2WithItsOwnGracePeriodOnly) {
