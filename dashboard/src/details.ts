@@ -20,7 +20,7 @@ function facts(rows: [string, string | HTMLElement][]): HTMLElement {
   return list;
 }
 
-/** What becomes of the pod, in one sentence. */
+/** What the plan does with the pod, in one sentence. */
 export function fateOfPod(model: Model, pod: number): string {
   const move = model.move(pod);
   if (move) {
@@ -34,7 +34,7 @@ export function fateOfPod(model: Model, pod: number): string {
 
 export function fateOfNode(model: Model, node: number): string {
   switch (model.document.nodes[node]!.fate) {
-    case "freed": return "freed: all its pods go elsewhere";
+    case "freed": return "is freed: all its pods move to other nodes";
     case "held": return `stays: ${model.hold(node)?.reason ?? "held"}`;
     case "empty": return "has no pods of its own";
     case "stays": return "stays";
@@ -51,9 +51,9 @@ export function podDetails(model: Model, pod: number, choose: Choose): HTMLEleme
     ["Requests", `${amount(pods.cpu[pod]!, "cpu")}, ${amount(pods.memory[pod]!, "memory")}`],
     ["On node", link(model.nodeName(node), () => choose({ node, pod: -1 }))],
   ];
-  if (move && move.to >= 0) rows.push(["Goes to", link(model.nodeName(move.to), () => choose({ node: move.to, pod: -1 }))]);
+  if (move && move.to >= 0) rows.push(["Target", link(model.nodeName(move.to), () => choose({ node: move.to, pod: -1 }))]);
   if (move && move.wave > 0) rows.push(["Wave", `${move.wave} of ${Math.max(...model.waves)}`]);
-  if (move) rows.push(["Strategy", move.strategy], ["Why", move.reason || "not said"]);
+  if (move) rows.push(["Strategy", move.strategy], ["Reason", move.reason || "not reported"]);
   const hold = model.holds[pod] ? model.hold(node) : undefined;
   if (hold) rows.push(["Holds its node", `${hold.reason}: ${hold.message}`]);
   return h("div", {}, h("h3", {}, pods.name[pod]!), h("p", {}, `This pod ${fateOfPod(model, pod)}.`), facts(rows));
@@ -68,7 +68,7 @@ export function nodeDetails(model: Model, node: number, choose: Choose): HTMLEle
     const shares = before === after ? percent(model.nodeShare(node, resource, false)) : `${percent(model.nodeShare(node, resource, false))} → ${percent(model.nodeShare(node, resource, true))}`;
     return [RESOURCE_NAMES[resource], `${change} of ${amount(offered, resource)} (${shares})`];
   });
-  if (hold) rows.push(["Held by", hold.pod || "no single pod"], ["Because", `${hold.reason}: ${hold.message}`]);
+  if (hold) rows.push(["Held by", hold.pod || "no single pod"], ["Reason", `${hold.reason}: ${hold.message}`]);
   const body = h("div", {}, h("h3", {}, row.name), h("p", {}, `This node ${fateOfNode(model, node)}.`), facts(rows));
   const { moves, pods } = model.document;
   appendPods(body, model, "Leave", moves.filter((move) => pods.node[move.pod] === node).map((move) => move.pod), choose);

@@ -22,7 +22,7 @@ export function histogram(resource: Resource, bins: Bins): HTMLElement {
     picture.append(bar("after", bins.after[i]!, most, LEFT + i * step + step * 0.51, step * 0.37, title(i, bins.after[i]!, "after")));
   }
   for (let i = 0; i <= 10; i += 2) picture.append(label(`${i * 10} %`, LEFT + i * step, TOP + HEIGHT + 15, i === 0 ? "start" : i === 10 && shown === 10 ? "end" : "middle"));
-  return h("figure", { class: "ev-figure" }, h("figcaption", {}, resource === "pods" ? "Pods, of those that fit" : `${RESOURCE_NAMES[resource]} requests`), picture);
+  return h("figure", { class: "ev-figure" }, h("figcaption", {}, resource === "pods" ? "Pods, of pod capacity" : `${RESOURCE_NAMES[resource]} requests`), picture);
 }
 
 function gridLine(part: number, most: number): SVGElement[] {

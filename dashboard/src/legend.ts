@@ -32,7 +32,7 @@ export function legend(model: Model, by: ColourBy, resource: Resource): HTMLElem
   const fates = new Set(model.document.nodes.map((node) => node.fate));
   if (fates.has("freed")) list.append(item("freed", "node is freed"));
   if (model.isHeldOpen.includes(1)) list.append(item("held", "node is kept"));
-  const unit = resource === "pods" ? "room for pods" : RESOURCE_NAMES[resource];
+  const unit = resource === "pods" ? "pod capacity" : RESOURCE_NAMES[resource];
   list.append(h("li", { class: "ev-note" }, `A tile's area is its share of the node's ${unit}.`));
   return list;
 }

@@ -24,7 +24,7 @@ function freedCard(document: ReportDocument): HTMLElement {
   const bound = mainBound(document);
   if (!bound) return card("Nodes freed", count(freed), `of ${plural(busyBefore, "node")} with pods`);
   const part = bound.most > 0 ? freed / bound.most : freed > 0 ? 1 : 0;
-  const meter = h("div", { class: "ev-meter", role: "meter", "aria-valuemin": 0, "aria-valuemax": Math.max(bound.most, freed), "aria-valuenow": freed, "aria-label": "nodes freed, of those that could be" }, h("span"));
+  const meter = h("div", { class: "ev-meter", role: "meter", "aria-valuemin": 0, "aria-valuemax": Math.max(bound.most, freed), "aria-valuenow": freed, "aria-label": "freed nodes, of the possible number" }, h("span"));
   (meter.firstChild as HTMLElement).style.width = `${Math.min(part, 1) * 100}%`;
   const why = bound.reason ? `, because of ${bound.reason}` : "";
   return card("Nodes freed", `${count(freed)} of ${count(bound.most)} possible`, `${plural(bound.busy, "node")} with pods; no plan frees more${why}`, meter);
@@ -34,12 +34,12 @@ function movesCard(model: Model): HTMLElement {
   const { moves, totals } = model.document;
   const waves = model.waves.filter((wave) => wave > 0).length;
   const parts = [waves > 0 ? `in ${plural(waves, "wave")}` : "", totals.freed > 0 ? `${count(moves.length / totals.freed)} for each freed node` : ""];
-  return card("Moves", count(moves.length), parts.filter((part) => part !== "").join(", ") || "nothing moves");
+  return card("Moves", count(moves.length), parts.filter((part) => part !== "").join(", ") || "no moves");
 }
 
 function shareCard(document: ReportDocument, resource: Resource): HTMLElement {
   const [before, after] = document.totals.busyShare[resource];
-  return card(`${RESOURCE_NAMES[resource]} requested`, `${percent(before)} → ${percent(after)}`, "of what nodes with pods offer");
+  return card(`${RESOURCE_NAMES[resource]} requested`, `${percent(before)} → ${percent(after)}`, "of allocatable on nodes with pods");
 }
 
 function sizeCard(model: Model): HTMLElement {

@@ -23,7 +23,7 @@ function table(caption: string, heads: (string | HTMLElement)[], look = ""): { t
 
 export function movesByWave(model: Model, choose: Choose): HTMLElement {
   const root = h("div");
-  if (model.document.moves.length === 0) root.append(h("p", { class: "ev-note" }, "Nothing moves."));
+  if (model.document.moves.length === 0) root.append(h("p", { class: "ev-note" }, "No moves."));
   model.waves.forEach((wave, i) => {
     const moves = model.document.moves.filter((move) => move.wave === wave);
     root.append(waveSection(model, wave === 0 ? "Moves" : `Wave ${wave}`, moves, i === 0, choose));
@@ -35,7 +35,7 @@ function waveSection(model: Model, title: string, moves: MoveRow[], isOpen: bool
   const section = h("details", { class: "ev-wave", open: isOpen }, h("summary", {}, h("b", {}, title), ` ${plural(moves.length, "move")}`));
   const fill = (): void => {
     if (!section.open || section.childElementCount > 1) return;
-    const { table: list, body } = table(title, ["Pod", "From → to, and why"], "ev-wide");
+    const { table: list, body } = table(title, ["Pod", "From → to, reason"], "ev-wide");
     section.append(list);
     growingRows(body, moves, (move) => moveRow(model, move, choose));
   };
@@ -62,10 +62,10 @@ export function heldNodes(model: Model, choose: Choose): HTMLElement {
     root.append(h("p", {}, h("b", {}, bound.strategy), ` frees ${count(bound.freed)} of ${plural(bound.busy, "node")} with pods. At most ${count(bound.most)} could be freed.${why}`));
     if (bound.note) root.append(h("p", { class: "ev-note" }, bound.note));
   }
-  if (bounds.length === 0) root.append(h("p", { class: "ev-note" }, "No strategy of this policy says what holds nodes."));
+  if (bounds.length === 0) root.append(h("p", { class: "ev-note" }, "No strategy of this policy reports why nodes stay."));
   if (held.length > 0) root.append(reasonCounts(held), ...heldTable(model, choose));
   const others = nodes.filter((node) => node.fate === "stays").length;
-  if (bounds.length > 0 && others > 0) root.append(h("p", { class: "ev-note" }, `${plural(others, "more node stays", "more nodes stay")} without a reason of their own in this report.`));
+  if (bounds.length > 0 && others > 0) root.append(h("p", { class: "ev-note" }, `${plural(others, "more node stays", "more nodes stay")} without a reported reason.`));
   if (refused.length > 0) root.append(h("h4", {}, "Refused"), countList(refused.map((row) => [row.reason, row.count])));
   return root;
 }
@@ -88,7 +88,7 @@ function countList(rows: [string, number][]): HTMLElement {
 }
 
 function heldTable(model: Model, choose: Choose): HTMLElement[] {
-  const { table: list, body } = table("Nodes that stay, and what holds them", ["Node, held by", "Because"], "ev-wide");
+  const { table: list, body } = table("Held nodes and reasons", ["Node, held by", "Reason"], "ev-wide");
   const root = h("div", {}, list);
   growingRows(body, model.document.held, (hold) => {
     const node = chooser(model.nodeName(hold.node), () => choose({ node: hold.node, pod: -1 }));

@@ -77,13 +77,13 @@ class ReportViewer implements Viewer {
 
   private header(): HTMLElement {
     const { policy, now, version, warnings } = this.model.document;
-    const title = h("div", { class: "ev-title" }, h("h1", {}, `Policy ${policy}`), h("p", { class: "ev-note" }, `what it would do to the cluster of ${now} · evacuator ${version} · nothing was touched`), this.themeButton());
+    const title = h("div", { class: "ev-title" }, h("h1", {}, `Policy ${policy}`), h("p", { class: "ev-note" }, `plan for the cluster of ${now} · evacuator ${version} · simulation only`), this.themeButton());
     const list = warnings.length > 0 ? h("details", { class: "ev-warnings" }, h("summary", {}, plural(warnings.length, "warning")), h("ul", {}, ...warnings.map((text) => h("li", {}, text)))) : null;
     return h("header", {}, title, summary(this.model), list);
   }
 
   private themeButton(): HTMLElement {
-    const button = h("button", { type: "button", class: "ev-theme", title: "Light or dark" }, "◐ theme");
+    const button = h("button", { type: "button", class: "ev-theme", title: "Switch between light and dark" }, "◐ theme");
     button.addEventListener("click", () => {
       this.theme = this.themeInForce() === "dark" ? "light" : "dark";
       this.applyTheme();
@@ -101,7 +101,7 @@ class ReportViewer implements Viewer {
   }
 
   private main(): HTMLElement {
-    const help = h("p", { class: "ev-hidden", id: "ev-help" }, "Arrow keys go from node to node, square brackets from pod to pod of a node, plus and minus zoom, 0 shows all, Escape clears. The tabs beside the map have the same as tables.");
+    const help = h("p", { class: "ev-hidden", id: "ev-help" }, "Arrow keys select nodes, square brackets select pods of a node, plus and minus zoom, 0 shows all nodes, Escape clears the selection. The tabs beside the map have the same data as tables.");
     this.map.focusTarget.setAttribute("aria-label", this.description());
     this.map.focusTarget.setAttribute("aria-describedby", "ev-help");
     const view = h("section", { class: "ev-view", "aria-label": "Map of the cluster" }, this.toolbar(), h("div", { class: "ev-heads" }, this.heads, this.zoomButtons()), this.map.element, this.legend, help);
@@ -115,7 +115,7 @@ class ReportViewer implements Viewer {
 
   private toolbar(): HTMLElement {
     const bar = h("div", { class: "ev-toolbar", role: "toolbar", "aria-label": "View" });
-    bar.append(segments<Mode>("What is shown", [{ value: "both", label: "Before | after" }, { value: "waves", label: "Wave by wave" }], this.mode, (mode) => this.setMode(mode)));
+    bar.append(segments<Mode>("Mode", [{ value: "both", label: "Before | after" }, { value: "waves", label: "Wave by wave" }], this.mode, (mode) => this.setMode(mode)));
     this.slider.max = String(this.model.steps);
     this.slider.addEventListener("input", () => this.setStep(Number(this.slider.value)));
     bar.append(this.sliderField);
@@ -152,7 +152,7 @@ class ReportViewer implements Viewer {
     const choose = (spot: Spot): void => this.choose(spot, true);
     return new Tabs("Details and tables", [
       { id: "moves", label: "Moves", make: () => movesByWave(this.model, choose) },
-      { id: "chosen", label: "Selection", make: () => h("div", {}, h("p", { class: "ev-note" }, "Choose a node or a pod on the map or in a table.")) },
+      { id: "chosen", label: "Selection", make: () => h("div", {}, h("p", { class: "ev-note" }, "Select a node or a pod on the map or in a table.")) },
       { id: "use", label: "Utilisation", make: () => histograms(this.model.document.totals.histograms) },
       { id: "held", label: "Held nodes", make: () => heldNodes(this.model, choose) },
       { id: "nodes", label: "Nodes", make: () => nodeTable(this.model, choose) },
@@ -247,7 +247,7 @@ class ReportViewer implements Viewer {
     this.mark();
     const panel = this.tabs.panel("chosen");
     if (!spot) {
-      panel.replaceChildren(h("p", { class: "ev-note" }, "Choose a node or a pod on the map or in a table."));
+      panel.replaceChildren(h("p", { class: "ev-note" }, "Select a node or a pod on the map or in a table."));
       return;
     }
     const choose = (next: Spot): void => this.choose(next, true);

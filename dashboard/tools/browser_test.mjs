@@ -80,7 +80,7 @@ test("the keyboard goes from node to node and from pod to pod, and says where it
   assert.match(said[0], /^Node n\d, freed/);
   assert.match(said[4], /^Pod shop\/quorum-\d, moves in wave \d+ from n\d to n\d$/);
   await page.key("Escape");
-  assert.match(await page.evaluate("document.querySelector('.ev-panel:not([hidden])').textContent"), /Choose a node or a pod/);
+  assert.match(await page.evaluate("document.querySelector('.ev-panel:not([hidden])').textContent"), /Select a node or a pod/);
 });
 
 test("pointing at a pod tells where it goes and why, a click pins it", async (browser) => {
@@ -99,7 +99,7 @@ test("pointing at a pod tells where it goes and why, a click pins it", async (br
   }
   assert.match(tip, /shop\/.*moves in wave \d+ from n\d to n\d/);
   await page.click(...at);
-  assert.match(await page.evaluate("document.querySelector('.ev-panel:not([hidden])').textContent"), /Goes to.*Wave.*Strategy.*Why/);
+  assert.match(await page.evaluate("document.querySelector('.ev-panel:not([hidden])').textContent"), /Target.*Wave.*Strategy.*Reason/);
 });
 
 test("tabs follow the arrow keys, and each has a table or a picture", async (browser) => {

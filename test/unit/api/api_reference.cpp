@@ -158,10 +158,9 @@ std::string legacy_file(const Json& crd, const std::string& name) {
 
 std::string reference_page(const std::vector<Json>& crds) {
   std::string page =
-      "# API reference\n\nGenerated from `crds/` by `make generate`; do not edit. Times are RFC 3339 in UTC, durations "
-      "Go's (`90s`, `5m`, "
-      "`1h30m`).\nUnknown fields in `spec` are errors. \"Not supported yet\" means that the field is refused, never "
-      "ignored.\n";
+      "# API reference\n\nFor authors of policies and Evacuations: every field. Generated from `crds/` by `make "
+      "generate`; do not edit. Times are RFC 3339 in UTC, durations Go's (`90s`, `5m`, `1h30m`).\nUnknown fields in "
+      "`spec` are errors. \"Not supported yet\" means that the field is refused, never ignored.\n";
   for (const Json& crd : crds) write_kind(crd, page);
   return page;
 }

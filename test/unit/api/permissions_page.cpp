@@ -146,15 +146,11 @@ std::string permissions_page(const fs::path& repository) {
   const std::vector<RoleFile> files = role_files(repository);
   std::string page =
       "# Permissions\n\n"
-      "This page lists every permission, role by role. It is generated from the files below `config/` by `make "
-      "generate`.\n"
-      "The Helm chart is held against the same files, object by object. What a thief of the operator's token can do "
-      "with\n"
-      "them is in [operations](../operations.md#permissions). How to check them on a cluster is in\n"
-      "[for auditors](../auditors.md).\n\n"
-      "`config/rbac` is what every installation has. All other files are optional: nothing of them is bound unless "
-      "you\n"
-      "apply them.\n";
+      "For administrators and auditors: every permission, role by role. [Operations](../operations.md#permissions)\n"
+      "has the risks of each role, [for auditors](../auditors.md) checks on a cluster.\n\n"
+      "Generated from the files below `config/` by `make generate`. The Helm chart has the same permissions.\n\n"
+      "Every installation has the roles of `config/rbac`. All other files are optional: their roles are bound only if\n"
+      "you apply them.\n";
   for (const RoleFile& file : files) {
     if (!file.roles.empty()) page += section(files, file);
   }

@@ -16,20 +16,20 @@ namespace {
 
 constexpr std::string_view kHead = R"(# Troubleshooting
 
-Generated from `api/vocabulary/` by `make generate`; do not edit.
+For users and administrators who read a status or an Event: every word that Evacuator writes into them. Find your word with the search of your browser.
 
-This page explains every word that Evacuator writes into statuses and Events. Find your word with the search of your browser.
+Generated from `api/vocabulary/` by `make generate`; do not edit.
 
 ## Where to look
 
 | question | command |
 |---|---|
 | What does it wait for? | `kubectl get evac -n NAMESPACE -o wide` (columns REASON and BLOCKED-BY) |
-| What does it say in full? | `kubectl describe evac NAME -n NAMESPACE` (status, conditions, Events) |
+| What are its full messages? | `kubectl describe evac NAME -n NAMESPACE` (status, conditions, Events) |
 | How did each attempt end? | `kubectl get evac NAME -n NAMESPACE -o jsonpath='{.status.history}'` |
 | Why does a policy (not) move a pod? | `kubectl evacuator explain pod/NAME -n NAMESPACE` |
 | Is a policy in force? | `kubectl describe dsp NAME` |
-| What does the operator itself say? | `kubectl logs -n evacuator-system deployment/evacuator` |
+| What did the operator log? | `kubectl logs -n evacuator-system deployment/evacuator` |
 
 A reason that is not on this page comes from another component, such as the workload's operator, or from another version of Evacuator.
 )";
