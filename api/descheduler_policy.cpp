@@ -8,12 +8,21 @@
 #include "api/descheduler_policy/evictability.hpp"
 #include "api/descheduler_policy/status.hpp"
 #include "api/evacuation_parts.hpp"
-#include "api/json/lenient.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/policy/scheduler_version.hpp"
-#include "api/wire_names.hpp"
 
 namespace api {
+
+template <>
+inline constexpr auto kFields<EvacuationTemplate> =
+    std::tuple_cat(kSharedFields<EvacuationTemplate>, std::tuple{field("hooks", &EvacuationTemplate::hooks)});
+
+template <>
+inline constexpr auto kFields<CircuitBreaker> = std::tuple{always("failures", &CircuitBreaker::failures)};
+
+template <>
+inline constexpr auto kFields<ExplainSettings> = std::tuple{always("cycles", &ExplainSettings::cycles)};
+
 namespace {
 
 void read_scoring_type(StrictObject& object, std::optional<ScoringStrategyType>& target) {
@@ -61,13 +70,9 @@ DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors) {
     spec.strategies.push_back(read_strategy(item, path, errors));
   });
   object.with("limits", [&](StrictObject& limits) { read_limits(limits, spec.limits); });
-  object.with("evacuation", [&](StrictObject& evacuation) {
-    read_shared_parts(evacuation, shared_parts(spec.evacuation));
-    evacuation.with("hooks", [&](StrictObject& hooks) { read_hooks(hooks, spec.evacuation.hooks); });
-  });
-  object.with("circuitBreaker",
-              [&](StrictObject& breaker) { breaker.read("failures", spec.circuit_breaker.failures); });
-  object.with("explain", [&](StrictObject& explain) { explain.read("cycles", spec.explain.cycles); });
+  read_member(object, "evacuation", spec.evacuation);
+  read_member(object, "circuitBreaker", spec.circuit_breaker);
+  read_member(object, "explain", spec.explain);
   object.for_each("usageSources", [&](const Json& item, const FieldPath& path) {
     spec.usage_sources.push_back(read_usage_source(item, path, errors));
   });
@@ -138,16 +143,13 @@ Json encode_spec(const DeschedulerPolicySpec& spec) {
     strategy["args"] = args && args->is_object() ? *std::move(args) : Json::object();
     json["strategies"].push_back(std::move(strategy));
   }
-  Json limits = encode_limits(spec.limits);
-  if (!limits.empty()) json["limits"] = std::move(limits);
-  json["evacuation"] = Json::object();
-  encode_shared_parts(shared_parts(spec.evacuation), json["evacuation"]);
-  json["circuitBreaker"]["failures"] = spec.circuit_breaker.failures;
-  json["explain"]["cycles"] = spec.explain.cycles;
+  if (spec.limits != PolicyLimits{}) json["limits"] = encode_limits(spec.limits);
+  json["evacuation"] = encode(spec.evacuation);
+  json["circuitBreaker"] = encode(spec.circuit_breaker);
+  json["explain"] = encode(spec.explain);
   for (const UsageSource& source : spec.usage_sources) json["usageSources"].push_back(encode_usage_source(source));
   for (const PolicyGate& gate : spec.gates) json["gates"].push_back(encode_gate(gate));
   json["convergence"] = encode_convergence(spec.convergence);
-  if (!spec.evacuation.hooks.empty()) json["evacuation"]["hooks"] = encode_hooks(spec.evacuation.hooks);
   return json;
 }
 

@@ -153,7 +153,7 @@ FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::s
   check_evictability(spec.evictability, at.field("evictability"), errors);
   check_strategies(spec.strategies, at.field("strategies"), errors);
   validate_limits(spec.limits, at.field("limits"), errors);
-  check_shared_parts(shared_parts(spec.evacuation), at.field("evacuation"), known_evictors, errors);
+  check_shared_parts(spec.evacuation, at.field("evacuation"), known_evictors, errors);
   check_range(errors, at.field("circuitBreaker").field("failures"), spec.circuit_breaker.failures, 0, 1000);
   check_range(errors, at.field("explain").field("cycles"), spec.explain.cycles, 0, kMaxPastCycles);
   check_hooks(spec.evacuation.hooks, at.field("evacuation").field("hooks"), errors);
@@ -169,10 +169,7 @@ FieldErrors check_descheduler_policy(const Json& object, const std::vector<std::
   FieldErrors errors;
   const auto spec = object.find("spec");
   const DeschedulerPolicySpec read = spec == object.end() ? DeschedulerPolicySpec{} : read_policy_spec(*spec, errors);
-  for (FieldError& error : validate(read, known_evictors)) {
-    const auto same_field = [&](const FieldError& known) { return known.path == error.path; };
-    if (std::ranges::none_of(errors, same_field)) errors.push_back(std::move(error));
-  }
+  for (FieldError& error : validate(read, known_evictors)) append_new_fields(errors, {std::move(error)});
   return errors;
 }
 

@@ -9,46 +9,42 @@
 #include "api/evacuation/spec.hpp"
 #include "api/evacuation/status.hpp"
 #include "api/evacuation_parts.hpp"
-#include "api/json/lenient.hpp"
 #include "api/meta/names.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/vocabulary/condition_types.hpp"
-#include "api/wire_names.hpp"
 
 namespace api {
-namespace {
+template <>
+inline constexpr auto kFields<PodReference> =
+    std::tuple{always("name", &PodReference::name), field("uid", &PodReference::uid)};
 
-void read_placement(StrictObject& object, PlacementHint& hint) {
-  object.read("nodeName", hint.node_name.value);
-  object.read("policy", kPlacementNames, hint.policy);
-  object.read("expiresAfterSeconds", hint.expires_after);
-}
+template <>
+inline constexpr auto kFields<EvacuationSource> =
+    std::tuple{field("policy", &EvacuationSource::policy), field("strategy", &EvacuationSource::strategy),
+               field("requester", &EvacuationSource::requester)};
 
-}  // namespace
+template <>
+inline constexpr auto kFields<CancelRequest> =
+    std::tuple{always("requested", &CancelRequest::requested), field("reason", &CancelRequest::reason)};
+
+template <>
+inline constexpr auto kFields<PlacementHint> =
+    std::tuple{always("nodeName", &PlacementHint::node_name), always("policy", &PlacementHint::policy),
+               always("expiresAfterSeconds", &PlacementHint::expires_after)};
+
+template <>
+inline constexpr auto kFields<EvacuationSpec> = std::tuple_cat(
+    std::tuple{always("podRef", &EvacuationSpec::pod_ref), field("nodeName", &EvacuationSpec::node_name),
+               field("reason", &EvacuationSpec::reason), field("source", &EvacuationSpec::source)},
+    kSharedFields<EvacuationSpec>,
+    std::tuple{field("concurrencyGroup", &EvacuationSpec::concurrency_group),
+               always("suspend", &EvacuationSpec::suspend), always("dryRun", &EvacuationSpec::dry_run),
+               field("cancel", &EvacuationSpec::cancel), field("placement", &EvacuationSpec::placement)});
 
 EvacuationSpec read_evacuation_spec(const Json& json, FieldErrors& errors) {
   EvacuationSpec spec;
   StrictObject object(json, FieldPath("spec"), errors);
-  object.with("podRef", [&](StrictObject& ref) {
-    ref.read("name", spec.pod_ref.name);
-    ref.read("uid", spec.pod_ref.uid.value);
-  });
-  object.read("nodeName", spec.node_name.value);
-  object.read("reason", spec.reason);
-  object.with("source", [&](StrictObject& source) {
-    source.read("policy", spec.source.policy);
-    source.read("strategy", spec.source.strategy);
-    source.read("requester", spec.source.requester);
-  });
-  read_shared_parts(object, shared_parts(spec));
-  object.read("concurrencyGroup", spec.concurrency_group);
-  object.read("suspend", spec.suspend);
-  object.read("dryRun", spec.dry_run);
-  object.with("cancel", [&](StrictObject& cancel) {
-    cancel.read("requested", spec.cancel.requested);
-    cancel.read("reason", spec.cancel.reason);
-  });
-  object.with("placement", [&](StrictObject& placement) { read_placement(placement, spec.placement.emplace()); });
+  read_fields(object, spec);
   object.finish();
   return spec;
 }
@@ -145,29 +141,7 @@ base::Result<Evacuation> decode_stored_evacuation(const Json& json) {
   return readable;
 }
 
-Json encode_spec(const EvacuationSpec& spec) {
-  Json json = {{"podRef", {{"name", spec.pod_ref.name}}}, {"suspend", spec.suspend}, {"dryRun", spec.dry_run}};
-  put_text(json["podRef"], "uid", spec.pod_ref.uid.value);
-  put_text(json, "nodeName", spec.node_name.value);
-  put_text(json, "reason", spec.reason);
-  if (spec.source != EvacuationSource{}) {
-    put_text(json["source"], "policy", spec.source.policy);
-    put_text(json["source"], "strategy", spec.source.strategy);
-    put_text(json["source"], "requester", spec.source.requester);
-  }
-  encode_shared_parts(shared_parts(spec), json);
-  put_text(json, "concurrencyGroup", spec.concurrency_group);
-  if (spec.cancel != CancelRequest{}) {
-    json["cancel"]["requested"] = spec.cancel.requested;
-    put_text(json["cancel"], "reason", spec.cancel.reason);
-  }
-  if (spec.placement) {
-    json["placement"] = {{"nodeName", spec.placement->node_name.value},
-                         {"policy", to_string(spec.placement->policy)},
-                         {"expiresAfterSeconds", spec.placement->expires_after.count()}};
-  }
-  return json;
-}
+Json encode_spec(const EvacuationSpec& spec) { return encode_fields(spec); }
 
 Json encode_evacuation(const Evacuation& evacuation) {
   return {{"apiVersion", well_known::kApiVersion},
@@ -209,7 +183,7 @@ FieldErrors validate(const EvacuationSpec& spec, const std::vector<std::string_v
   check_length(errors, source.field("requester"), spec.source.requester, bounds::kMaxName);
   check_length(errors, at.field("concurrencyGroup"), spec.concurrency_group, bounds::kMaxName);
   check_length(errors, at.field("cancel").field("reason"), spec.cancel.reason, bounds::kMaxReason);
-  check_shared_parts(shared_parts(spec), at, known_evictors, errors);
+  check_shared_parts(spec, at, known_evictors, errors);
   if (spec.placement) check_placement(errors, at.field("placement"), spec);
   return errors;
 }
@@ -219,10 +193,7 @@ FieldErrors check_evacuation(const Json& object, const std::vector<std::string_v
   FieldErrors errors;
   const auto spec = object.find("spec");
   const EvacuationSpec read = spec == object.end() ? EvacuationSpec{} : read_evacuation_spec(*spec, errors);
-  for (FieldError& error : validate(read, known_evictors)) {
-    const auto same_field = [&](const FieldError& known) { return known.path == error.path; };
-    if (std::ranges::none_of(errors, same_field)) errors.push_back(std::move(error));
-  }
+  for (FieldError& error : validate(read, known_evictors)) append_new_fields(errors, {std::move(error)});
   return errors;
 }
 

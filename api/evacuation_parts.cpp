@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "api/meta/names.hpp"
-#include "api/wire_names.hpp"
 
 namespace api {
 namespace {
@@ -25,34 +24,6 @@ constexpr std::array kTimeoutFields = {TimeoutField{"decisionTTLSeconds", &Evacu
                                        TimeoutField{"terminationSeconds", &EvacuationTimeouts::termination, 1},
                                        TimeoutField{"verifySeconds", &EvacuationTimeouts::verify, 1},
                                        TimeoutField{"abortSeconds", &EvacuationTimeouts::abort, 1}};
-
-EvictorChoice read_evictor(const Json& json, const FieldPath& path, FieldErrors& errors) {
-  EvictorChoice choice;
-  StrictObject object(json, path, errors);
-  object.read("name", choice.name);
-  if (const Json* parameters = object.find("parameters")) {
-    if (!parameters->is_object()) {
-      object.complain("parameters", fmt::format("must be an object, not {}", kind_of(*parameters)));
-    } else {
-      for (const auto& [name, value] : parameters->items()) {
-        if (value.is_string()) {
-          choice.parameters.emplace_back(name, value.get<std::string>());
-        } else {
-          errors.push_back(
-              {path.field("parameters").field(name).text(), fmt::format("must be a string, not {}", kind_of(value))});
-        }
-      }
-    }
-  }
-  object.finish();
-  return choice;
-}
-
-void read_retry(StrictObject& object, EvacuationRetry& retry) {
-  object.read("maxAttempts", retry.max_attempts);
-  object.read("backoffSeconds", retry.backoff);
-  object.read("backoffMaxSeconds", retry.backoff_max);
-}
 
 void check_evictor_name(FieldErrors& errors, const FieldPath& at, const std::string& name,
                         const std::vector<std::string_view>& known) {
@@ -141,44 +112,38 @@ void check_subdomain(FieldErrors& errors, const FieldPath& at, std::string_view 
                               text.substr(0, bounds::kMaxName))});
 }
 
-void read_shared_parts(StrictObject& object, SharedParts to) {
-  object.for_each("evictors", [&](const Json& item, const FieldPath& path) {
-    to.evictors.push_back(read_evictor(item, path, object.errors()));
-  });
-  object.with("timeouts", [&](StrictObject& timeouts) {
-    for (const TimeoutField& field : kTimeoutFields) timeouts.read(field.name, to.timeouts.*field.member);
-  });
-  object.with("retry", [&](StrictObject& retry) { read_retry(retry, to.retry); });
-  object.read("onTimeout", kOnTimeoutNames, to.on_timeout);
-  object.read("holdSlotUntil", kHoldSlotNames, to.hold_slot_until);
-  object.read("gracePeriodSeconds", to.grace_period_seconds);
-  object.read("requireReplacement", to.require_replacement);
-  object.read("ttlSecondsAfterFinished", to.ttl_after_finished);
-  object.read("priority", to.priority);
+void read_member(StrictObject& object, std::string_view name, std::vector<std::pair<std::string, std::string>>& to) {
+  const Json* parameters = object.find(name);
+  if (parameters == nullptr) return;
+  if (!parameters->is_object())
+    return object.complain(name, fmt::format("must be an object, not {}", kind_of(*parameters)));
+  for (const auto& [key, value] : parameters->items()) {
+    if (value.is_string()) {
+      to.emplace_back(key, value.get<std::string>());
+    } else {
+      object.errors().push_back(
+          {object.path().field(name).field(key).text(), fmt::format("must be a string, not {}", kind_of(value))});
+    }
+  }
 }
 
-void encode_shared_parts(const ConstSharedParts& from, Json& to) {
-  for (const EvictorChoice& choice : from.evictors) {
-    Json evictor = {{"name", choice.name}};
-    for (const auto& [name, value] : choice.parameters) evictor["parameters"][name] = value;
-    to["evictors"].push_back(std::move(evictor));
-  }
+void read_member(StrictObject& object, std::string_view name, EvacuationTimeouts& to) {
+  object.with(name, [&](StrictObject& timeouts) {
+    for (const TimeoutField& field : kTimeoutFields) timeouts.read(field.name, to.*field.member);
+  });
+}
+
+Json encode_value(const EvacuationTimeouts& timeouts) {
+  Json json = Json::object();
   for (const TimeoutField& field : kTimeoutFields) {
-    if (const auto& timeout = from.timeouts.*field.member) to["timeouts"][std::string(field.name)] = timeout->count();
+    if (const auto& timeout = timeouts.*field.member) json[std::string(field.name)] = timeout->count();
   }
-  to["retry"] = {{"maxAttempts", from.retry.max_attempts},
-                 {"backoffSeconds", from.retry.backoff.count()},
-                 {"backoffMaxSeconds", from.retry.backoff_max.count()}};
-  to["onTimeout"] = to_string(from.on_timeout);
-  to["holdSlotUntil"] = to_string(from.hold_slot_until);
-  if (from.grace_period_seconds) to["gracePeriodSeconds"] = *from.grace_period_seconds;
-  to["requireReplacement"] = from.require_replacement;
-  if (from.ttl_after_finished) to["ttlSecondsAfterFinished"] = from.ttl_after_finished->count();
-  to["priority"] = from.priority;
+  return json;
 }
 
-void check_shared_parts(const ConstSharedParts& parts, const FieldPath& at,
-                        const std::vector<std::string_view>& known_evictors, FieldErrors& errors) {
+template <typename T>
+void check_shared_parts(const T& parts, const FieldPath& at, const std::vector<std::string_view>& known_evictors,
+                        FieldErrors& errors) {
   check_evictors(errors, at.field("evictors"), parts.evictors, known_evictors);
   for (const TimeoutField& field : kTimeoutFields) {
     const auto& timeout = parts.timeouts.*field.member;
@@ -196,5 +161,10 @@ void check_shared_parts(const ConstSharedParts& parts, const FieldPath& at,
   }
   check_range(errors, at.field("priority"), parts.priority, -bounds::kMaxPriority, bounds::kMaxPriority);
 }
+
+template void check_shared_parts(const EvacuationSpec&, const FieldPath&, const std::vector<std::string_view>&,
+                                 FieldErrors&);
+template void check_shared_parts(const EvacuationTemplate&, const FieldPath&, const std::vector<std::string_view>&,
+                                 FieldErrors&);
 
 }  // namespace api

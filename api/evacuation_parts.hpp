@@ -5,51 +5,48 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
-#include "api/json/strict_object.hpp"
+#include "api/json/fields.hpp"
 
 namespace api {
 
-/// References to the members that EvacuationSpec and EvacuationTemplate both have.
-template <bool kConst>
-struct BasicSharedParts {
-  template <typename T>
-  using Ref = std::conditional_t<kConst, const T&, T&>;
+template <>
+inline constexpr auto kFields<EvictorChoice> =
+    std::tuple{always("name", &EvictorChoice::name), field("parameters", &EvictorChoice::parameters)};
 
-  Ref<std::vector<EvictorChoice>> evictors;
-  Ref<EvacuationTimeouts> timeouts;
-  Ref<EvacuationRetry> retry;
-  Ref<OnTimeout> on_timeout;
-  Ref<HoldSlotUntil> hold_slot_until;
-  Ref<std::optional<std::int64_t>> grace_period_seconds;
-  Ref<bool> require_replacement;
-  Ref<std::optional<base::seconds>> ttl_after_finished;
-  Ref<std::int32_t> priority;
-};
-using SharedParts = BasicSharedParts<false>;
-using ConstSharedParts = BasicSharedParts<true>;
+template <>
+inline constexpr auto kFields<EvacuationRetry> = std::tuple{always("maxAttempts", &EvacuationRetry::max_attempts),
+                                                            always("backoffSeconds", &EvacuationRetry::backoff),
+                                                            always("backoffMaxSeconds", &EvacuationRetry::backoff_max)};
 
+/// Fields that EvacuationSpec and EvacuationTemplate both have.
 template <typename T>
-auto shared_parts(T& from) {
-  return BasicSharedParts<std::is_const_v<T>>{from.evictors,
-                                              from.timeouts,
-                                              from.retry,
-                                              from.on_timeout,
-                                              from.hold_slot_until,
-                                              from.grace_period_seconds,
-                                              from.require_replacement,
-                                              from.ttl_after_finished,
-                                              from.priority};
-}
+inline constexpr auto kSharedFields = std::tuple{field("evictors", &T::evictors),
+                                                 field("timeouts", &T::timeouts),
+                                                 always("retry", &T::retry),
+                                                 always("onTimeout", &T::on_timeout),
+                                                 always("holdSlotUntil", &T::hold_slot_until),
+                                                 field("gracePeriodSeconds", &T::grace_period_seconds),
+                                                 always("requireReplacement", &T::require_replacement),
+                                                 field("ttlSecondsAfterFinished", &T::ttl_after_finished),
+                                                 always("priority", &T::priority)};
 
-void read_shared_parts(StrictObject& object, SharedParts to);
-void encode_shared_parts(const ConstSharedParts& from, Json& to);
-void check_shared_parts(const ConstSharedParts& parts, const FieldPath& at,
-                        const std::vector<std::string_view>& known_evictors, FieldErrors& errors);
+/// Parameters of an evictor: the only field of this type that is read strictly with read_fields().
+void read_member(StrictObject& object, std::string_view name, std::vector<std::pair<std::string, std::string>>& to);
+void read_member(StrictObject& object, std::string_view name, EvacuationTimeouts& to);
+Json encode_value(const EvacuationTimeouts& timeouts);
+
+/// Checks the shared fields. T is EvacuationSpec or EvacuationTemplate.
+template <typename T>
+void check_shared_parts(const T& parts, const FieldPath& at, const std::vector<std::string_view>& known_evictors,
+                        FieldErrors& errors);
 
 /// Reads the valid fields of a policy's spec (descheduler_policy.cpp). Also used for validation.
 DeschedulerPolicySpec read_policy_spec(const Json& json, FieldErrors& errors);

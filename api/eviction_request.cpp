@@ -4,8 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "api/json/lenient.hpp"
-#include "api/json/strict_object.hpp"
+#include "api/json/fields.hpp"
 
 namespace api {
 namespace {
@@ -18,65 +17,63 @@ constexpr std::array kResponderStates = {
     WireName<ResponderState>{ResponderState::kCompleted, "Completed"},
 };
 
-/// Returns the member, or an empty object if absent.
-const Json& member(const Json& json, std::string_view name) {
-  static const Json kEmpty = Json::object();
-  const Json* found = lenient::object(json, name);
-  return found ? *found : kEmpty;
-}
+}  // namespace
 
-template <typename F>
-void for_each_object(const Json& json, std::string_view list, F&& each) {
-  const Json* items = lenient::array(json, list);
-  if (!items) return;
-  for (const Json& item : *items) {
-    if (item.is_object()) each(item);
-  }
-}
+constexpr const auto& wire_names(ResponderState) { return kResponderStates; }
+
+/// Of an entry of status.responders[], without its name.
+template <>
+inline constexpr auto kFields<NativeResponder> = std::tuple{
+    field("startTime", &NativeResponder::start_time), field("heartbeatTime", &NativeResponder::heartbeat_time),
+    field("expectedCompletionTime", &NativeResponder::expected_completion_time),
+    field("completionTime", &NativeResponder::completion_time), field("message", &NativeResponder::message)};
+
+namespace {
 
 base::Result<Json> parse_named(std::string_view text) {
   auto json = parse_json(text);
   if (!json) return json.error();
-  if (!json->is_object() || lenient::text(member(*json, "metadata"), "name").empty())
+  if (!json->is_object() || text_at(*json, {"metadata", "name"}).empty())
     return base::invalid("the answer is not an object with a name");
   return json;
 }
 
+bool is_withdrawn(const Json& json) { return text_at(json, {"intent"}) == "Withdrawn"; }
+
 /// Merges an entry of status.responders[] into the entries of targetResponders[]. New names are appended.
 void read_responder(const Json& json, std::vector<NativeResponder>& to) {
-  const std::string name = lenient::text(json, "name");
+  const std::string name = text_at(json, {"name"});
   if (name.empty()) return;
   auto at = std::ranges::find(to, name, &NativeResponder::name);
   if (at == to.end()) {
     at = to.insert(to.end(), NativeResponder());
     at->name = name;
   }
-  at->start_time = lenient::time(json, "startTime");
-  at->heartbeat_time = lenient::time(json, "heartbeatTime");
-  at->expected_completion_time = lenient::time(json, "expectedCompletionTime");
-  at->completion_time = lenient::time(json, "completionTime");
-  at->message = lenient::text(json, "message");
+  NativeResponder next;
+  next.name = name;
+  next.priority = at->priority;
+  next.state = at->state;
+  lenient::read(json, next);
+  *at = std::move(next);
 }
 
 NativeEviction eviction_of(const Json& json) {
   NativeEviction eviction;
   eviction.meta = lenient::meta(json);
-  const Json& pod = member(member(member(json, "spec"), "target"), "pod");
-  eviction.pod_name = lenient::text(pod, "name");
-  eviction.pod_uid = {lenient::text(pod, "uid")};
-  const Json& status = member(json, "status");
-  eviction.conditions = lenient::conditions(status);
-  for_each_object(status, "requesters", [&](const Json& each) {
-    eviction.requesters.push_back({lenient::text(each, "name"), lenient::text(each, "intent") == "Withdrawn"});
-  });
-  for_each_object(status, "targetResponders", [&](const Json& each) {
+  eviction.pod_name = text_at(json, {"spec", "target", "pod", "name"});
+  eviction.pod_uid = {text_at(json, {"spec", "target", "pod", "uid"})};
+  lenient::read(items_at(json, {"status", "conditions"}), eviction.conditions);
+  for (const Json& each : items_at(json, {"status", "requesters"})) {
+    if (each.is_object()) eviction.requesters.push_back({text_at(each, {"name"}), is_withdrawn(each)});
+  }
+  for (const Json& each : items_at(json, {"status", "targetResponders"})) {
     NativeResponder responder;
-    responder.name = lenient::text(each, "name");
-    responder.priority = lenient::integer(each, "priority");
-    responder.state = value_of(kResponderStates, lenient::text(each, "state")).value_or(ResponderState::kInactive);
+    responder.name = text_at(each, {"name"});
+    lenient::read(each, "priority", responder.priority);
+    lenient::read(each, "state", responder.state);
     if (!responder.name.empty()) eviction.responders.push_back(std::move(responder));
-  });
-  for_each_object(status, "responders", [&](const Json& each) { read_responder(each, eviction.responders); });
+  }
+  for (const Json& each : items_at(json, {"status", "responders"})) read_responder(each, eviction.responders);
   return eviction;
 }
 
@@ -101,16 +98,14 @@ base::Result<EvictionRequest> decode_eviction_request(std::string_view text) {
   if (!json) return json.error();
   EvictionRequest request;
   request.meta = lenient::meta(*json);
-  const Json& spec = member(*json, "spec");
-  const Json& pod = member(member(spec, "target"), "pod");
-  request.pod_name = lenient::text(pod, "name");
-  request.pod_uid = {lenient::text(pod, "uid")};
-  request.requester = lenient::text(spec, "requester");
-  if (request.requester.empty()) request.requester = lenient::text(spec, "requesterName");
-  request.withdrawn = lenient::text(spec, "intent") == "Withdrawn";
-  const Json& status = member(*json, "status");
-  request.conditions = lenient::conditions(status);
-  request.observed_generation = lenient::integer(status, "observedGeneration");
+  request.pod_name = text_at(*json, {"spec", "target", "pod", "name"});
+  request.pod_uid = {text_at(*json, {"spec", "target", "pod", "uid"})};
+  request.requester = text_at(*json, {"spec", "requester"});
+  if (request.requester.empty()) request.requester = text_at(*json, {"spec", "requesterName"});
+  request.withdrawn = text_at(*json, {"spec", "intent"}) == "Withdrawn";
+  lenient::read(items_at(*json, {"status", "conditions"}), request.conditions);
+  if (const Json* generation = find_at(*json, {"status", "observedGeneration"}))
+    lenient::read(*generation, request.observed_generation);
   return request;
 }
 
@@ -123,12 +118,13 @@ base::Result<NativeEviction> decode_native_eviction(std::string_view text) {
 base::Result<std::vector<NativeEviction>> decode_native_evictions(std::string_view text) {
   const auto json = parse_json(text);
   if (!json) return json.error();
-  if (!json->is_object() || !lenient::array(*json, "items")) return base::invalid("the answer is not a list");
+  const Json* items = find_at(*json, {"items"});
+  if (!items || !items->is_array()) return base::invalid("the answer is not a list");
   std::vector<NativeEviction> evictions;
-  for_each_object(*json, "items", [&](const Json& item) {
+  for (const Json& item : *items) {
     NativeEviction eviction = eviction_of(item);
     if (!eviction.meta.name.empty()) evictions.push_back(std::move(eviction));
-  });
+  }
   return evictions;
 }
 

@@ -93,17 +93,15 @@ void check_hook(const Hook& hook, const FieldPath& at, FieldErrors& errors) {
 
 std::string_view to_string(HookFailurePolicy policy) { return name_of(kHookFailureNames, policy); }
 
-void read_hooks(StrictObject& hooks, EvacuationHooks& to) {
-  for (const HookField& field : kHookFields) {
-    hooks.with(field.name, [&](StrictObject& object) {
-      Hook hook;
-      read_hook(object, hook);
-      to.*field.member = std::move(hook);
-    });
-  }
+void read_member(StrictObject& object, std::string_view name, EvacuationHooks& to) {
+  object.with(name, [&](StrictObject& hooks) {
+    for (const HookField& field : kHookFields) {
+      hooks.with(field.name, [&](StrictObject& hook) { read_hook(hook, (to.*field.member).emplace()); });
+    }
+  });
 }
 
-Json encode_hooks(const EvacuationHooks& hooks) {
+Json encode_value(const EvacuationHooks& hooks) {
   Json json = Json::object();
   for (const HookField& field : kHookFields) {
     if (const auto& hook = hooks.*field.member) json[std::string(field.name)] = encode_hook(*hook);

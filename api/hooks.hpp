@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "api/json/field_path.hpp"
 #include "api/json/json.hpp"
@@ -42,8 +43,9 @@ struct EvacuationHooks {
   friend bool operator==(const EvacuationHooks&, const EvacuationHooks&) = default;
 };
 
-void read_hooks(StrictObject& hooks, EvacuationHooks& to);
-Json encode_hooks(const EvacuationHooks& hooks);
+/// Codec, as api/json/fields.hpp calls it.
+void read_member(StrictObject& object, std::string_view name, EvacuationHooks& to);
+Json encode_value(const EvacuationHooks& hooks);
 /// Checks bounds, and that a Job's template contains nothing forbidden.
 void check_hooks(const EvacuationHooks& hooks, const FieldPath& at, FieldErrors& errors);
 

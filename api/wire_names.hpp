@@ -74,4 +74,15 @@ inline constexpr std::array kNodeOperatorNames = {
     WireName{SelectorOperator::kExists, "Exists"}, WireName{SelectorOperator::kDoesNotExist, "DoesNotExist"},
     WireName{SelectorOperator::kGt, "Gt"},         WireName{SelectorOperator::kLt, "Lt"}};
 
+/// Return the table of an enumeration, for fields of that type (api/json/fields.hpp).
+constexpr const auto& wire_names(EvacuationPhase) { return kPhaseNames; }
+constexpr const auto& wire_names(OutcomeKind) { return kOutcomeNames; }
+constexpr const auto& wire_names(ConditionStatus) { return kConditionStatusNames; }
+constexpr const auto& wire_names(OnTimeout) { return kOnTimeoutNames; }
+constexpr const auto& wire_names(HoldSlotUntil) { return kHoldSlotNames; }
+constexpr const auto& wire_names(PlacementPolicy) { return kPlacementNames; }
+constexpr const auto& wire_names(PolicyMode) { return kModeNames; }
+constexpr const auto& wire_names(NoEvictionPolicy) { return kNoEvictionNames; }
+constexpr const auto& wire_names(PodProtection) { return kProtectionNames; }
+
 }  // namespace api

@@ -2,13 +2,22 @@
 
 #include <nlohmann/json.hpp>
 
-#include "api/json/json_access.hpp"
-#include "api/json/lenient.hpp"
+#include "api/json/fields.hpp"
 
 namespace api {
-namespace {
 
-Json encode_resources(const AdvisedResources& resources) {
+// Codec of AdvisedResources, as api/json/fields.hpp calls it.
+
+static void read_value(const Json& json, AdvisedResources& resources) {
+  resources = {text_at(json, {"requests", "cpu"}), text_at(json, {"limits", "cpu"}),
+               text_at(json, {"requests", "memory"}), text_at(json, {"limits", "memory"})};
+}
+
+static void read_value(const Json& json, std::optional<AdvisedResources>& resources) {
+  if (json.is_object()) read_value(json, resources.emplace());
+}
+
+static Json encode_value(const AdvisedResources& resources) {
   Json json = {{"requests", Json::object()}, {"limits", Json::object()}};
   put_text(json["requests"], "cpu", resources.cpu_request);
   put_text(json["requests"], "memory", resources.memory_request);
@@ -17,87 +26,50 @@ Json encode_resources(const AdvisedResources& resources) {
   return json;
 }
 
-AdvisedResources decode_resources(const Json& json) {
-  return {text_at(json, {"requests", "cpu"}), text_at(json, {"limits", "cpu"}), text_at(json, {"requests", "memory"}),
-          text_at(json, {"limits", "memory"})};
-}
+template <>
+inline constexpr auto kFields<ContainerAdvice> = std::tuple{always("name", &ContainerAdvice::name),
+                                                            always("current", &ContainerAdvice::current),
+                                                            field("recommended", &ContainerAdvice::recommended),
+                                                            field("noAdvice", &ContainerAdvice::no_advice_reason),
+                                                            field("confidence", &ContainerAdvice::confidence),
+                                                            field("risk", &ContainerAdvice::risk),
+                                                            field("notes", &ContainerAdvice::notes),
+                                                            always("samples", &ContainerAdvice::samples),
+                                                            always("days", &ContainerAdvice::days),
+                                                            field("firstSample", &ContainerAdvice::first_sample),
+                                                            field("lastSample", &ContainerAdvice::last_sample),
+                                                            field("sketch", &ContainerAdvice::sketch)};
 
-Json encode_container(const ContainerAdvice& container) {
-  Json json = {{"name", container.name},
-               {"current", encode_resources(container.current)},
-               {"samples", container.samples},
-               {"days", container.days}};
-  if (container.recommended) json["recommended"] = encode_resources(*container.recommended);
-  put_text(json, "noAdvice", container.no_advice_reason);
-  put_text(json, "confidence", container.confidence);
-  put_text(json, "risk", container.risk);
-  if (!container.notes.empty()) json["notes"] = container.notes;
-  put_time(json, "firstSample", container.first_sample);
-  put_time(json, "lastSample", container.last_sample);
-  put_text(json, "sketch", container.sketch);
-  return json;
-}
+template <>
+inline constexpr auto kFields<ResourceAdviceStatus::Workload> = std::tuple{
+    always("apiVersion", &ResourceAdviceStatus::Workload::api_version),
+    always("kind", &ResourceAdviceStatus::Workload::kind), always("name", &ResourceAdviceStatus::Workload::name)};
 
-ContainerAdvice decode_container(const Json& json) {
-  ContainerAdvice container;
-  container.name = lenient::text(json, "name");
-  if (const Json* current = lenient::object(json, "current")) container.current = decode_resources(*current);
-  if (const Json* recommended = lenient::object(json, "recommended"))
-    container.recommended = decode_resources(*recommended);
-  container.no_advice_reason = lenient::text(json, "noAdvice");
-  container.confidence = lenient::text(json, "confidence");
-  container.risk = lenient::text(json, "risk");
-  for (const Json& note : items_at(json, {"notes"})) {
-    if (note.is_string() && container.notes.size() < kMaxAdviceNotes)
-      container.notes.push_back(note.get<std::string>());
-  }
-  container.samples = lenient::integer(json, "samples");
-  container.days = lenient::small_integer(json, "days");
-  container.first_sample = lenient::time(json, "firstSample");
-  container.last_sample = lenient::time(json, "lastSample");
-  container.sketch = lenient::text(json, "sketch");
-  return container;
-}
+template <>
+inline constexpr auto kFields<ResourceAdviceStatus> =
+    std::tuple{always("workload", &ResourceAdviceStatus::workload),
+               always("workloadText", &ResourceAdviceStatus::workload_text),
+               always("profile", &ResourceAdviceStatus::profile),
+               always("replicas", &ResourceAdviceStatus::replicas),
+               always("containerCount", &ResourceAdviceStatus::container_count),
+               always("cpuText", &ResourceAdviceStatus::cpu_text),
+               always("memoryText", &ResourceAdviceStatus::memory_text),
+               always("confidence", &ResourceAdviceStatus::confidence),
+               always("containers", &ResourceAdviceStatus::containers),
+               always("conditions", &ResourceAdviceStatus::conditions)};
 
-}  // namespace
-
-Json encode_status(const ResourceAdviceStatus& status) {
-  Json containers = Json::array();
-  for (const ContainerAdvice& each : status.containers) containers.push_back(encode_container(each));
-  return {
-      {"workload",
-       {{"apiVersion", status.workload.api_version}, {"kind", status.workload.kind}, {"name", status.workload.name}}},
-      {"workloadText", status.workload_text},
-      {"profile", status.profile},
-      {"replicas", status.replicas},
-      {"containerCount", status.container_count},
-      {"cpuText", status.cpu_text},
-      {"memoryText", status.memory_text},
-      {"confidence", status.confidence},
-      {"containers", std::move(containers)},
-      {"conditions", encode_conditions(status.conditions)}};
-}
+Json encode_status(const ResourceAdviceStatus& status) { return encode_fields(status); }
 
 base::Result<ResourceAdvice> decode_resource_advice(const Json& object) {
   ResourceAdvice advice;
   advice.meta = lenient::meta(object);
   if (advice.meta.name.empty()) return base::invalid("a ResourceAdvice without a name");
-  const Json* json = lenient::object(object, "status");
-  if (json == nullptr) return advice;
-  ResourceAdviceStatus& status = advice.status;
-  status.workload = {text_at(*json, {"workload", "apiVersion"}), text_at(*json, {"workload", "kind"}),
-                     text_at(*json, {"workload", "name"})};
-  status.workload_text = lenient::text(*json, "workloadText");
-  status.profile = lenient::text(*json, "profile");
-  status.replicas = lenient::small_integer(*json, "replicas");
-  status.container_count = lenient::small_integer(*json, "containerCount");
-  status.cpu_text = lenient::text(*json, "cpuText");
-  status.memory_text = lenient::text(*json, "memoryText");
-  status.confidence = lenient::text(*json, "confidence");
-  for (const Json& each : items_at(*json, {"containers"})) {
-    if (status.containers.size() < kMaxAdvisedContainers) status.containers.push_back(decode_container(each));
+  lenient::read(object, "status", advice.status);
+  auto& containers = advice.status.containers;
+  if (containers.size() > kMaxAdvisedContainers) containers.resize(kMaxAdvisedContainers);
+  for (ContainerAdvice& each : containers) {
+    if (each.notes.size() > kMaxAdviceNotes) each.notes.resize(kMaxAdviceNotes);
   }
-  status.conditions = lenient::conditions(*json);
   return advice;
 }
 

@@ -147,7 +147,7 @@ void read_int_or_percent(StrictObject& object, std::string_view name, std::optio
   if (value) target = IntOrPercent{*value, false};
 }
 
-Json encode_int_or_percent(const IntOrPercent& value) {
+Json encode_value(const IntOrPercent& value) {
   if (value.percent) return fmt::format("{}%", value.value);
   return value.value;
 }

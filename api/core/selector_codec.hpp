@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 #include "api/core/kinds.hpp"
 #include "api/json/strict_object.hpp"
 
@@ -16,9 +18,13 @@ void read_label_selector(StrictObject& object, std::string_view name, std::optio
                          bool of_nodes = false);
 /// Encodes a selector. Decoding returns an equal selector if this one was decoded.
 Json encode_label_selector(const LabelSelector& selector);
+inline Json encode_value(const LabelSelector& selector) { return encode_label_selector(selector); }
 
 /// Reads 5 or "10%". Callers check bounds.
 void read_int_or_percent(StrictObject& object, std::string_view name, std::optional<IntOrPercent>& target);
-Json encode_int_or_percent(const IntOrPercent& value);
+inline void read_member(StrictObject& object, std::string_view name, std::optional<IntOrPercent>& target) {
+  read_int_or_percent(object, name, target);
+}
+Json encode_value(const IntOrPercent& value);
 
 }  // namespace api

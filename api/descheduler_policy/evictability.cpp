@@ -5,20 +5,22 @@
 #include <nlohmann/json.hpp>
 
 #include "api/core/selector_codec.hpp"
-#include "api/json/lenient.hpp"
-#include "api/wire_names.hpp"
+#include "api/json/fields.hpp"
 
 namespace api {
-namespace {
+template <>
+inline constexpr auto kFields<PriorityThreshold> =
+    std::tuple{field("value", &PriorityThreshold::value), field("name", &PriorityThreshold::name)};
 
-void read_priority_threshold(StrictObject& object, std::optional<PriorityThreshold>& target) {
-  object.with("priorityThreshold", [&](StrictObject& json) {
-    PriorityThreshold threshold;
-    json.read("value", threshold.value);
-    json.read("name", threshold.name);
-    target = std::move(threshold);
-  });
-}
+template <>
+inline constexpr auto kFields<NamespaceFilter> =
+    std::tuple{field("include", &NamespaceFilter::include), field("exclude", &NamespaceFilter::exclude)};
+
+template <>
+inline constexpr auto kFields<OptOut> =
+    std::tuple{always("annotation", &OptOut::annotation), always("maxDuration", &OptOut::max_duration)};
+
+namespace {
 
 void read_protection_list(StrictObject& object, std::string_view name, std::vector<PodProtection>& to) {
   object.for_each(name, [&](const Json& item, const FieldPath& path) {
@@ -68,22 +70,13 @@ void read_evictability(StrictObject& object, Evictability& evictability) {
   read_label_selector(object, "nodeSelector", evictability.node_selector, true);
   object.read("minReplicas", evictability.min_replicas);
   object.read_duration("minPodAge", evictability.min_pod_age);
-  read_priority_threshold(object, evictability.priority_threshold);
+  read_member(object, "priorityThreshold", evictability.priority_threshold);
   read_label_selector(object, "labelSelector", evictability.label_selector);
   read_label_selector(object, "namespaceLabelSelector", evictability.namespace_label_selector);
-  object.with("namespaces", [&](StrictObject& namespaces) {
-    namespaces.read("include", evictability.namespaces.include);
-    namespaces.read("exclude", evictability.namespaces.exclude);
-  });
+  read_member(object, "namespaces", evictability.namespaces);
   object.with("podProtections", [&](StrictObject& json) { read_protections(json, evictability.pod_protections); });
   object.read("noEvictionPolicy", kNoEvictionNames, evictability.no_eviction_policy);
-  object.for_each("optOuts", [&](const Json& item, const FieldPath& path) {
-    StrictObject json(item, path, object.errors());
-    OptOut& opt_out = evictability.opt_outs.emplace_back();
-    json.read("annotation", opt_out.annotation);
-    json.read_duration("maxDuration", opt_out.max_duration);
-    json.finish();
-  });
+  read_member(object, "optOuts", evictability.opt_outs);
   if (object.find("autoscalerAnnotations") != nullptr) {
     evictability.autoscaler_annotations = AutoscalerAnnotations::kRespect;
     object.read("autoscalerAnnotations", kAutoscalerAnnotationsNames, *evictability.autoscaler_annotations);
@@ -101,21 +94,13 @@ Json encode_evictability(const Evictability& evictability) {
     json["autoscalerAnnotations"] = to_string(*evictability.autoscaler_annotations);
   if (evictability.node_selector) json["nodeSelector"] = encode_label_selector(*evictability.node_selector);
   if (evictability.min_pod_age) json["minPodAge"] = base::format_duration(*evictability.min_pod_age);
-  if (const auto& threshold = evictability.priority_threshold) {
-    json["priorityThreshold"] = Json::object();
-    put_optional(json["priorityThreshold"], "value", threshold->value);
-    put_text(json["priorityThreshold"], "name", threshold->name);
-  }
+  if (evictability.priority_threshold) json["priorityThreshold"] = encode(*evictability.priority_threshold);
   if (evictability.label_selector) json["labelSelector"] = encode_label_selector(*evictability.label_selector);
   if (evictability.namespace_label_selector) {
     json["namespaceLabelSelector"] = encode_label_selector(*evictability.namespace_label_selector);
   }
-  if (!evictability.namespaces.include.empty()) json["namespaces"]["include"] = evictability.namespaces.include;
-  if (!evictability.namespaces.exclude.empty()) json["namespaces"]["exclude"] = evictability.namespaces.exclude;
-  for (const OptOut& each : evictability.opt_outs) {
-    json["optOuts"].push_back(
-        {{"annotation", each.annotation}, {"maxDuration", base::format_duration(each.max_duration)}});
-  }
+  if (evictability.namespaces != NamespaceFilter{}) json["namespaces"] = encode(evictability.namespaces);
+  if (!evictability.opt_outs.empty()) json["optOuts"] = encode(evictability.opt_outs);
   const PodProtections& protections = evictability.pod_protections;
   for (const PodProtection p : protections.default_disabled)
     json["podProtections"]["defaultDisabled"].push_back(to_string(p));

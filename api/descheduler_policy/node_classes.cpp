@@ -6,8 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "api/json/lenient.hpp"
-#include "api/wire_names.hpp"
+#include "api/json/fields.hpp"
 
 namespace api {
 namespace {
@@ -30,13 +29,14 @@ constexpr std::array kCountFields = {CountField{"overutilized", "overutilized", 
                                      CountField{"outOfScope", "out of scope", &NodeClasses::out_of_scope},
                                      CountField{"notConsidered", "not considered", &NodeClasses::not_considered}};
 
-ClassifiedNode classified_node_of(const Json& json) {
-  return {lenient::text(json, "node"),
-          value_of(kNodeClassNames, lenient::text(json, "class")).value_or(NodeClass::kUnknown),
-          lenient::boolean(json, "cordoned"), lenient::text(json, "reason")};
-}
-
 }  // namespace
+
+constexpr const auto& wire_names(NodeClass) { return kNodeClassNames; }
+
+template <>
+inline constexpr auto kFields<ClassifiedNode> =
+    std::tuple{always("node", &ClassifiedNode::node), always("class", &ClassifiedNode::node_class),
+               field("cordoned", &ClassifiedNode::cordoned), field("reason", &ClassifiedNode::reason)};
 
 std::string_view to_string(NodeClass node_class) { return name_of(kNodeClassNames, node_class); }
 
@@ -57,32 +57,23 @@ Json encode_node_classes(const NodeClasses& classes, std::size_t rows) {
   for (const CountField& field : kCountFields) json[field.name] = classes.*field.count;
   json["cordonedUnderutilized"] = classes.cordoned_under;
   put_text(json, "note", classes.note);
-  json["nodes"] = Json::array();
-  for (std::size_t i = 0; i < std::min(rows, classes.nodes.size()); ++i) {
-    const ClassifiedNode& node = classes.nodes[i];
-    Json& row = json["nodes"].emplace_back(Json{{"node", node.node}, {"class", to_string(node.node_class)}});
-    if (node.cordoned) row["cordoned"] = true;
-    put_text(row, "reason", node.reason);
-  }
+  json["nodes"] = encode(classes.nodes, rows);
   return json;
 }
 
 std::vector<NodeClasses> node_classes_of(const Json& status) {
   std::vector<NodeClasses> all;
-  const Json* list = lenient::array(status, "nodeClasses");
-  if (list == nullptr) return all;
-  for (const Json& item : *list) {
+  for (const Json& item : items_at(status, {"nodeClasses"})) {
     if (!item.is_object() || all.size() == kMaxPublishedNodeClasses) continue;
     NodeClasses& classes = all.emplace_back();
-    classes.strategy = lenient::text(item, "strategy");
-    for (const CountField& field : kCountFields) classes.*field.count = lenient::small_integer(item, field.name);
-    classes.cordoned_under = lenient::small_integer(item, "cordonedUnderutilized");
-    classes.note = lenient::text(item, "note");
-    const Json* nodes = lenient::array(item, "nodes");
-    if (nodes == nullptr) continue;
-    for (const Json& node : *nodes) {
-      if (node.is_object() && classes.nodes.size() < kMaxPublishedClassifiedNodes)
-        classes.nodes.push_back(classified_node_of(node));
+    lenient::read(item, "strategy", classes.strategy);
+    for (const CountField& field : kCountFields) lenient::read(item, field.name, classes.*field.count);
+    lenient::read(item, "cordonedUnderutilized", classes.cordoned_under);
+    lenient::read(item, "note", classes.note);
+    for (const Json& node : items_at(item, {"nodes"})) {
+      if (!node.is_object() || classes.nodes.size() == kMaxPublishedClassifiedNodes) continue;
+      classes.nodes.emplace_back().node_class = NodeClass::kUnknown;
+      lenient::read(node, classes.nodes.back());
     }
   }
   return all;

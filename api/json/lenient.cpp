@@ -5,6 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "api/json/fields.hpp"
 #include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
 
@@ -23,23 +24,12 @@ StringMap string_map(const Json& json, std::string_view name, bool annotations) 
   return StringMap::shared(std::move(entries));
 }
 
-OwnerReference owner_of(const Json& json) {
-  return {text(json, "apiVersion"), text(json, "kind"), text(json, "name"), text(json, "uid"),
-          boolean(json, "controller")};
-}
-
-Condition condition_of(const Json& json) {
-  Condition condition;
-  condition.type = text(json, "type");
-  const std::string status = text(json, "status");
-  condition.status = status == "True"    ? ConditionStatus::kTrue
-                     : status == "False" ? ConditionStatus::kFalse
-                                         : ConditionStatus::kUnknown;
-  condition.reason = text(json, "reason");
-  condition.message = text(json, "message");
-  condition.observed_generation = integer(json, "observedGeneration");
-  condition.last_transition_time = time_or_epoch(json, "lastTransitionTime");
-  return condition;
+/// Returns nullopt for a fraction, and 0 for an integer beyond the range.
+std::optional<std::int64_t> integer_of(const Json& json) {
+  if (!json.is_number_integer()) return std::nullopt;
+  constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() > kMax) return 0;
+  return json.get<std::int64_t>();
 }
 
 }  // namespace
@@ -49,95 +39,88 @@ const Json* object(const Json& json, std::string_view name) {
   return found != nullptr && found->is_object() ? found : nullptr;
 }
 
-const Json* array(const Json& json, std::string_view name) {
-  const Json* found = find_at(json, {name});
-  return found != nullptr && found->is_array() ? found : nullptr;
+void read_value(const Json& json, std::string& to) {
+  if (json.is_string()) to = json.get_ref<const std::string&>();
 }
 
-std::string text(const Json& json, std::string_view name) { return text_at(json, {name}); }
-
-bool boolean(const Json& json, std::string_view name) { return flag_at(json, {name}); }
-
-std::int64_t integer(const Json& json, std::string_view name) {
-  const Json* found = find_at(json, {name});
-  if (found == nullptr || !found->is_number_integer()) return 0;
-  constexpr auto kMax = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-  if (found->is_number_unsigned() && found->get<std::uint64_t>() > kMax) return 0;
-  return found->get<std::int64_t>();
+void read_value(const Json& json, bool& to) {
+  if (json.is_boolean()) to = json.get<bool>();
 }
 
-std::int32_t small_integer(const Json& json, std::string_view name) {
+void read_value(const Json& json, std::int64_t& to) { to = integer_of(json).value_or(to); }
+
+void read_value(const Json& json, std::int32_t& to) {
+  std::optional<std::int32_t> number;
+  read_value(json, number);
+  to = number.value_or(to);
+}
+
+void read_value(const Json& json, std::optional<std::int32_t>& to) {
   using Limits = std::numeric_limits<std::int32_t>;
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(integer(json, name), Limits::min(), Limits::max()));
+  if (const auto number = integer_of(json))
+    to = static_cast<std::int32_t>(std::clamp<std::int64_t>(*number, Limits::min(), Limits::max()));
 }
 
-std::optional<std::int32_t> optional_integer(const Json& json, std::string_view name) {
-  const Json* found = find_at(json, {name});
-  if (found == nullptr || !found->is_number_integer()) return std::nullopt;
-  return small_integer(json, name);
+void read_value(const Json& json, std::optional<std::int64_t>& to) { to = integer_of(json).value_or(0); }
+
+void read_value(const Json& json, std::optional<double>& to) {
+  if (!json.is_number()) return;
+  if (const auto value = json.get<double>(); std::isfinite(value)) to = value;
 }
 
-std::optional<double> number(const Json& json, std::string_view name) {
-  const Json* found = find_at(json, {name});
-  if (found == nullptr || !found->is_number()) return std::nullopt;
-  const auto value = found->get<double>();
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+void read_value(const Json& json, double& to) {
+  std::optional<double> number;
+  read_value(json, number);
+  to = number.value_or(to);
 }
 
-std::optional<base::TimePoint> time(const Json& json, std::string_view name) {
-  const Json* found = find_at(json, {name});
-  if (found == nullptr || !found->is_string()) return std::nullopt;
-  return base::parse_time(found->get_ref<const std::string&>());
+void read_value(const Json& json, base::TimePoint& to) {
+  std::optional<base::TimePoint> time;
+  read_value(json, time);
+  to = time.value_or(to);
 }
 
-base::TimePoint time_or_epoch(const Json& json, std::string_view name) {
-  return time(json, name).value_or(base::TimePoint{});
+void read_value(const Json& json, std::optional<base::TimePoint>& to) {
+  if (json.is_string()) to = base::parse_time(json.get_ref<const std::string&>());
+}
+
+void read_value(const Json& json, base::milliseconds& to) {
+  const auto duration = json.is_string() ? base::parse_duration(json.get_ref<const std::string&>()) : std::nullopt;
+  if (duration) to = std::chrono::duration_cast<base::milliseconds>(*duration);
+}
+
+void read_value(const Json& json, std::vector<std::pair<std::string, std::string>>& to) {
+  if (!json.is_object()) return;
+  for (const auto& [name, value] : json.items()) {
+    if (value.is_string()) to.emplace_back(name, value.get<std::string>());
+  }
 }
 
 ObjectMeta meta(const Json& json) {
   ObjectMeta meta;
   const Json* metadata = object(json, "metadata");
   if (metadata == nullptr) return meta;
-  meta.ns = text(*metadata, "namespace");
-  meta.name = text(*metadata, "name");
-  meta.uid = text(*metadata, "uid");
-  meta.resource_version = text(*metadata, "resourceVersion");
-  meta.generation = integer(*metadata, "generation");
-  meta.creation_timestamp = time_or_epoch(*metadata, "creationTimestamp");
-  meta.deletion_timestamp = time(*metadata, "deletionTimestamp");
+  read(*metadata, "namespace", meta.ns);
+  read(*metadata, "name", meta.name);
+  read(*metadata, "uid", meta.uid);
+  read(*metadata, "resourceVersion", meta.resource_version);
+  read(*metadata, "generation", meta.generation);
+  read(*metadata, "creationTimestamp", meta.creation_timestamp);
+  read(*metadata, "deletionTimestamp", meta.deletion_timestamp);
   if (const Json* grace = find_at(*metadata, {"deletionGracePeriodSeconds"}); grace && grace->is_number_integer())
-    meta.deletion_grace_period_seconds = integer(*metadata, "deletionGracePeriodSeconds");
+    read(*grace, meta.deletion_grace_period_seconds);
   meta.labels = string_map(*metadata, "labels", false);
   meta.annotations = string_map(*metadata, "annotations", true);
-  if (const Json* owners = array(*metadata, "ownerReferences")) {
-    for (const Json& item : *owners) {
-      if (meta.owner_references.size() >= kMaxOwners) break;
-      if (!item.is_object()) continue;
-      if (OwnerReference owner = owner_of(item); keeps_owner(owner)) meta.owner_references.push_back(std::move(owner));
-    }
+  for (const Json& item : items_at(*metadata, {"ownerReferences"})) {
+    if (meta.owner_references.size() >= kMaxOwners) break;
+    if (!item.is_object()) continue;
+    OwnerReference owner;
+    read(item, owner);
+    if (keeps_owner(owner)) meta.owner_references.push_back(std::move(owner));
   }
-  if (const Json* finalizers = array(*metadata, "finalizers")) {
-    for (const Json& item : *finalizers) {
-      if (item.is_string()) meta.finalizers.push_back(item.get<std::string>());
-    }
-  }
+  read(*metadata, "finalizers", meta.finalizers);
   meta.share_owners();
   return meta;
-}
-
-std::optional<OwnerReference> owner(const Json& json, std::string_view name) {
-  const Json* found = object(json, name);
-  return found == nullptr ? std::nullopt : std::optional(owner_of(*found));
-}
-
-std::vector<Condition> conditions(const Json& status) {
-  std::vector<Condition> conditions;
-  if (const Json* list = array(status, "conditions")) {
-    for (const Json& item : *list) {
-      if (item.is_object()) conditions.push_back(condition_of(item));
-    }
-  }
-  return conditions;
 }
 
 Json readable_spec(const Json& spec, Json start, const std::function<bool(const Json& spec)>& decodes) {
@@ -175,38 +158,16 @@ void put_text(Json& json, const char* name, const std::string& text) {
   if (!text.empty()) json[name] = text;
 }
 
-void put_time(Json& json, const char* name, const std::optional<base::TimePoint>& time) {
-  if (time) json[name] = wire_time(*time);
-}
-
-void put_optional(Json& json, const char* name, const std::optional<std::int32_t>& number) {
-  if (number) json[name] = *number;
-}
-
-void put_optional(Json& json, const char* name, const std::optional<double>& number) {
-  if (number) json[name] = *number;
-}
-
-Json encode_owner(const OwnerReference& owner) {
-  Json json = {{"apiVersion", owner.api_version}, {"kind", owner.kind}, {"name", owner.name}, {"uid", owner.uid}};
-  if (owner.controller) json["controller"] = true;
-  return json;
-}
-
-Json encode_conditions(const std::vector<Condition>& conditions) {
+Json encode_value(const std::vector<base::TimePoint>& times) {
   Json list = Json::array();
-  for (const Condition& condition : conditions) {
-    Json json = Json::object();  // set members one by one: an initializer list would copy them twice
-    json["type"] = condition.type;
-    json["status"] = to_string(condition.status);
-    json["lastTransitionTime"] = wire_time(condition.last_transition_time);
-    // Omitted if empty: API servers before 1.21 built with newer Go refuse "" in custom resources.
-    put_text(json, "reason", condition.reason);
-    put_text(json, "message", condition.message);
-    if (condition.observed_generation != 0) json["observedGeneration"] = condition.observed_generation;
-    list.push_back(std::move(json));
-  }
+  for (const base::TimePoint time : times) list.push_back(wire_time(time));
   return list;
+}
+
+Json encode_value(const std::vector<std::pair<std::string, std::string>>& texts) {
+  Json json = Json::object();
+  for (const auto& [name, text] : texts) json[name] = text;
+  return json;
 }
 
 Json encode_meta(const ObjectMeta& meta) {
@@ -216,7 +177,7 @@ Json encode_meta(const ObjectMeta& meta) {
   for (const auto& [key, value] : meta.labels) json["labels"][key] = value;
   for (const auto& [key, value] : meta.annotations) json["annotations"][key] = value;
   if (!meta.finalizers.empty()) json["finalizers"] = meta.finalizers;
-  for (const OwnerReference& owner : meta.owner_references) json["ownerReferences"].push_back(encode_owner(owner));
+  for (const OwnerReference& owner : meta.owner_references) json["ownerReferences"].push_back(encode_fields(owner));
   return json;
 }
 

@@ -2,65 +2,44 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/json/lenient.hpp"
+#include "api/json/fields.hpp"
 #include "api/policy/bounds.hpp"
 
 namespace api {
-namespace {
+template <>
+inline constexpr auto kFields<Imbalance> =
+    std::tuple{always("deviation", &Imbalance::deviation), always("peakToMean", &Imbalance::peak_to_mean)};
 
-Imbalance imbalance_of(const Json& row, std::string_view name) {
-  const Json* json = lenient::object(row, name);
-  if (json == nullptr) return {};
-  return {lenient::number(*json, "deviation").value_or(0), lenient::number(*json, "peakToMean").value_or(0)};
-}
+template <>
+inline constexpr auto kFields<BalanceRow> =
+    std::tuple{always("strategy", &BalanceRow::strategy), always("resource", &BalanceRow::resource),
+               always("before", &BalanceRow::before),     always("after", &BalanceRow::after),
+               always("state", &BalanceRow::state),       always("withoutGain", &BalanceRow::without_gain),
+               always("best", &BalanceRow::best)};
 
-Json encode_imbalance(const Imbalance& imbalance) {
-  return {{"deviation", imbalance.deviation}, {"peakToMean", imbalance.peak_to_mean}};
-}
+template <>
+inline constexpr auto kFields<ConvergenceSettings> =
+    std::tuple{always("patience", &ConvergenceSettings::patience), always("minScore", &ConvergenceSettings::min_score)};
 
-}  // namespace
-
-void read_convergence(StrictObject& object, ConvergenceSettings& settings) {
-  object.read("patience", settings.patience);
-  object.read("minScore", settings.min_score);
-}
+void read_convergence(StrictObject& object, ConvergenceSettings& settings) { read_fields(object, settings); }
+Json encode_convergence(const ConvergenceSettings& settings) { return encode_fields(settings); }
 
 void validate_convergence(const ConvergenceSettings& settings, const FieldPath& at, FieldErrors& errors) {
   check_number(errors, at.field("patience"), settings.patience, 0, 100);
   check_number(errors, at.field("minScore"), settings.min_score, 0, 100);
 }
 
-Json encode_convergence(const ConvergenceSettings& settings) {
-  return {{"patience", settings.patience}, {"minScore", settings.min_score}};
-}
-
 std::vector<BalanceRow> balance_rows_of(const Json& status) {
   std::vector<BalanceRow> rows;
-  const Json* list = lenient::array(status, "balance");
-  if (list == nullptr) return rows;
-  for (const Json& item : *list) {
-    if (!item.is_object() || rows.size() == kMaxBalanceRows) continue;
-    rows.push_back({lenient::text(item, "strategy"), lenient::text(item, "resource"), imbalance_of(item, "before"),
-                    imbalance_of(item, "after"), lenient::text(item, "state"),
-                    lenient::small_integer(item, "withoutGain"), lenient::number(item, "best").value_or(0)});
-  }
+  lenient::read(status, "balance", rows);
+  if (rows.size() > kMaxBalanceRows) rows.resize(kMaxBalanceRows);
   return rows;
 }
 
 void put_balance_rows(Json& status, const std::vector<BalanceRow>& rows) {
-  for (std::size_t i = 0; i < std::min(rows.size(), kMaxBalanceRows); ++i) {
-    const BalanceRow& row = rows[i];
-    status["balance"].push_back({{"strategy", row.strategy},
-                                 {"resource", row.resource},
-                                 {"before", encode_imbalance(row.before)},
-                                 {"after", encode_imbalance(row.after)},
-                                 {"state", row.state},
-                                 {"withoutGain", row.without_gain},
-                                 {"best", row.best}});
-  }
+  if (!rows.empty()) status["balance"] = encode(rows, kMaxBalanceRows);
 }
 
 }  // namespace api

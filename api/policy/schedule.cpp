@@ -114,8 +114,8 @@ Json encode_weekly(const WeeklyWindow& window) {
 
 Json encode_blackout(const BlackoutWindow& blackout) {
   Json json = blackout.weekly ? encode_weekly(*blackout.weekly) : Json::object();
-  put_time(json, "from", blackout.from);
-  put_time(json, "until", blackout.until);
+  if (blackout.from) json["from"] = wire_time(*blackout.from);
+  if (blackout.until) json["until"] = wire_time(*blackout.until);
   return json;
 }
 

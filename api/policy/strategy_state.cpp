@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/json/json_access.hpp"
 #include "api/json/lenient.hpp"
 
 namespace api {
@@ -9,7 +10,7 @@ namespace api {
 std::optional<StrategyState> strategy_state_of(const Json& status) {
   const Json* json = lenient::object(status, "rounds");
   if (json == nullptr) return std::nullopt;
-  return StrategyState{lenient::text(*json, "strategy"), to_json_text(*json)};
+  return StrategyState{text_at(*json, {"strategy"}), to_json_text(*json)};
 }
 
 void put_strategy_state(Json& status, const std::optional<StrategyState>& state) {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/json/lenient.hpp"
+#include "api/json/fields.hpp"
 #include "api/meta/names.hpp"
 #include "api/policy/bounds.hpp"
 
@@ -35,45 +35,42 @@ constexpr std::array kMethodNames = {WireName{SmoothingMethod::kLatest, "Latest"
                                      WireName{SmoothingMethod::kMeanPlusSigma, "MeanPlusSigma"}};
 constexpr std::array<std::string_view, 5> kAggregations = {"avg", "p50", "p90", "p95", "p99"};
 
+}  // namespace
+
+constexpr const auto& wire_names(UsageOf) { return kOfNames; }
+constexpr const auto& wire_names(UsageUnit) { return kUnitNames; }
+constexpr const auto& wire_names(SmoothingMethod) { return kMethodNames; }
+
+template <>
+inline constexpr auto kFields<SecretKey> = std::tuple{always("name", &SecretKey::name), always("key", &SecretKey::key)};
+
+template <>
+inline constexpr auto kFields<UsageQuery> = std::tuple{always("resource", &UsageQuery::resource),
+                                                       always("of", &UsageQuery::of),
+                                                       field("preset", &UsageQuery::preset),
+                                                       field("query", &UsageQuery::query),
+                                                       always("unit", &UsageQuery::unit),
+                                                       field("nodeLabel", &UsageQuery::node_label),
+                                                       field("namespaceLabel", &UsageQuery::namespace_label),
+                                                       field("podLabel", &UsageQuery::pod_label)};
+
+template <>
+inline constexpr auto kFields<UsageSmoothing> =
+    std::tuple{always("method", &UsageSmoothing::method), always("window", &UsageSmoothing::window),
+               always("alpha", &UsageSmoothing::alpha), always("percentile", &UsageSmoothing::percentile),
+               always("sigmas", &UsageSmoothing::sigmas)};
+
+template <>
+inline constexpr auto kFields<UsageForecast> =
+    std::tuple{always("horizon", &UsageForecast::horizon), always("percentile", &UsageForecast::percentile),
+               always("history", &UsageForecast::history), always("step", &UsageForecast::step)};
+
+namespace {
+
 std::string_view block_of(UsageSourceType type) { return std::ranges::find(kTypes, type, &TypeRow::type)->block; }
 
-void read_secret_key(StrictObject& object, std::string_view name, std::optional<SecretKey>& target) {
-  object.with(name, [&](StrictObject& json) {
-    SecretKey secret;
-    json.read("name", secret.name);
-    json.read("key", secret.key);
-    target = std::move(secret);
-  });
-}
-
 void put_secret_key(Json& json, const char* name, const std::optional<SecretKey>& secret) {
-  if (secret) json[name] = {{"name", secret->name}, {"key", secret->key}};
-}
-
-UsageQuery read_query(const Json& json, const FieldPath& path, FieldErrors& errors) {
-  UsageQuery query;
-  StrictObject object(json, path, errors);
-  object.read("resource", query.resource);
-  object.read("of", kOfNames, query.of);
-  object.read("preset", query.preset);
-  object.read("query", query.query);
-  object.read("unit", kUnitNames, query.unit);
-  object.read("nodeLabel", query.node_label);
-  object.read("namespaceLabel", query.namespace_label);
-  object.read("podLabel", query.pod_label);
-  object.finish();
-  return query;
-}
-
-Json encode_query(const UsageQuery& query) {
-  Json json = {
-      {"resource", query.resource}, {"of", name_of(kOfNames, query.of)}, {"unit", name_of(kUnitNames, query.unit)}};
-  put_text(json, "preset", query.preset);
-  put_text(json, "query", query.query);
-  put_text(json, "nodeLabel", query.node_label);
-  put_text(json, "namespaceLabel", query.namespace_label);
-  put_text(json, "podLabel", query.pod_label);
-  return json;
+  if (secret) json[name] = encode(*secret);
 }
 
 void read_block(StrictObject& block, UsageSource& source) {
@@ -81,32 +78,13 @@ void read_block(StrictObject& block, UsageSource& source) {
   if (source.type == UsageSourceType::kMetricsServer) return;
   read_usage_endpoint(block, source.endpoint);
   if (source.type != UsageSourceType::kPrometheus) return;
-  block.for_each("queries", [&](const Json& item, const FieldPath& path) {
-    source.queries.push_back(read_query(item, path, block.errors()));
-  });
-}
-
-void read_smoothing(StrictObject& json, UsageSmoothing& smoothing) {
-  json.read("method", kMethodNames, smoothing.method);
-  json.read_duration("window", smoothing.window);
-  json.read("alpha", smoothing.alpha);
-  json.read("percentile", smoothing.percentile);
-  json.read("sigmas", smoothing.sigmas);
-}
-
-UsageForecast read_forecast(StrictObject& json) {
-  UsageForecast forecast;
-  json.read_duration("horizon", forecast.horizon);
-  json.read("percentile", forecast.percentile);
-  json.read_duration("history", forecast.history);
-  json.read_duration("step", forecast.step);
-  return forecast;
+  read_member(block, "queries", source.queries);
 }
 
 Json encode_block(const UsageSource& source) {
   Json block = Json::object();
   encode_usage_endpoint(source.endpoint, block);
-  for (const UsageQuery& query : source.queries) block["queries"].push_back(encode_query(query));
+  if (!source.queries.empty()) block["queries"] = encode(source.queries);
   put_text(block, "aggregation", source.aggregation);
   return block;
 }
@@ -216,15 +194,15 @@ std::string_view to_string(UsageSourceType type) { return name_of(kTypeNames, ty
 
 void read_usage_endpoint(StrictObject& object, UsageEndpoint& endpoint) {
   object.read("url", endpoint.url);
-  read_secret_key(object, "bearerToken", endpoint.bearer_token);
+  read_member(object, "bearerToken", endpoint.bearer_token);
   object.with("basicAuth", [&](StrictObject& basic) {
-    read_secret_key(basic, "username", endpoint.basic_username);
-    read_secret_key(basic, "password", endpoint.basic_password);
+    read_member(basic, "username", endpoint.basic_username);
+    read_member(basic, "password", endpoint.basic_password);
   });
   object.with("tls", [&](StrictObject& tls) {
-    read_secret_key(tls, "ca", endpoint.ca);
-    read_secret_key(tls, "certificate", endpoint.certificate);
-    read_secret_key(tls, "key", endpoint.certificate_key);
+    read_member(tls, "ca", endpoint.ca);
+    read_member(tls, "certificate", endpoint.certificate);
+    read_member(tls, "key", endpoint.certificate_key);
     tls.read("serverName", endpoint.server_name);
     tls.read("insecureSkipVerify", endpoint.insecure_skip_verify);
   });
@@ -271,8 +249,8 @@ UsageSource read_usage_source(const Json& json, const FieldPath& path, FieldErro
   object.read_duration("maxAge", source.max_age);
   object.read_duration("interval", source.interval);
   object.with(block_of(source.type), [&](StrictObject& block) { read_block(block, source); });
-  object.with("smoothing", [&](StrictObject& smoothing) { read_smoothing(smoothing, source.smoothing); });
-  object.with("forecast", [&](StrictObject& forecast) { source.forecast = read_forecast(forecast); });
+  read_member(object, "smoothing", source.smoothing);
+  read_member(object, "forecast", source.forecast);
   object.read("maxUnknownPercent", source.max_unknown_percent);
   for (const TypeRow& row : kTypes) {
     if (row.type != source.type && object.find(row.block) != nullptr)
@@ -283,24 +261,14 @@ UsageSource read_usage_source(const Json& json, const FieldPath& path, FieldErro
 }
 
 Json encode_usage_source(const UsageSource& source) {
-  const UsageSmoothing& smoothing = source.smoothing;
   Json json = {{"name", source.name},
                {"type", to_string(source.type)},
                {"maxAge", base::format_duration(source.max_age)},
                {"interval", base::format_duration(source.interval)},
                {std::string(block_of(source.type)), encode_block(source)},
-               {"smoothing",
-                {{"method", name_of(kMethodNames, smoothing.method)},
-                 {"window", base::format_duration(smoothing.window)},
-                 {"alpha", smoothing.alpha},
-                 {"percentile", smoothing.percentile},
-                 {"sigmas", smoothing.sigmas}}},
+               {"smoothing", encode(source.smoothing)},
                {"maxUnknownPercent", source.max_unknown_percent}};
-  if (!source.forecast) return json;
-  json["forecast"] = {{"horizon", base::format_duration(source.forecast->horizon)},
-                      {"percentile", source.forecast->percentile},
-                      {"history", base::format_duration(source.forecast->history)},
-                      {"step", base::format_duration(source.forecast->step)}};
+  if (source.forecast) json["forecast"] = encode(*source.forecast);
   return json;
 }
 

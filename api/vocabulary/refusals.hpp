@@ -9,9 +9,9 @@
 namespace api {
 
 struct RefusalTerm {
-  std::string_view name;     ///< CamelCase
-  std::string_view meaning;  ///< whole sentences, Markdown
-  std::string_view remedy;   ///< empty if no action is needed
+  std::string_view name;      ///< CamelCase
+  std::string_view meaning;   ///< whole sentences, Markdown
+  std::string_view remedy{};  ///< empty if no action is needed
 };
 
 /// Reasons of pods, in status.refusals, `simulate` and `explain`.

@@ -15,10 +15,10 @@ namespace api {
 template <typename E>
 struct Term {
   E value;
-  std::string_view name;     ///< CamelCase
-  std::string_view where;    ///< where users see it
-  std::string_view meaning;  ///< whole sentences, Markdown
-  std::string_view remedy;   ///< what to check and do; empty if no action is needed
+  std::string_view name;      ///< CamelCase
+  std::string_view where;     ///< where users see it
+  std::string_view meaning;   ///< whole sentences, Markdown
+  std::string_view remedy{};  ///< what to check and do; empty if no action is needed
 };
 
 /// Returns true if row i describes enumerator i, and every enumerator up to `last` has a row.

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/descheduler_policy/history.hpp"
+#include "api/descheduler_policy/status.hpp"
 #include "cmd/table.hpp"
 
 namespace cmd::plugin {

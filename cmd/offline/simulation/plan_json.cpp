@@ -1,8 +1,7 @@
 #include "cmd/offline/simulation/plan_json.hpp"
 
+#include <nlohmann/json.hpp>
 #include <utility>
-
-#include "api/decision_row.hpp"
 
 namespace cmd {
 namespace {

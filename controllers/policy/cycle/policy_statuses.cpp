@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "api/core/codec.hpp"
-#include "api/descheduler_policy/history.hpp"
+#include "api/descheduler_policy/status.hpp"
 #include "kube/status_patch.hpp"
 
 namespace controllers {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
-#include "api/descheduler_policy/history.hpp"
+#include "api/descheduler_policy/status.hpp"
 #include "populated.hpp"
 #include "status_patches.hpp"
 
