@@ -30,17 +30,13 @@ std::optional<double> percentage(std::string_view text) {
 }
 
 void read_word(std::string_view word, HeapFlags& flags) {
-  const auto behind = [&](std::string_view flag) { return word.substr(flag.size()); };
-  constexpr std::string_view kXmx = "-Xmx";
-  constexpr std::string_view kMaxHeap = "-XX:MaxHeapSize=";
-  constexpr std::string_view kPercent = "-XX:MaxRAMPercentage=";
-  if (word.starts_with(kXmx)) {
-    if (const auto size = heap_size(behind(kXmx))) flags.max_heap_bytes = size;
-  } else if (word.starts_with(kMaxHeap)) {
-    if (const auto size = heap_size(behind(kMaxHeap))) flags.max_heap_bytes = size;
-  } else if (word.starts_with(kPercent)) {
-    if (const auto percent = percentage(behind(kPercent))) flags.max_ram_percent = percent;
+  for (const std::string_view flag : {"-Xmx", "-XX:MaxHeapSize="}) {
+    if (!word.starts_with(flag)) continue;
+    if (const auto size = heap_size(word.substr(flag.size()))) flags.max_heap_bytes = size;
   }
+  constexpr std::string_view kPercent = "-XX:MaxRAMPercentage=";
+  if (!word.starts_with(kPercent)) return;
+  if (const auto percent = percentage(word.substr(kPercent.size()))) flags.max_ram_percent = percent;
 }
 
 void read_metric(const api::Json& metric, Autoscaler& autoscaler) {

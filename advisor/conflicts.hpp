@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "api/json/json.hpp"
 
@@ -42,7 +41,6 @@ struct Conflict {
   std::string resource;  ///< "cpu" or "memory"
   std::string with;      ///< "HPA web", "VPA web", "-Xmx", "MaxRAMPercentage"
   std::string text;      ///< human-readable
-  friend bool operator==(const Conflict&, const Conflict&) = default;
 };
 
 }  // namespace advisor

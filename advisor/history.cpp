@@ -30,6 +30,27 @@ Owner owner_of(const Owners& owners, std::string_view ns, std::string_view pod, 
   return owner;
 }
 
+/// Mean and percentile cannot exceed the peak, except for rounding.
+bool is_within(double value, double peak) { return std::isnan(value) || std::isnan(peak) || value <= peak * 1.01; }
+
+/// Counts each implausible figure of the day.
+DiscardedSamples oddities_of(const DayUsage& usage) {
+  DiscardedSamples found;
+  for (const double cores : {usage.cpu_peak, usage.cpu_mean, usage.cpu_p95, usage.cpu_startup_peak})
+    checked(cores, kMaxCores, found);
+  for (const double bytes : {usage.memory_peak, usage.memory_mean}) checked(bytes, kMaxBytes, found);
+  checked(usage.throttled, 1, found);
+  const bool is_consistent = is_within(usage.cpu_mean, usage.cpu_peak) && is_within(usage.cpu_p95, usage.cpu_peak) &&
+                             is_within(usage.memory_mean, usage.memory_peak);
+  if (!is_consistent) ++found.absurd;
+  return found;
+}
+
+void put_day(std::map<Day, DayUsage>& days, Day day, const DayUsage& usage) {
+  const auto [at, is_new] = days.emplace(day, usage);
+  if (!is_new && usage.covered > at->second.covered) at->second = usage;
+}
+
 }  // namespace
 
 Day day_of(base::TimePoint time) {
@@ -59,8 +80,6 @@ double checked(double value, double most, DiscardedSamples& oddities) {
   return value;
 }
 
-bool Figures::is_known() const { return !std::isnan(cpu) || !std::isnan(memory); }
-
 Figures checked_figures(double cpu, double memory, DiscardedSamples& oddities) {
   DiscardedSamples of_cpu;
   DiscardedSamples of_memory;
@@ -68,31 +87,6 @@ Figures checked_figures(double cpu, double memory, DiscardedSamples& oddities) {
   oddities += of_cpu.total() > 0 ? of_cpu : of_memory;
   return figures;
 }
-
-namespace {
-
-/// Mean and percentile cannot exceed the peak, except for rounding.
-bool is_within(double value, double peak) { return std::isnan(value) || std::isnan(peak) || value <= peak * 1.01; }
-
-/// Counts each implausible figure of the day.
-DiscardedSamples oddities_of(const DayUsage& usage) {
-  DiscardedSamples found;
-  for (const double cores : {usage.cpu_peak, usage.cpu_mean, usage.cpu_p95, usage.cpu_startup_peak})
-    checked(cores, kMaxCores, found);
-  for (const double bytes : {usage.memory_peak, usage.memory_mean}) checked(bytes, kMaxBytes, found);
-  checked(usage.throttled, 1, found);
-  const bool is_consistent = is_within(usage.cpu_mean, usage.cpu_peak) && is_within(usage.cpu_p95, usage.cpu_peak) &&
-                             is_within(usage.memory_mean, usage.memory_peak);
-  if (!is_consistent) ++found.absurd;
-  return found;
-}
-
-void put_day(std::map<Day, DayUsage>& days, Day day, const DayUsage& usage) {
-  const auto [at, is_new] = days.emplace(day, usage);
-  if (!is_new && usage.covered > at->second.covered) at->second = usage;
-}
-
-}  // namespace
 
 void add_reported_day(Histories& all, const ContainerKey& key, Day day, const DayUsage& usage) {
   ContainerHistory& history = all.containers[key];
@@ -122,29 +116,32 @@ void add_histories(Histories& all, Histories other) {
 
 // --- Samples
 
+void Tally::add(double value) {
+  if (!std::isnan(value)) merge({1, value, value});
+}
+
+void Tally::merge(const Tally& other) {
+  count += other.count;
+  sum += other.sum;
+  raise(peak, other.peak);
+}
+
 void DaySamples::add(base::Duration since_midnight, double cpu_used, double memory_used, bool is_startup) {
   ++samples;
   hours |= 1U << std::chrono::floor<std::chrono::hours>(since_midnight).count();
-  raise(memory_peak, memory_used);
-  if (!std::isnan(memory_used)) ++memory_count, memory_sum += memory_used;
+  memory_use.add(memory_used);
   if (std::isnan(cpu_used)) return;
   if (is_startup) return raise(startup_peak, cpu_used);
-  raise(cpu_peak, cpu_used);
-  ++cpu_count;
-  cpu_sum += cpu_used;
+  cpu_use.add(cpu_used);
   cpu.add(cpu_used);
 }
 
 void DaySamples::merge(const DaySamples& other) {
   hours |= other.hours;
   samples += other.samples;
-  cpu_count += other.cpu_count;
-  cpu_sum += other.cpu_sum;
-  raise(cpu_peak, other.cpu_peak);
+  cpu_use.merge(other.cpu_use);
+  memory_use.merge(other.memory_use);
   raise(startup_peak, other.startup_peak);
-  memory_count += other.memory_count;
-  memory_sum += other.memory_sum;
-  raise(memory_peak, other.memory_peak);
   cpu.merge(other.cpu);
 }
 
@@ -152,13 +149,12 @@ DayUsage DaySamples::usage() const {
   DayUsage told;
   told.samples = samples;
   told.covered = std::chrono::hours(std::popcount(hours));
-  told.cpu_peak = cpu_peak;
+  told.cpu_peak = cpu_use.peak;
+  told.cpu_mean = cpu_use.mean();
   told.cpu_startup_peak = startup_peak;
-  told.memory_peak = memory_peak;
-  if (memory_count > 0) told.memory_mean = memory_sum / static_cast<double>(memory_count);
-  if (cpu_count == 0) return told;
-  told.cpu_mean = cpu_sum / static_cast<double>(cpu_count);
-  told.cpu_p95 = std::min(cpu.quantile(0.95), cpu_peak);
+  told.memory_peak = memory_use.peak;
+  told.memory_mean = memory_use.mean();
+  if (cpu_use.count > 0) told.cpu_p95 = std::min(cpu.quantile(0.95), cpu_use.peak);
   return told;
 }
 

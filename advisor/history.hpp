@@ -69,21 +69,27 @@ double checked(double value, double most, DiscardedSamples& oddities);
 struct Figures {
   double cpu = kUnknown;
   double memory = kUnknown;
-  bool is_known() const;  ///< true if at least one is known
+  bool is_known() const { return cpu == cpu || memory == memory; }  ///< true if at least one is known
 };
 Figures checked_figures(double cpu, double memory, DiscardedSamples& oddities);
+
+/// Number, sum and maximum of figures. Ignores kUnknown.
+struct Tally {
+  std::uint64_t count = 0;
+  double sum = 0;
+  double peak = kUnknown;
+  void add(double value);
+  void merge(const Tally& other);
+  double mean() const { return count > 0 ? sum / static_cast<double>(count) : kUnknown; }
+};
 
 /// Accumulates the samples of one container on one day.
 struct DaySamples {
   std::uint32_t hours = 0;  ///< one bit per hour with samples
   std::uint64_t samples = 0;
-  std::uint64_t cpu_count = 0;
-  double cpu_sum = 0;
-  double cpu_peak = kUnknown;
+  Tally cpu_use;
+  Tally memory_use;
   double startup_peak = kUnknown;
-  std::uint64_t memory_count = 0;
-  double memory_sum = 0;
-  double memory_peak = kUnknown;
   QuantileSketch cpu{kMinSketchCores};
 
   /// Adds a sample after checked(), with at least one known figure.

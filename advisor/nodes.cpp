@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "advisor/patches.hpp"
@@ -28,9 +27,6 @@ double amount(const api::Json& node, const char* list, const char* resource) {
 
 double up(double value, double step) { return std::ceil(value / step - 1e-9) * step; }
 
-/// Returns the difference, at least 0, or kUnknown if one operand is unknown.
-double minus(double whole, double part) { return std::isnan(part) ? kUnknown : std::max(whole - part, 0.0); }
-
 /// Returns true for unknown or plausible values. Rates are extrapolated, so they may slightly exceed the maximum.
 /// `most` is 0 if the maximum is unknown.
 bool is_possible(double value, double most) {
@@ -50,9 +46,8 @@ bool is_possible(const NodeDay& day, const NodeSpec& node) {
 
 /// Returns the days without implausible figures.
 std::map<Day, NodeDay> possible_days(const std::map<Day, NodeDay>& days, const NodeSpec& node) {
-  std::map<Day, NodeDay> possible;
-  std::ranges::copy_if(days, std::inserter(possible, possible.end()),
-                       [&](const auto& each) { return is_possible(each.second, node); });
+  std::map<Day, NodeDay> possible = days;
+  std::erase_if(possible, [&](const auto& each) { return !is_possible(each.second, node); });
   return possible;
 }
 
@@ -65,48 +60,27 @@ std::vector<const NodeDay*> sound_days(const std::map<Day, NodeDay>& days, doubl
   return sound;
 }
 
-/// Mean and maximum of one figure per day, kUnknown without days.
-struct Figure {
-  double sum = 0, most = kUnknown;
-  int count = 0;
-  void add(double value) {
-    if (std::isnan(value)) return;
-    sum += value;
-    ++count;
-    if (!(most >= value)) most = value;
-  }
-  double mean() const { return count > 0 ? sum / count : kUnknown; }
-};
-
-/// Daily usage of a node outside its pods.
-struct NodeNeed {
-  Figure other_cpu, other_memory;  ///< everything outside the cgroup of pods
-  Figure agents_cpu, agents_memory, growth;
-};
-
-NodeNeed need_of(const std::vector<const NodeDay*>& days) {
-  NodeNeed need;
-  for (const NodeDay* day : days) {
-    // The two peaks need not coincide: the difference of peaks is an estimate (docs/advise/nodes.md).
-    need.other_cpu.add(minus(day->at(NodeMetric::kRootCpu), day->at(NodeMetric::kPodsCpu)));
-    need.other_memory.add(minus(day->at(NodeMetric::kRootMemory), day->at(NodeMetric::kPodsMemory)));
-    need.agents_cpu.add(day->at(NodeMetric::kAgentsCpu));
-    need.agents_memory.add(day->at(NodeMetric::kAgentsMemory));
-    need.growth.add(day->at(NodeMetric::kMemoryGrowth));
-  }
-  return need;
+Tally tally_of(const std::vector<const NodeDay*>& days, NodeMetric metric) {
+  Tally tally;
+  for (const NodeDay* day : days) tally.add(day->at(metric));
+  return tally;
 }
 
-void at_least(double& target, double value) {
-  if (!std::isnan(value)) target = std::max(target, value);
+/// Usage outside the cgroup of pods. The two peaks of a day need not coincide: their difference is an estimate
+/// (docs/advise/nodes.md).
+Tally outside_pods(const std::vector<const NodeDay*>& days, NodeMetric root, NodeMetric pods) {
+  Tally tally;
+  for (const NodeDay* day : days) tally.add(std::max(day->at(root) - day->at(pods), 0.0));
+  return tally;
 }
+
+double known(const Tally& tally) { return std::max(0.0, tally.peak); }
 
 struct Group {
   Reservation result;
-  double other_cpu = 0, other_memory = 0, agents_cpu = 0, agents_memory = 0, growth = 0;
-  double capacity = 0;  ///< memory of the smallest node
-  int short_nodes = 0;
-  bool has_other = false, has_agents = false;
+  Tally other_cpu, other_memory, agents_cpu, agents_memory, growth;  ///< one figure per node with enough days
+  double capacity = 0;                                               ///< memory of the smallest node
+  bool has_days = false;                                             ///< some node has enough days
 
   void add(const NodeSpec& node, const std::map<Day, NodeDay>& days, double samples_a_day) {
     const auto sound = sound_days(days, samples_a_day);
@@ -116,88 +90,62 @@ struct Group {
     result.days = result.nodes == 0 ? count : std::min(result.days, count);
     capacity = result.nodes == 0 ? node.memory_capacity : std::min(capacity, node.memory_capacity);
     ++result.nodes;
-    at_least(result.reserved_cpu, node.cpu_capacity - node.cpu_allocatable);
-    at_least(result.reserved_memory, node.memory_capacity - node.memory_allocatable);
-    if (count < kMinDays) {
-      ++short_nodes;
-      return;
-    }
-    take(need_of(sound));
-  }
-
-  void take(const NodeNeed& need) {
-    has_other = has_other || need.other_memory.count > 0;
-    has_agents = has_agents || need.agents_memory.count > 0;
-    at_least(other_cpu, need.other_cpu.mean());
-    at_least(other_memory, need.other_memory.most);
-    at_least(agents_cpu, need.agents_cpu.mean());
-    at_least(agents_memory, need.agents_memory.most);
-    at_least(growth, need.growth.most);
+    result.reserved_cpu = std::max(result.reserved_cpu, node.cpu_capacity - node.cpu_allocatable);
+    result.reserved_memory = std::max(result.reserved_memory, node.memory_capacity - node.memory_allocatable);
+    if (count < kMinDays) return;
+    has_days = true;
+    other_cpu.add(outside_pods(sound, NodeMetric::kRootCpu, NodeMetric::kPodsCpu).mean());
+    other_memory.add(outside_pods(sound, NodeMetric::kRootMemory, NodeMetric::kPodsMemory).peak);
+    agents_cpu.add(tally_of(sound, NodeMetric::kAgentsCpu).mean());
+    agents_memory.add(tally_of(sound, NodeMetric::kAgentsMemory).peak);
+    growth.add(tally_of(sound, NodeMetric::kMemoryGrowth).peak);
   }
 
   Reservation finish() && {
-    if (short_nodes == result.nodes) {
+    if (!has_days) {
       result.no_advice_reason =
           fmt::format("{} days of history, {} are needed ({} samples)", result.days, kMinDays, result.samples);
-    } else if (!has_other) {
+    } else if (other_memory.count == 0) {
       result.no_advice_reason =
           fmt::format("no samples of the root cgroup and of the pods' cgroup ({} samples)", result.samples);
     }
     if (!result.no_advice_reason.empty()) return std::move(result);
-    result.is_split = has_agents;
+    result.is_split = agents_memory.count > 0;
     const double margin = 1 + kMemoryMargin;
-    result.kube_cpu = up(agents_cpu, kRoundCores);
-    result.kube_memory = up(agents_memory * margin, kRoundBytes);
-    result.system_cpu = up(std::max(other_cpu - agents_cpu, 0.0), kRoundCores);
-    result.system_memory = up(std::max(other_memory - agents_memory, 0.0) * margin, kRoundBytes);
+    result.kube_cpu = up(known(agents_cpu), kRoundCores);
+    result.kube_memory = up(known(agents_memory) * margin, kRoundBytes);
+    result.system_cpu = up(std::max(known(other_cpu) - known(agents_cpu), 0.0), kRoundCores);
+    result.system_memory = up(std::max(known(other_memory) - known(agents_memory), 0.0) * margin, kRoundBytes);
     const double most = std::max(kMinEviction, capacity * kMaxEvictionShare);
-    result.eviction_memory = up(std::clamp(growth, kMinEviction, most), kMebibyte);
+    result.eviction_memory = up(std::clamp(known(growth), kMinEviction, most), kMebibyte);
     return std::move(result);
   }
 };
 
-class Findings {
- public:
-  explicit Findings(const std::string& node) : node_(node) {}
-  void above(const char* reason, double value, double limit, std::string text) {
-    if (limit > 0 && value > limit) found_.push_back({node_, reason, value, limit, std::move(text)});
-  }
-  std::vector<NodeFinding> take() && { return std::move(found_); }
-
- private:
-  const std::string& node_;
-  std::vector<NodeFinding> found_;
-};
-
 std::vector<NodeFinding> findings_of(const NodeSpec& node, const std::vector<const NodeDay*>& days) {
-  const auto most = [&](NodeMetric metric) {
-    Figure figure;
-    for (const NodeDay* day : days) figure.add(day->at(metric));
-    return figure.most;
+  std::vector<NodeFinding> found;
+  const auto check = [&](const std::string& reason, double value, double limit, std::string text) {
+    if (limit > 0 && value > limit) found.push_back({node.name, reason, value, limit, std::move(text)});
   };
-  const double pods_cpu = most(NodeMetric::kPodsCpu);
-  const double pods_memory = most(NodeMetric::kPodsMemory);
-  const double root_cpu = most(NodeMetric::kRootCpu);
-  const double root_memory = most(NodeMetric::kRootMemory);
-  Findings findings(node.name);
-  findings.above("PodsAboveAllocatableCPU", pods_cpu, node.cpu_allocatable,
-                 fmt::format("its pods used {:.2f} cores, allocatable are {:.2f}", pods_cpu, node.cpu_allocatable));
-  findings.above("PodsAboveAllocatableMemory", pods_memory, node.memory_allocatable,
-                 fmt::format("its pods used {}, allocatable is {}", memory_quantity(pods_memory),
-                             memory_quantity(node.memory_allocatable)));
-  findings.above("NodeAboveAllocatableCPU", root_cpu, node.cpu_allocatable,
-                 fmt::format("the node used {:.2f} cores, allocatable are {:.2f}", root_cpu, node.cpu_allocatable));
-  findings.above("NodeAboveAllocatableMemory", root_memory, node.memory_allocatable,
-                 fmt::format("the node used {}, allocatable is {}", memory_quantity(root_memory),
-                             memory_quantity(node.memory_allocatable)));
-  const auto pressure = [&](const char* reason, NodeMetric metric, double limit, const char* what) {
-    const double value = most(metric);
-    findings.above(reason, value, limit, fmt::format("tasks waited for {} {:.0f}% of a day", what, value * kHundred));
+  const auto check_allocatable = [&](const std::string& reason, const char* who, NodeMetric cpu, NodeMetric memory) {
+    const double cores = tally_of(days, cpu).peak;
+    const double bytes = tally_of(days, memory).peak;
+    check(reason + "CPU", cores, node.cpu_allocatable,
+          fmt::format("{} used {:.2f} cores, allocatable are {:.2f}", who, cores, node.cpu_allocatable));
+    check(reason + "Memory", bytes, node.memory_allocatable,
+          fmt::format("{} used {}, allocatable is {}", who, memory_quantity(bytes),
+                      memory_quantity(node.memory_allocatable)));
   };
-  pressure("CPUPressure", NodeMetric::kPressureCpu, kHotPressure, "CPU");
-  pressure("MemoryPressure", NodeMetric::kPressureMemory, kHotMemoryPressure, "memory");
-  pressure("IOPressure", NodeMetric::kPressureIo, kHotPressure, "I/O");
-  return std::move(findings).take();
+  const auto check_pressure = [&](const char* reason, NodeMetric metric, double limit, const char* what) {
+    const double value = tally_of(days, metric).peak;
+    check(reason, value, limit, fmt::format("tasks waited for {} {:.0f}% of a day", what, value * kHundred));
+  };
+  check_allocatable("PodsAboveAllocatable", "its pods", NodeMetric::kPodsCpu, NodeMetric::kPodsMemory);
+  check_allocatable("NodeAboveAllocatable", "the node", NodeMetric::kRootCpu, NodeMetric::kRootMemory);
+  check_pressure("CPUPressure", NodeMetric::kPressureCpu, kHotPressure, "CPU");
+  check_pressure("MemoryPressure", NodeMetric::kPressureMemory, kHotMemoryPressure, "memory");
+  check_pressure("IOPressure", NodeMetric::kPressureIo, kHotPressure, "I/O");
+  return found;
 }
 
 }  // namespace

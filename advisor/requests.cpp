@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace advisor {
@@ -18,11 +19,13 @@ constexpr double kLeakGrowth = 1.2;
 constexpr double kMinBeyond = 10;
 constexpr double kTwoSigma = 1.96;
 
+constexpr std::array<std::string_view, 3> kProfiles = {"Core", "Standard", "Percentile"};
+constexpr std::array<std::string_view, 4> kLevels = {"", "Low", "Medium", "High"};
+
 /// Usable days within the requested period.
 struct Window {
   std::vector<const DayUsage*> days;  ///< in order
   std::vector<Day> dates;
-  int thin_days = 0;  ///< days with samples, but less coverage than kMinCovered
   std::uint64_t samples = 0;
   base::Duration covered{};
 };
@@ -33,39 +36,17 @@ Window window_of(const ContainerHistory& history, const Rules& rules) {
     const DayUsage& day = at->second;
     window.samples += day.samples;
     window.covered += day.covered;
-    if (day.covered < kMinCovered) {
-      window.thin_days += day.samples > 0 ? 1 : 0;
-      continue;
-    }
+    if (day.covered < kMinCovered) continue;
     window.days.push_back(&day);
     window.dates.push_back(at->first);
   }
   return window;
 }
 
-template <typename Member>
-double mean_of(const Window& window, Member member) {
-  double sum = 0;
-  int count = 0;
-  for (const DayUsage* day : window.days) {
-    if (!std::isnan(day->*member)) sum += day->*member, ++count;
-  }
-  return count > 0 ? sum / count : kUnknown;
-}
-
-template <typename Member>
-int days_with(const Window& window, Member member) {
-  return static_cast<int>(
-      std::ranges::count_if(window.days, [&](const DayUsage* day) { return !std::isnan(day->*member); }));
-}
-
-template <typename Member>
-double most_of(const Window& window, Member member) {
-  double most = kUnknown;
-  for (const DayUsage* day : window.days) {
-    if (!std::isnan(day->*member) && !(most >= day->*member)) most = day->*member;
-  }
-  return most;
+Tally tally_of(const Window& window, double DayUsage::*member) {
+  Tally tally;
+  for (const DayUsage* day : window.days) tally.add(day->*member);
+  return tally;
 }
 
 double burstiness(double p95, double mean) {
@@ -124,15 +105,17 @@ class Adviser {
   }
 
   void observe() {
-    cpu_days_ = days_with(window_, &DayUsage::cpu_peak);
-    memory_days_ = days_with(window_, &DayUsage::memory_peak);
-    peaks_ = mean_of(window_, &DayUsage::cpu_peak);
-    advice_.cpu_used = mean_of(window_, &DayUsage::cpu_mean);
-    advice_.memory_used = mean_of(window_, &DayUsage::memory_mean);
-    advice_.memory_peak = most_of(window_, &DayUsage::memory_peak);
-    advice_.startup_peak = most_of(window_, &DayUsage::cpu_startup_peak);
-    advice_.throttled = most_of(window_, &DayUsage::throttled);
-    advice_.burstiness = burstiness(mean_of(window_, &DayUsage::cpu_p95), advice_.cpu_used);
+    const Tally cpu_peaks = tally_of(window_, &DayUsage::cpu_peak);
+    const Tally memory_peaks = tally_of(window_, &DayUsage::memory_peak);
+    cpu_days_ = static_cast<int>(cpu_peaks.count);
+    memory_days_ = static_cast<int>(memory_peaks.count);
+    peaks_ = cpu_peaks.mean();
+    advice_.cpu_used = tally_of(window_, &DayUsage::cpu_mean).mean();
+    advice_.memory_used = tally_of(window_, &DayUsage::memory_mean).mean();
+    advice_.memory_peak = memory_peaks.peak;
+    advice_.startup_peak = tally_of(window_, &DayUsage::cpu_startup_peak).peak;
+    advice_.throttled = tally_of(window_, &DayUsage::throttled).peak;
+    advice_.burstiness = burstiness(tally_of(window_, &DayUsage::cpu_p95).mean(), advice_.cpu_used);
     std::uint32_t kills = 0;
     for (const DayUsage* day : window_.days) kills += day->oom_kills;
     advice_.oom_kills = std::max(advice_.oom_kills, kills);
@@ -173,12 +156,10 @@ class Adviser {
     advice_.percentile_low = history_.cpu->quantile(std::max(q - spread, 0.0));
     advice_.percentile_high = history_.cpu->quantile(std::min(q + spread, 1.0));
     // The sketch is approximate and may exceed the observed peak.
-    double peak = kUnknown;
-    for (const auto& [day, usage] : history_.days) {
-      if (!std::isnan(usage.cpu_peak) && !(peak >= usage.cpu_peak)) peak = usage.cpu_peak;
-    }
+    Tally peaks;
+    for (const auto& [day, usage] : history_.days) peaks.add(usage.cpu_peak);
     const double request = history_.cpu->quantile(q);
-    return peak < request ? peak : request;
+    return peaks.peak < request ? peaks.peak : request;
   }
 
   void note_missing(const char* what, int days) {
@@ -194,14 +175,12 @@ class Adviser {
     if (rules_.profile == Profile::kStandard) request = standard_request();
     if (rules_.profile == Profile::kPercentile) request = percentile_request();
     limit = std::max(limit, request);
-    if (advice_.throttled > kMaxThrottled) keep_at_least_current(request, limit);
+    if (advice_.throttled > kMaxThrottled) {  // its use is below its demand
+      request = std::max(request, advice_.current.cpu_request.value_or(0));
+      limit = std::max(limit, advice_.current.cpu_limit.value_or(0));
+    }
     advice_.recommended.cpu_request = whole_cores(request);
     advice_.recommended.cpu_limit = std::max(whole_cores(limit), whole_cores(request));
-  }
-
-  void keep_at_least_current(double& request, double& limit) {
-    request = std::max(request, advice_.current.cpu_request.value_or(0));
-    limit = std::max(limit, advice_.current.cpu_limit.value_or(0));
   }
 
   void recommend_memory() {
@@ -332,31 +311,14 @@ Advice gone_container(const ContainerKey& key, const ContainerHistory& history, 
 
 }  // namespace
 
-std::string_view to_string(Profile profile) {
-  switch (profile) {
-    case Profile::kCore: return "Core";
-    case Profile::kStandard: return "Standard";
-    case Profile::kPercentile: return "Percentile";
-  }
-  return "";
-}
+std::string_view to_string(Profile profile) { return kProfiles[static_cast<std::size_t>(profile)]; }
 
 std::optional<Profile> parse_profile(std::string_view text) {
-  for (const Profile profile : {Profile::kCore, Profile::kStandard, Profile::kPercentile}) {
-    if (text == to_string(profile)) return profile;
-  }
-  return std::nullopt;
+  const auto at = std::ranges::find(kProfiles, text);
+  return at == kProfiles.end() ? std::nullopt : std::optional(static_cast<Profile>(at - kProfiles.begin()));
 }
 
-std::string_view to_string(Level level) {
-  switch (level) {
-    case Level::kNone: return "";
-    case Level::kLow: return "Low";
-    case Level::kMedium: return "Medium";
-    case Level::kHigh: return "High";
-  }
-  return "";
-}
+std::string_view to_string(Level level) { return kLevels[static_cast<std::size_t>(level)]; }
 
 bool Advice::conflicts_in(std::string_view resource) const {
   return std::ranges::any_of(conflicts, [&](const Conflict& conflict) { return conflict.resource == resource; });

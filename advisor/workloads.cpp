@@ -8,8 +8,6 @@
 
 namespace advisor {
 
-namespace inventory {
-
 /// Data of a pod that is kept until all objects were added.
 struct PodSeen {
   std::string ns, name;
@@ -20,11 +18,7 @@ struct PodSeen {
   bool runs = false;
 };
 
-}  // namespace inventory
-
 namespace {
-
-using inventory::PodSeen;
 
 std::string pod_key(std::string_view ns, std::string_view pod) {
   std::string key(ns);
@@ -189,8 +183,6 @@ WorkloadKey workload_of(const PodOrigin& pod, const FindController& find) {
 }
 
 // --- Owners
-
-void Owners::add_workload(const WorkloadKey& key, int replicas) { workloads_[key] = replicas; }
 
 void Owners::add_pod(std::string_view ns, std::string_view pod, const WorkloadKey& key,
                      std::optional<base::TimePoint> started) {

@@ -8,7 +8,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -85,7 +84,7 @@ struct Owner {
 /// controllers. A name that matches two workloads has no owner. Caches results, about 100 bytes per pod.
 class Owners {
  public:
-  void add_workload(const WorkloadKey& key, int replicas);
+  void add_workload(const WorkloadKey& key, int replicas) { workloads_[key] = replicas; }
   void add_pod(std::string_view ns, std::string_view pod, const WorkloadKey& key,
                std::optional<base::TimePoint> started);
 
@@ -106,7 +105,6 @@ struct Inventory {
   std::map<WorkloadKey, Workload> workloads;
   std::vector<Autoscaler> autoscalers;
   Owners owners;
-  std::vector<std::string> problems;
 };
 
 /// Collects Pods, Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs, CronJobs, HorizontalPodAutoscalers and

@@ -5,9 +5,7 @@
 
 #include <cstddef>
 #include <functional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "advisor/history.hpp"
 #include "base/result.hpp"

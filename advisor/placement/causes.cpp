@@ -10,9 +10,9 @@
 #include <set>
 #include <tuple>
 
-#include "advisor/placement/budgets.hpp"
 #include "advisor/placement/changes.hpp"
-#include "advisor/placement/workloads.hpp"
+#include "advisor/workloads.hpp"
+#include "api/core/pvc_risk.hpp"
 #include "planner/scheduling/predicates.hpp"
 #include "planner/snapshot/resources.hpp"
 
@@ -29,6 +29,79 @@ constexpr double kOversized = 0.5;
 /// Recommended request as a multiple of the usage.
 constexpr double kHeadroom = 1.3;
 constexpr std::int32_t kSystemPriority = 2'000'000'000;
+constexpr std::int64_t kAllPercent = 100;
+
+/// Pods of one controller, as indices into SnapshotInput::pods.
+struct PodGroup {
+  std::string ns;
+  std::string kind;  ///< "Deployment" for ReplicaSets of a Deployment; "Pod" for pods without a controller
+  std::string name;
+  std::vector<std::size_t> pods;
+};
+
+/// Returns kind and name.
+std::pair<std::string, std::string> owner_of(const api::Pod& pod) {
+  const api::OwnerReference* owner = pod.meta.controller();
+  if (owner == nullptr) return {"Pod", pod.meta.name};
+  const std::string* hash = pod.meta.labels.find(kTemplateHashLabel);
+  if (owner->kind == "ReplicaSet" && hash != nullptr && owner->name.ends_with("-" + *hash))
+    return {"Deployment", owner->name.substr(0, owner->name.size() - hash->size() - 1)};
+  return {owner->kind, owner->name};
+}
+
+/// Returns all bound pods except terminal, DaemonSet and mirror pods, sorted by namespace, kind and name.
+std::vector<PodGroup> pod_groups(const SnapshotInput& cluster) {
+  std::map<std::tuple<std::string, std::string, std::string>, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < cluster.pods.size(); ++i) {
+    const api::Pod& pod = *cluster.pods[i];
+    if (pod.node_name.empty() || pod.is_terminal() || pod.is_daemon_set() || pod.is_mirror()) continue;
+    auto [kind, name] = owner_of(pod);
+    groups[{pod.meta.ns, std::move(kind), std::move(name)}].push_back(i);
+  }
+  std::vector<PodGroup> found;
+  for (auto& [key, pods] : groups)
+    found.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), std::move(pods)});
+  return found;
+}
+
+/// A budget and the pods that it covers, as indices into SnapshotInput::pods.
+struct CoveredPods {
+  const api::PodDisruptionBudget* budget = nullptr;
+  std::vector<std::size_t> pods;
+};
+
+/// Returns one entry for each budget, in their order. Terminal pods are left out.
+std::vector<CoveredPods> covered_pods(const SnapshotInput& cluster) {
+  std::vector<CoveredPods> all;
+  std::map<std::string_view, std::vector<std::size_t>> budgets;  // by namespace
+  for (const auto& budget : cluster.pdbs) {
+    budgets[budget->meta.ns].push_back(all.size());
+    all.push_back({budget.get(), {}});
+  }
+  for (std::size_t i = 0; i < cluster.pods.size(); ++i) {
+    const api::Pod& pod = *cluster.pods[i];
+    const auto here = budgets.find(pod.meta.ns);
+    if (here == budgets.end() || pod.is_terminal()) continue;
+    for (const std::size_t each : here->second) {
+      if (all[each].budget->covers(pod)) all[each].pods.push_back(i);
+    }
+  }
+  return all;
+}
+
+/// Returns why the budget never allows an eviction, even if all its pods are healthy. Returns "" if it sometimes does,
+/// or covers no pod.
+std::string why_blocking(const CoveredPods& covered) {
+  const api::PodDisruptionBudget& budget = *covered.budget;
+  if (covered.pods.empty()) return {};
+  if (!budget.sync_failure.empty()) return "the disruption controller cannot compute it: " + budget.sync_failure;
+  if (budget.max_unavailable && budget.max_unavailable->value == 0) return "maxUnavailable is 0";
+  if (!budget.min_available) return {};
+  const auto [least, percent] = *budget.min_available;
+  if (percent) return least >= kAllPercent ? fmt::format("minAvailable is {} %", least) : std::string();
+  const auto expected = std::max<std::int64_t>(budget.expected_pods, static_cast<std::int64_t>(covered.pods.size()));
+  return least >= expected ? fmt::format("minAvailable is {} of {} pods", least, expected) : std::string();
+}
 
 class Finder {
  public:
@@ -65,12 +138,17 @@ class Finder {
                      .kind = group.kind,
                      .name = group.name,
                      .pods = static_cast<std::int32_t>(pods.size()),
-                     .nodes = static_cast<std::int32_t>(nodes_of(cluster_, pods)),
+                     .nodes = count_nodes(pods),
                      .risk = risk,
                      .why = std::move(why),
                      .change = std::move(change)};
     found.pods = std::move(pods);
     return found_.emplace_back(std::move(found));
+  }
+  std::int32_t count_nodes(const std::vector<std::size_t>& pods) const {
+    std::set<std::string_view> nodes;
+    for (const std::size_t each : pods) nodes.insert(pod(each).node_name.value);
+    return static_cast<std::int32_t>(nodes.size());
   }
   template <typename Is>
   std::vector<std::size_t> matching_pods(const PodGroup& group, Is&& is) const {
@@ -85,20 +163,24 @@ class Finder {
     return group.pods.size() <= 2 ? Risk::kMedium : Risk::kLow;
   }
 
+  /// Adds a finding about the pods of the group that `is` selects, if any. `what` is about them: "must spread evenly".
+  template <typename Is>
+  void add_matching(Cause cause, const PodGroup& group, Is&& is, Risk risk, std::string_view what, std::string change) {
+    if (auto pods = matching_pods(group, is); !pods.empty())
+      add(cause, group, pods, risk, fmt::format("{} pods {}", pods.size(), what), std::move(change));
+  }
+
   void find_constraints(const PodGroup& group, std::size_t zones) {
-    if (auto pods = matching_pods(group, has_required_anti_affinity); !pods.empty())
-      add(Cause::kRequiredAntiAffinity, group, pods, risk_of_sharing(group),
-          fmt::format("{} pods with required anti-affinity", pods.size()), "make it preferred, with weight 100");
-    const auto hosts = [](const api::Pod& each) { return has_hard_spread(each, true); };
-    if (auto pods = matching_pods(group, hosts); !pods.empty() && zones > 1)
-      add(Cause::kHostnameSpread, group, pods, Risk::kLow,
-          fmt::format("{} pods must spread evenly over nodes", pods.size()),
-          fmt::format("spread them over the {} zones instead", zones));
-    const auto wider = [](const api::Pod& each) { return has_hard_spread(each, false); };
-    if (auto pods = matching_pods(group, wider); !pods.empty())
-      add(Cause::kZoneSpread, group, pods, Risk::kMedium,
-          fmt::format("{} pods must spread evenly over zones", pods.size()),
-          "whenUnsatisfiable: ScheduleAnyway, or a larger maxSkew");
+    add_matching(Cause::kRequiredAntiAffinity, group, has_required_anti_affinity, risk_of_sharing(group),
+                 "with required anti-affinity", "make it preferred, with weight 100");
+    const auto spreads_over = [](bool hosts) {
+      return [hosts](const api::Pod& each) { return has_hard_spread(each, hosts); };
+    };
+    if (zones > 1)
+      add_matching(Cause::kHostnameSpread, group, spreads_over(true), Risk::kLow, "must spread evenly over nodes",
+                   fmt::format("spread them over the {} zones instead", zones));
+    add_matching(Cause::kZoneSpread, group, spreads_over(false), Risk::kMedium, "must spread evenly over zones",
+                 "whenUnsatisfiable: ScheduleAnyway, or a larger maxSkew");
     if (group.kind == "Pod")
       add(Cause::kBarePod, group, group.pods, Risk::kLow, "it has no controller: nothing would recreate it",
           "manage it with a Deployment or a Job");
@@ -110,7 +192,7 @@ class Finder {
   }
 
   void look_at_selectors(const PodGroup& group) {
-    auto pods = matching_pods(group, is_pinned);
+    auto pods = matching_pods(group, scheduling::asks_for_nodes);
     if (pods.empty()) return;
     const std::size_t nodes = nodes_for(pod(pods.front()));
     if (nodes >= cluster_.nodes.size()) return;
@@ -131,8 +213,7 @@ class Finder {
   }
   bool has_volume(const api::Pod& pod, bool local) {
     return std::ranges::any_of(pod.volumes, [&](const api::Volume& each) {
-      if (each.kind != api::VolumeKind::kPersistentVolumeClaim && each.kind != api::VolumeKind::kEphemeral)
-        return false;
+      if (!api::uses_claim(each)) return false;
       const api::PersistentVolume* volume = volume_of(pod, each);
       return volume != nullptr && (volume->is_local || !volume->required_node_terms.empty()) &&
              volume->is_local == local;
@@ -140,14 +221,13 @@ class Finder {
   }
 
   void look_at_volumes(const PodGroup& group) {
-    if (auto pods = matching_pods(group, [&](const api::Pod& each) { return has_volume(each, true); }); !pods.empty())
-      add(Cause::kLocalVolume, group, pods, Risk::kMedium,
-          fmt::format("{} pods use disks that are local to their node", pods.size()),
-          "use network storage where possible");
-    if (auto pods = matching_pods(group, [&](const api::Pod& each) { return has_volume(each, false); }); !pods.empty())
-      add(Cause::kZonalVolume, group, pods, Risk::kMedium,
-          fmt::format("{} pods use disks that are local to one zone", pods.size()),
-          "use storage that is reachable from every zone");
+    const auto uses = [this](bool local) {
+      return [this, local](const api::Pod& each) { return has_volume(each, local); };
+    };
+    add_matching(Cause::kLocalVolume, group, uses(true), Risk::kMedium, "use disks that are local to their node",
+                 "use network storage where possible");
+    add_matching(Cause::kZonalVolume, group, uses(false), Risk::kMedium, "use disks that are local to one zone",
+                 "use storage that is reachable from every zone");
   }
 
   // --- requests
@@ -268,39 +348,6 @@ class Finder {
   std::vector<FoundCause> found_;
 };
 
-void change_budget(SnapshotInput& cluster, const Finding& finding) {
-  const auto at = std::ranges::find_if(
-      cluster.pdbs, [&](const auto& each) { return each->meta.ns == finding.ns && each->meta.name == finding.name; });
-  if (at == cluster.pdbs.end()) return;
-  if (finding.cause == Cause::kOverlappingBudgets) {
-    cluster.pdbs.erase(at);
-    return;
-  }
-  api::PodDisruptionBudget changed = **at;
-  changed.min_available.reset();
-  changed.max_unavailable = api::IntOrPercent{1, false};
-  changed.sync_failure.clear();
-  changed.desired_healthy = std::max(changed.expected_pods - 1, 0);  // as the budget's controller will set it
-  changed.disruptions_allowed = std::max(changed.disruptions_allowed, 1);
-  *at = std::make_shared<const api::PodDisruptionBudget>(std::move(changed));
-}
-
-void scale(api::ResourceList& list, const FoundCause& cause) {
-  for (auto& [name, amount] : list) {
-    const double factor = name == "cpu" ? cause.cpu_factor : name == "memory" ? cause.memory_factor : 1;
-    if (factor < 1)
-      amount = api::Quantity::from_milli(static_cast<std::int64_t>(static_cast<double>(amount.milli()) * factor));
-  }
-}
-
-api::Pod with_smaller_requests(api::Pod pod, const FoundCause& cause) {
-  for (auto* containers : {&pod.containers, &pod.init_containers}) {
-    for (api::Container& each : *containers) scale(each.requests, cause);
-  }
-  scale(pod.pod_requests.edit(), cause);
-  return pod;
-}
-
 }  // namespace
 
 std::vector<FoundCause> find_causes(const SnapshotInput& cluster, const MeasuredUsage* measured) {
@@ -317,32 +364,6 @@ std::vector<std::size_t> blocked_pods(const SnapshotInput& cluster) {
     }
   }
   return {blocked.begin(), blocked.end()};
-}
-
-SnapshotInput apply_changes(const SnapshotInput& cluster, const std::vector<const FoundCause*>& causes, Grade grade) {
-  SnapshotInput changed = cluster;
-  for (const FoundCause* cause : causes) {
-    const Cause what = cause->finding.cause;
-    if (what == Cause::kBlockingBudget || what == Cause::kOverlappingBudgets) {
-      change_budget(changed, cause->finding);
-      continue;
-    }
-    for (const std::size_t place : cause->pods) {
-      const api::Pod& pod = *changed.pods[place];
-      changed.pods[place] = std::make_shared<const api::Pod>(
-          what == Cause::kOversizedRequests ? with_smaller_requests(pod, *cause) : changed_pod(what, grade, pod));
-    }
-  }
-  return changed;
-}
-
-void drop_constraint(Finding& finding) {
-  finding.grade = Grade::kDropped;
-  finding.change = finding.cause == Cause::kRequiredAntiAffinity
-                       ? "remove it, or replace it with a topology spread constraint over zones: a preferred "
-                         "anti-affinity is not sufficient"
-                       : "remove the constraint: ScheduleAnyway is not sufficient";
-  finding.risk = finding.risk == Risk::kLow ? Risk::kMedium : Risk::kHigh;
 }
 
 }  // namespace advisor

@@ -25,12 +25,4 @@ std::vector<FoundCause> find_causes(const scheduling::SnapshotInput& cluster,
 /// Returns the pods that no drain can evict because of their budgets, as sorted indices.
 std::vector<std::size_t> blocked_pods(const scheduling::SnapshotInput& cluster);
 
-/// Returns a copy of the cluster with these changes applied. `causes` must come from find_causes() for the same
-/// cluster.
-scheduling::SnapshotInput apply_changes(const scheduling::SnapshotInput& cluster,
-                                        const std::vector<const FoundCause*>& causes, Grade grade);
-
-/// Changes the texts and risk of the finding to those of dropping the constraint.
-void drop_constraint(Finding& finding);
-
 }  // namespace advisor

@@ -1,47 +1,22 @@
 #include "advisor/placement/report.hpp"
 
-#include <cstdlib>
+#include <array>
 
 namespace advisor {
+namespace {
 
-std::string_view to_string(Cause cause) {
-  switch (cause) {
-    case Cause::kRequiredAntiAffinity: return "RequiredAntiAffinity";
-    case Cause::kHostnameSpread: return "HostnameSpread";
-    case Cause::kZoneSpread: return "ZoneSpread";
-    case Cause::kNodeSelector: return "NodeSelector";
-    case Cause::kBlockingBudget: return "BlockingBudget";
-    case Cause::kOverlappingBudgets: return "OverlappingBudgets";
-    case Cause::kLocalVolume: return "LocalVolume";
-    case Cause::kZonalVolume: return "ZonalVolume";
-    case Cause::kBarePod: return "BarePod";
-    case Cause::kOversizedRequests: return "OversizedRequests";
-    case Cause::kSingleReplica: return "SingleReplica";
-    case Cause::kMissingBudget: return "MissingBudget";
-    case Cause::kEmptyBudget: return "EmptyBudget";
-    case Cause::kIdlePriority: return "IdlePriority";
-  }
-  std::abort();
-}
+constexpr std::array<std::string_view, 14> kCauses = {
+    "RequiredAntiAffinity", "HostnameSpread", "ZoneSpread",  "NodeSelector", "BlockingBudget",
+    "OverlappingBudgets",   "LocalVolume",    "ZonalVolume", "BarePod",      "OversizedRequests",
+    "SingleReplica",        "MissingBudget",  "EmptyBudget", "IdlePriority",
+};
+constexpr std::array<std::string_view, 3> kRisks = {"low", "medium", "high"};
 
-bool has_effect(Cause cause) {
-  switch (cause) {
-    case Cause::kSingleReplica:
-    case Cause::kMissingBudget:
-    case Cause::kEmptyBudget:
-    case Cause::kIdlePriority: return false;
-    default: return true;
-  }
-}
+}  // namespace
 
-std::string_view to_string(Risk risk) {
-  switch (risk) {
-    case Risk::kLow: return "low";
-    case Risk::kMedium: return "medium";
-    case Risk::kHigh: return "high";
-  }
-  std::abort();
-}
+std::string_view to_string(Cause cause) { return kCauses[static_cast<std::size_t>(cause)]; }
+
+std::string_view to_string(Risk risk) { return kRisks[static_cast<std::size_t>(risk)]; }
 
 std::int32_t gained_nodes(const Finding& finding, const Outcome& now) {
   return finding.then ? finding.then->freed - now.freed : 0;

@@ -22,14 +22,18 @@ enum class Cause {
   kZonalVolume,           ///< volume in one zone
   kBarePod,               ///< no controller would recreate it
   kOversizedRequests,     ///< far above usage
-  kSingleReplica,
+  kSingleReplica,         ///< first of the causes without an effect on a plan
   kMissingBudget,
   kEmptyBudget,   ///< covers no pod
   kIdlePriority,  ///< would never preempt a pod
 };
 std::string_view to_string(Cause cause);
 /// Returns true if a plan on a changed copy can show the effect of a change; other causes are risks.
-bool has_effect(Cause cause);
+inline bool has_effect(Cause cause) { return cause < Cause::kSingleReplica; }
+/// Returns true for budgets that keep a drain from finishing.
+inline bool blocks_drains(Cause cause) {
+  return cause == Cause::kBlockingBudget || cause == Cause::kOverlappingBudgets;
+}
 
 /// How far a constraint is relaxed.
 enum class Grade {
@@ -46,7 +50,6 @@ struct Outcome {
   std::int32_t moves = 0;
   std::int32_t bound = 0;  ///< upper bound of `freed` for any plan
   std::string bound_reason;
-  friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
 struct Finding {
@@ -61,7 +64,6 @@ struct Finding {
   std::string why;                ///< "10 pods keep off one another, one a node"
   std::string change;             ///< "make it preferred (weight 100)"
   std::optional<Outcome> then{};  ///< outcome with this change alone, nullopt if not planned
-  friend bool operator==(const Finding&, const Finding&) = default;
 };
 
 /// A threshold with a PromQL expression that is true beyond it.
@@ -70,7 +72,6 @@ struct Alert {
   double percent = 0;
   std::string meaning;
   std::string expression;
-  friend bool operator==(const Alert&, const Alert&) = default;
 };
 
 struct PlacementReport {

@@ -82,9 +82,9 @@ void write_open(Day day, const DaySamples& open, Writer& out) {
   out.number(static_cast<std::uint64_t>(day));
   out.number(open.hours);
   out.number(open.samples);
-  out.number(open.cpu_count);
-  out.number(open.memory_count);
-  out.reals({open.cpu_sum, open.cpu_peak, open.startup_peak, open.memory_sum, open.memory_peak});
+  out.number(open.cpu_use.count);
+  out.number(open.memory_use.count);
+  out.reals({open.cpu_use.sum, open.cpu_use.peak, open.startup_peak, open.memory_use.sum, open.memory_use.peak});
   out.sketch(open.cpu);
 }
 
@@ -175,13 +175,13 @@ DaySamples read_open(Reader& in) {
   DaySamples open;
   open.hours = static_cast<std::uint32_t>(in.number(kAllHours));
   open.samples = in.number(kMaxCount);
-  open.cpu_count = in.number(open.samples);
-  open.memory_count = in.number(open.samples);
-  in.reals({{&open.cpu_sum, kMaxCores * static_cast<double>(open.cpu_count)},
-            {&open.cpu_peak, kMaxCores},
+  open.cpu_use.count = in.number(open.samples);
+  open.memory_use.count = in.number(open.samples);
+  in.reals({{&open.cpu_use.sum, kMaxCores * static_cast<double>(open.cpu_use.count)},
+            {&open.cpu_use.peak, kMaxCores},
             {&open.startup_peak, kMaxCores},
-            {&open.memory_sum, kMaxBytes * static_cast<double>(open.memory_count)},
-            {&open.memory_peak, kMaxBytes}});
+            {&open.memory_use.sum, kMaxBytes * static_cast<double>(open.memory_use.count)},
+            {&open.memory_use.peak, kMaxBytes}});
   open.cpu = in.sketch();
   return open;
 }

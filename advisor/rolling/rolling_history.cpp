@@ -1,8 +1,6 @@
 #include "advisor/rolling/rolling_history.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <utility>
 
 namespace advisor {
 namespace {

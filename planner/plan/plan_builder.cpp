@@ -1,6 +1,5 @@
 #include "planner/plan/plan_builder.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "api/evacuation.hpp"
@@ -12,12 +11,6 @@
 
 namespace planner {
 namespace {
-
-using scheduling::NodeIndex;
-using scheduling::PodIndex;
-using scheduling::Refusal;
-using strategies::Goal;
-using strategies::NominationResult;
 
 scheduling::SchedulerRules rules_for(const PlanInput& input) {
   const auto minor = input.spec.scheduler_minor ? input.spec.scheduler_minor : input.server_minor;
@@ -34,7 +27,7 @@ bool webhook_sees(const api::Pod& pod, const std::vector<std::string>& spared) {
 
 /// Returns true if pods of more than one namespace are on the nodes. kube-system is not counted, because its pods
 /// belong to the cluster and need no share.
-bool are_shared(const std::vector<NodeIndex>& nodes, const scheduling::ClusterSnapshot& cluster) {
+bool are_shared(const std::vector<NodeIndex>& nodes, const ClusterSnapshot& cluster) {
   const auto system = cluster.find_namespace("kube-system");
   std::optional<scheduling::NamespaceIndex> first;
   bool are_shared = false;
@@ -93,12 +86,6 @@ void PlanBuilder::begin(std::string_view strategy, BalanceMeter* meter) {
   result_->strategy = strategy;
 }
 
-NominationResult PlanBuilder::offer(PodIndex pod, std::string_view reason) { return nominate(pod, reason, {}); }
-
-NominationResult PlanBuilder::offer_towards(PodIndex pod, std::string_view reason, const Goal& goal) {
-  return nominate(pod, reason, goal);
-}
-
 NominationResult PlanBuilder::offer_anyway(PodIndex pod, std::string_view reason, const Goal& goal) {
   needs_no_node_ = true;
   const NominationResult result = nominate(pod, reason, goal);
@@ -121,8 +108,6 @@ NominationResult PlanBuilder::offer_whole(std::span<const PodIndex> pods, std::s
   roll_back(before);
   return refuse(*misplaced, no_placement(goal, {}));
 }
-
-void PlanBuilder::begin_plan() { whole_ = WholePlan{savepoint(), arrived_}; }
 
 void PlanBuilder::end_plan(bool keep) {
   if (!keep) {
@@ -152,26 +137,13 @@ std::optional<Refusal> PlanBuilder::objection(PodIndex pod) {
   return input_.options.spend_pdbs ? budgets_.refusal(pod) : std::nullopt;
 }
 
-TargetChoice PlanBuilder::target_choice(PodIndex pod) const {
-  return gives_hint_to(pod) ? TargetChoice::kPlan : TargetChoice::kScheduler;
-}
-
 std::unique_ptr<strategies::WhatIfPlacement> PlanBuilder::try_placements() const {
   return std::make_unique<PlannedPlacement>(outcome(), predictor_, pending_,
                                             [this](PodIndex pod) { return target_choice(pod); });
 }
 
-void PlanBuilder::avoid_competitors(std::string_view key, Goal may) {
-  avoided_by_ = key;
-  may_avoid_ = std::move(may);
-}
-
 bool PlanBuilder::is_taint_promised(std::string_view key, NodeIndex node) const {
   return key == api::well_known::kLoadedTaint && std::ranges::binary_search(pledged_, node);
-}
-
-bool PlanBuilder::asks_for(std::string_view key, NodeIndex node) const {
-  return !is_taint_promised(key, node) || asked_.contains(node);
 }
 
 bool PlanBuilder::bears(std::string_view key, NodeIndex node) const {
@@ -179,12 +151,6 @@ bool PlanBuilder::bears(std::string_view key, NodeIndex node) const {
     return taint.key == key && taint.value == input_.options.taint_value &&
            taint.effect == api::TaintEffect::kPreferNoSchedule;
   });
-}
-
-void PlanBuilder::refused(PodIndex pod, const Refusal& refusal) { refuse(pod, refusal); }
-
-void PlanBuilder::refused_because(PodIndex pod, const Refusal& refusal, const std::function<std::string()>& details) {
-  refuse(pod, refusal, NominationResult::kRefused, details);
 }
 
 std::vector<api::ReasonCount> PlanBuilder::refusal_counts() const {
@@ -424,8 +390,6 @@ void PlanBuilder::leave(PodIndex pod) {
   if (replacements_) replacements_->move(pod, scheduling::kNoNode);
 }
 
-void PlanBuilder::arrive(PodIndex pod, NodeIndex to) { (replacements_ ? *replacements_ : what_if_).move(pod, to); }
-
 void PlanBuilder::restore(PodIndex pod) {
   pending_.give_back(what_if_, pod);
   what_if_.restore(pod);
@@ -435,7 +399,7 @@ void PlanBuilder::restore(PodIndex pod) {
 /// Takes the pod off its node and reserves capacity where its replacement is expected: next to the old pod, or after it
 /// is gone if there is no node before that.
 Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
-  scheduling::WhatIf& cluster = replacements_ ? *replacements_ : what_if_;
+  WhatIf& cluster = replacements_ ? *replacements_ : what_if_;
   Placement placement = predict_replacement(cluster, predictor_, pod, pending_, goal, target_choice(pod));
   while (goal && placement.competing_node && !placement.tied && avoids(*placement.competing_node)) {
     pending_.give_back(cluster, pod);
@@ -451,10 +415,8 @@ Placement PlanBuilder::relocate(PodIndex pod, const Goal& goal) {
   return placement;
 }
 
-bool PlanBuilder::gives_hints() const { return input_.options.placement_hints && !input_.spec.is_upstream(); }
-
 bool PlanBuilder::gives_hint_to(PodIndex pod) const {
-  return gives_hints() && webhook_sees(cluster_.pod(pod), input_.options.namespaces_without_hints);
+  return chooses_targets() && webhook_sees(cluster_.pod(pod), input_.options.namespaces_without_hints);
 }
 
 /// Adds the competing node to those avoided. Returns false if it must not be avoided, or is avoided already and still

@@ -6,14 +6,11 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "api/core/pvc_risk.hpp"
 #include "api/core/terms/pod_bounds.hpp"
 #include "planner/scheduling/predicates.hpp"
 
 namespace planner {
-
-using scheduling::NodeIndex;
-using scheduling::PodIndex;
-
 namespace {
 
 /// Maximum number of pending pods for which a node is predicted. Enough for any working scheduler, and keeps cycles
@@ -22,11 +19,9 @@ constexpr std::size_t kMaxPending = 200;
 /// Maximum sum of cost_of() over pending pods. 200 typical pods cost less; of pods with 256 terms each only a few fit.
 constexpr std::size_t kMaxPendingCost = 2000;
 
-std::int32_t priority_of(const scheduling::ClusterSnapshot& cluster, PodIndex pod) {
-  return cluster.pod(pod).priority.value_or(0);
-}
+std::int32_t priority_of(const ClusterSnapshot& cluster, PodIndex pod) { return cluster.pod(pod).priority.value_or(0); }
 
-bool waits_for_a_node(const scheduling::ClusterSnapshot& cluster, PodIndex pod) {
+bool waits_for_a_node(const ClusterSnapshot& cluster, PodIndex pod) {
   const api::Pod& object = cluster.pod(pod);
   return cluster.is_staying(pod) && object.node_name.empty() && !object.has_scheduling_gates &&
          object.oversized.empty();
@@ -39,7 +34,7 @@ constexpr std::size_t kMaxCostOfMove = 32;
 
 /// Selects pods within both bounds, taking namespaces in turn so that none crowds out the others. `queue` is in the
 /// scheduler's order, and so is the result.
-std::vector<PodIndex> chosen_from(const scheduling::ClusterSnapshot& cluster, const std::vector<PodIndex>& queue) {
+std::vector<PodIndex> chosen_from(const ClusterSnapshot& cluster, const std::vector<PodIndex>& queue) {
   // Per pod: its rank in its namespace, its position in the queue.
   std::vector<std::pair<std::size_t, std::size_t>> turns;
   std::unordered_map<scheduling::NamespaceIndex, std::size_t> next_write;
@@ -62,7 +57,7 @@ std::vector<PodIndex> chosen_from(const scheduling::ClusterSnapshot& cluster, co
 }
 
 /// Returns pending pods in the order of the scheduler's queue: by priority, then by age.
-std::vector<PodIndex> pending_pods(const scheduling::ClusterSnapshot& cluster) {
+std::vector<PodIndex> pending_pods(const ClusterSnapshot& cluster) {
   std::vector<PodIndex> pods;
   for (const PodIndex pod : cluster.unscheduled_pods()) {
     if (waits_for_a_node(cluster, pod)) pods.push_back(pod);
@@ -73,7 +68,7 @@ std::vector<PodIndex> pending_pods(const scheduling::ClusterSnapshot& cluster) {
   return chosen_from(cluster, pods);
 }
 
-bool has_free_capacity(const scheduling::WhatIf& cluster, PodIndex pod, NodeIndex node) {
+bool has_free_capacity(const WhatIf& cluster, PodIndex pod, NodeIndex node) {
   return std::ranges::all_of(cluster.base().requests(pod),
                              [&](const auto& request) { return request.second <= cluster.free(node, request.first); });
 }
@@ -81,18 +76,14 @@ bool has_free_capacity(const scheduling::WhatIf& cluster, PodIndex pod, NodeInde
 }  // namespace
 
 std::size_t cost_of(const api::Pod& pod) {
-  const auto is_claim = [](const api::Volume& volume) {
-    return volume.kind == api::VolumeKind::kPersistentVolumeClaim || volume.kind == api::VolumeKind::kEphemeral;
-  };
-  const auto claims = static_cast<std::size_t>(std::ranges::count_if(pod.volumes, is_claim));
+  const auto claims = static_cast<std::size_t>(std::ranges::count_if(pod.volumes, api::uses_claim));
   const std::size_t terms =
       pod.affinity ? api::pod_term_weight(*pod.affinity) + api::node_term_weight(*pod.affinity) : 0;
   return 1 + terms + pod.topology_spread.size() + pod.tolerations.size() / 16 + claims;
 }
 
-void PendingPods::place(scheduling::WhatIf& cluster, TargetPredictor& predictor,
-                        const std::function<void()>& heartbeat) {
-  const scheduling::ClusterSnapshot& base = cluster.base();
+void PendingPods::place(WhatIf& cluster, TargetPredictor& predictor, const std::function<void()>& heartbeat) {
+  const ClusterSnapshot& base = cluster.base();
   for (const PodIndex pod : pending_pods(base)) {
     if (heartbeat) heartbeat();
     if (const auto nominated = base.find_node(base.pod(pod).nominated_node.value)) {
@@ -106,7 +97,7 @@ void PendingPods::place(scheduling::WhatIf& cluster, TargetPredictor& predictor,
   }
 }
 
-void PendingPods::free_capacity_for(scheduling::WhatIf& cluster, PodIndex pod) {
+void PendingPods::free_capacity_for(WhatIf& cluster, PodIndex pod) {
   const std::int32_t priority = priority_of(cluster.base(), pod);
   for (Nominated& each : nominated_) {
     if (each.priority >= priority || each.pod == pod) continue;
@@ -115,17 +106,16 @@ void PendingPods::free_capacity_for(scheduling::WhatIf& cluster, PodIndex pod) {
   }
 }
 
-void PendingPods::settle(scheduling::WhatIf& cluster) {
+void PendingPods::settle(WhatIf& cluster) {
   for (Nominated& each : nominated_) {
     if (each.is_off) cluster.move(each.pod, each.node);
     each.is_off = false;
   }
 }
 
-void PendingPods::take_capacity(scheduling::WhatIf& cluster, PodIndex pod, NodeIndex node,
-                                std::int32_t least_priority) {
+void PendingPods::take_capacity(WhatIf& cluster, PodIndex pod, NodeIndex node, std::int32_t least_priority) {
   if (node == scheduling::kNoNode) return;
-  const scheduling::ClusterSnapshot& base = cluster.base();
+  const ClusterSnapshot& base = cluster.base();
   std::set<std::array<std::uint32_t, 3>> hopeless;  // by owner, labels and requests, which siblings share
   std::unordered_map<scheduling::NamespaceIndex, std::size_t> spent;
   for (Waiting& each : waiting_) {
@@ -145,7 +135,7 @@ void PendingPods::take_capacity(scheduling::WhatIf& cluster, PodIndex pod, NodeI
   }
 }
 
-void PendingPods::give_back(scheduling::WhatIf& cluster, PodIndex pod) {
+void PendingPods::give_back(WhatIf& cluster, PodIndex pod) {
   for (Waiting& each : waiting_) {
     if (each.instead_of != pod) continue;
     cluster.restore(each.pod);
@@ -155,8 +145,8 @@ void PendingPods::give_back(scheduling::WhatIf& cluster, PodIndex pod) {
 
 /// Capacity freed by the pod first goes to pending pods of the same or higher priority if the replacement is created
 /// only after the pod is gone.
-Placement predict_replacement(scheduling::WhatIf& cluster, TargetPredictor& predictor, PodIndex pod,
-                              PendingPods& pending, const strategies::Goal& goal, TargetChoice choice) {
+Placement predict_replacement(WhatIf& cluster, TargetPredictor& predictor, PodIndex pod, PendingPods& pending,
+                              const Goal& goal, TargetChoice choice) {
   using enum scheduling::OldPod;
   const auto place = [&](scheduling::OldPod old_pod) -> Placement {
     Placement foreseen = predictor.predict(cluster, pod, goal, old_pod);
@@ -179,7 +169,7 @@ Placement predict_replacement(scheduling::WhatIf& cluster, TargetPredictor& pred
   return placement;
 }
 
-bool add_soft_taint(scheduling::WhatIf& cluster, std::string_view key, std::span<const NodeIndex> nodes) {
+bool add_soft_taint(WhatIf& cluster, std::string_view key, std::span<const NodeIndex> nodes) {
   const auto known = std::ranges::find(cluster.soft_taints(), key, &scheduling::SoftTaint::key);
   if (known == cluster.soft_taints().end()) return false;
   scheduling::SoftTaint taint = *known;
@@ -188,7 +178,7 @@ bool add_soft_taint(scheduling::WhatIf& cluster, std::string_view key, std::span
   return true;
 }
 
-std::optional<NodeIndex> PlannedPlacement::relocate(PodIndex pod, const strategies::Goal& goal) {
+std::optional<NodeIndex> PlannedPlacement::relocate(PodIndex pod, const Goal& goal) {
   const NodeIndex from = cluster_.node_of(pod);
   const bool was_moved = cluster_.is_moved(pod);
   const Placement placement = predict_replacement(cluster_, predictor_, pod, pending_, goal, choice_of_(pod));

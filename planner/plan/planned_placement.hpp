@@ -25,29 +25,29 @@ std::size_t cost_of(const api::Pod& pod);
 class PendingPods {
  public:
   /// Puts pods that can be placed on their nodes, by priority, then by age. Calls `heartbeat` for each pod.
-  void place(scheduling::WhatIf& cluster, TargetPredictor& predictor, const std::function<void()>& heartbeat = {});
+  void place(WhatIf& cluster, TargetPredictor& predictor, const std::function<void()>& heartbeat = {});
 
   /// Takes nominated pods of lower priority than `pod` off their nodes, because the scheduler ignores them when it
   /// places `pod`. Call settle() afterwards.
-  void free_capacity_for(scheduling::WhatIf& cluster, scheduling::PodIndex pod);
-  void settle(scheduling::WhatIf& cluster);
+  void free_capacity_for(WhatIf& cluster, PodIndex pod);
+  void settle(WhatIf& cluster);
 
   /// Call after `pod` left `node`. Puts waiting pods that now fit there on the node.
-  void take_capacity(scheduling::WhatIf& cluster, scheduling::PodIndex pod, scheduling::NodeIndex node,
+  void take_capacity(WhatIf& cluster, PodIndex pod, NodeIndex node,
                      std::int32_t least_priority = std::numeric_limits<std::int32_t>::min());
   /// Call if `pod` stays after all. Pods that took its capacity wait again.
-  void give_back(scheduling::WhatIf& cluster, scheduling::PodIndex pod);
+  void give_back(WhatIf& cluster, PodIndex pod);
 
  private:
   struct Nominated {
-    scheduling::PodIndex pod;
-    scheduling::NodeIndex node;
+    PodIndex pod;
+    NodeIndex node;
     std::int32_t priority;
     bool is_off = false;
   };
   struct Waiting {
-    scheduling::PodIndex pod;
-    scheduling::PodIndex instead_of = scheduling::kNoPod;  ///< the pod whose capacity it took; kNoPod while it waits
+    PodIndex pod;
+    PodIndex instead_of = scheduling::kNoPod;  ///< the pod whose capacity it took; kNoPod while it waits
   };
 
   std::vector<Nominated> nominated_;
@@ -59,36 +59,35 @@ class PendingPods {
 /// without a replacement. With kPlan, returns the hinted node (TargetPredictor::predict_hinted()) if the scheduler
 /// would choose, or might choose, a node that does not help. REQUIRES: as for TargetPredictor::predict().
 enum class TargetChoice { kScheduler, kPlan };
-Placement predict_replacement(scheduling::WhatIf& cluster, TargetPredictor& predictor, scheduling::PodIndex pod,
-                              PendingPods& pending, const strategies::Goal& goal = {},
-                              TargetChoice choice = TargetChoice::kScheduler);
+Placement predict_replacement(WhatIf& cluster, TargetPredictor& predictor, PodIndex pod, PendingPods& pending,
+                              const Goal& goal = {}, TargetChoice choice = TargetChoice::kScheduler);
 
 /// A copy of a plan's state for a strategy to try moves on. Refers to the snapshot, and to what `choice_of` does.
 class PlannedPlacement final : public strategies::WhatIfPlacement {
  public:
-  using ChoiceOf = std::function<TargetChoice(scheduling::PodIndex)>;
-  PlannedPlacement(const scheduling::WhatIf& cluster, const TargetPredictor& predictor, const PendingPods& pending,
+  using ChoiceOf = std::function<TargetChoice(PodIndex)>;
+  PlannedPlacement(const WhatIf& cluster, const TargetPredictor& predictor, const PendingPods& pending,
                    ChoiceOf choice_of)
       : cluster_(cluster), predictor_(predictor), pending_(pending), choice_of_(std::move(choice_of)) {}
-  const scheduling::WhatIf& cluster() const override { return cluster_; }
-  std::optional<scheduling::NodeIndex> relocate(scheduling::PodIndex pod, const strategies::Goal& goal) override;
-  void restore(scheduling::PodIndex pod) override;
+  const WhatIf& cluster() const override { return cluster_; }
+  std::optional<NodeIndex> relocate(PodIndex pod, const Goal& goal) override;
+  void restore(PodIndex pod) override;
   std::unique_ptr<strategies::WhatIfPlacement> fork() const override {
     return std::make_unique<PlannedPlacement>(*this);
   }
   std::unique_ptr<strategies::WhatIfPlacement> detach() const override {
     return std::make_unique<PlannedPlacement>(cluster_.detached(), predictor_, pending_, choice_of_);
   }
-  void avoid(std::string_view key, std::span<const scheduling::NodeIndex> nodes) override;
+  void avoid(std::string_view key, std::span<const NodeIndex> nodes) override;
 
  private:
-  scheduling::WhatIf cluster_;
+  WhatIf cluster_;
   TargetPredictor predictor_;
   PendingPods pending_;
   ChoiceOf choice_of_;
 };
 
 /// Adds `nodes` to the soft taint `key` of `cluster`. Returns false if soft taints of this key are not allowed.
-bool add_soft_taint(scheduling::WhatIf& cluster, std::string_view key, std::span<const scheduling::NodeIndex> nodes);
+bool add_soft_taint(WhatIf& cluster, std::string_view key, std::span<const NodeIndex> nodes);
 
 }  // namespace planner

@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <optional>
 #include <tuple>
 
 #include "planner/plan/balance/convergence.hpp"
 #include "planner/plan/plan_builder.hpp"
-#include "planner/plan/unknown_namespaces.hpp"
 #include "planner/scheduling/evictability_rules.hpp"
 #include "planner/scheduling/predicates.hpp"
 #include "planner/snapshot/autoscaler_marks.hpp"
@@ -238,6 +236,39 @@ std::optional<api::FieldError> reason_to_idle(const PlanInput& input, std::size_
       fmt::format("Upstream moves nothing with fewer than two ready and selected nodes, here {}", nodes)};
 }
 
+bool lists_namespaces(const scheduling::ClusterSnapshot& cluster) {
+  for (scheduling::NamespaceIndex ns = 0; ns < cluster.namespace_count(); ++ns) {
+    if (cluster.namespace_object(ns) != nullptr) return true;
+  }
+  return false;
+}
+
+std::vector<strategies::NamedNamespace> named_by(const PlanSpec& spec) {
+  std::vector<strategies::NamedNamespace> named;
+  const api::FieldPath at = api::FieldPath("spec.evictability").field("namespaces");
+  const auto add = [&](const char* list, const std::vector<std::string>& names, bool excluded) {
+    for (std::size_t i = 0; i < names.size(); ++i)
+      named.push_back({at.field(list).index(i).text(), names[i], excluded});
+  };
+  add("include", spec.evictability.namespaces.include, false);
+  add("exclude", spec.evictability.namespaces.exclude, true);
+  const auto& of_strategies = spec.strategy_specs.namespaces;
+  named.insert(named.end(), of_strategies.begin(), of_strategies.end());
+  return named;
+}
+
+/// Warns of namespaces that the policy names, in spec.evictability or in arguments of strategies, and that do not
+/// exist: an included one matches nothing, an excluded one is harmless. Reports nothing if the snapshot has no
+/// Namespace objects (a dump of pods and nodes), because nothing is known then.
+void report_unknown_namespaces(const PlanInput& input, Plan& plan) {
+  if (!lists_namespaces(input.cluster)) return;
+  for (const strategies::NamedNamespace& each : named_by(input.spec)) {
+    if (input.cluster.find_namespace(each.name)) continue;
+    (each.excluded ? plan.notes : plan.warnings)
+        .push_back({each.path, fmt::format("namespace \"{}\" does not exist", each.name)});
+  }
+}
+
 }  // namespace
 
 std::string why_out_of_scope(const PlanSpec& spec, const api::Node& node) {
@@ -259,9 +290,7 @@ Plan plan_cycle(const PlanInput& input) {
   if (!plan.errors.empty()) return plan;
   const api::FieldErrors& of_args = input.spec.strategy_specs.errors;
   plan.errors.insert(plan.errors.end(), of_args.begin(), of_args.end());
-  UnknownNamespaces unknown = unknown_namespaces(input.spec, input.cluster);
-  plan.warnings = std::move(unknown.included);
-  plan.notes = std::move(unknown.excluded);
+  report_unknown_namespaces(input, plan);
 
   if (const auto reason = reason_to_idle(input, nodes.size())) {
     plan.notes.push_back(*reason);

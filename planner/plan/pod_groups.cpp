@@ -9,18 +9,6 @@
 #include "api/pod_group.hpp"
 
 namespace planner {
-namespace {
-
-using scheduling::ClusterSnapshot;
-using scheduling::NodeIndex;
-using scheduling::PodIndex;
-
-/// Returns an absolute limit of spec.limits.inFlight. Admission handles percentages.
-std::optional<std::int64_t> absolute(const std::optional<api::IntOrPercent>& limit) {
-  return limit && !limit->percent ? std::optional<std::int64_t>(limit->value) : std::nullopt;
-}
-
-}  // namespace
 
 PodGroups::PodGroups(const ClusterSnapshot& cluster)
     : cluster_(cluster), labels_may_name_pod_group_(cluster, [](const api::Pod& pod) {
@@ -56,7 +44,7 @@ const PodGroups::Members* PodGroups::of(PodIndex pod) {
   return at == by_pod_.end() ? nullptr : at->second;
 }
 
-PodGroupWhatIf::PodGroupWhatIf(Inputs inputs, const scheduling::WhatIf& what_if, const CycleLimits& limits_now,
+PodGroupWhatIf::PodGroupWhatIf(Inputs inputs, const WhatIf& what_if, const CycleLimits& limits_now,
                                const scheduling::PdbBudgets& budgets_now)
     : limits(limits_now), budgets(budgets_now), inputs_(inputs), what_if_(what_if) {}
 
@@ -99,14 +87,14 @@ std::string PodGroupWhatIf::why_nowhere(const std::string& pod, const Placement&
                      inputs_.cluster.node(*placement.competing_node).meta.name);
 }
 
-/// Refuses groups larger than an in-flight limit, which would wait indefinitely.
+/// Refuses groups larger than an absolute in-flight limit, which would wait indefinitely. Admission handles
+/// percentages.
 bool PodGroupWhatIf::within_in_flight(const PodGroups::Members& pod_group, const std::vector<PodIndex>& leaving) {
   const api::InFlightLimits& in_flight = inputs_.in_flight;
   const auto check = [&](const char* field, const std::optional<api::IntOrPercent>& limit, std::int64_t count) {
-    const auto most = absolute(limit);
-    if (!most || count <= *most) return true;
+    if (!limit || limit->percent || count <= limit->value) return true;
     return refuse("GroupOverLimit", pod_group,
-                  fmt::format("limits.inFlight.{} is {}, and {} leave at once", field, *most, count));
+                  fmt::format("limits.inFlight.{} is {}, and {} leave at once", field, limit->value, count));
   };
   const auto count = static_cast<std::int64_t>(leaving.size());
   std::map<NodeIndex, std::int64_t> by_node;

@@ -27,46 +27,46 @@ class PodGroups {
   struct Members {
     std::string name;
     /// Pods in the order in which they leave, without terminal and terminating ones.
-    std::vector<scheduling::PodIndex> pods;
+    std::vector<PodIndex> pods;
   };
 
-  explicit PodGroups(const scheduling::ClusterSnapshot& cluster);
+  explicit PodGroups(const ClusterSnapshot& cluster);
   /// Returns the group of the pod, or nullptr if it leaves alone. Valid as long as this object.
-  const Members* of(scheduling::PodIndex pod);
+  const Members* of(PodIndex pod);
 
  private:
   void find_all();
 
-  const scheduling::ClusterSnapshot& cluster_;
+  const ClusterSnapshot& cluster_;
   scheduling::CachedSelector labels_may_name_pod_group_;
   bool found_all_ = false;
   std::unordered_map<std::string, Members> pod_groups_;  ///< by "<namespace>/<name>"
-  std::unordered_map<scheduling::PodIndex, const Members*> by_pod_;
+  std::unordered_map<PodIndex, const Members*> by_pod_;
 };
 
 /// Tries to move a PodGroup on copies of a plan's state. The copies become the plan's next state if all pods can leave.
 class PodGroupWhatIf {
  public:
   struct Inputs {
-    const scheduling::ClusterSnapshot& cluster;
+    const ClusterSnapshot& cluster;
     const api::InFlightLimits& in_flight;
     const scheduling::EvictabilityRules& evictability;
-    const std::unordered_set<scheduling::NodeIndex>& nodes;  ///< nodes in scope
+    const std::unordered_set<NodeIndex>& nodes;  ///< nodes in scope
     bool spend_pdbs = true;
   };
   struct Move {
-    scheduling::PodIndex pod;
-    std::optional<scheduling::NodeIndex> to;
+    PodIndex pod;
+    std::optional<NodeIndex> to;
   };
   /// Why the PodGroup stays.
   struct Reason {
     std::string_view reason;  ///< static text: GroupNotRunning, GroupMemberStays, GroupOverLimit, GroupDoesNotFit
     std::string message;
   };
-  using KeepRule = std::function<std::optional<scheduling::Refusal>(scheduling::PodIndex)>;
-  using GoalOf = std::function<strategies::Goal(scheduling::PodIndex)>;
+  using KeepRule = std::function<std::optional<Refusal>(PodIndex)>;
+  using GoalOf = std::function<Goal(PodIndex)>;
 
-  PodGroupWhatIf(Inputs inputs, const scheduling::WhatIf& what_if, const CycleLimits& limits,
+  PodGroupWhatIf(Inputs inputs, const WhatIf& what_if, const CycleLimits& limits,
                  const scheduling::PdbBudgets& budgets);
 
   /// Returns the moves of the group, or nullopt if the group stays (see refusal()). Skips members that are already
@@ -82,13 +82,13 @@ class PodGroupWhatIf {
   scheduling::PdbBudgets budgets;
 
  private:
-  bool member_may_go(const PodGroups::Members& pod_group, scheduling::PodIndex pod, const KeepRule& kept);
-  bool within_in_flight(const PodGroups::Members& pod_group, const std::vector<scheduling::PodIndex>& leaving);
+  bool member_may_go(const PodGroups::Members& pod_group, PodIndex pod, const KeepRule& kept);
+  bool within_in_flight(const PodGroups::Members& pod_group, const std::vector<PodIndex>& leaving);
   std::string why_nowhere(const std::string& pod, const Placement& placement) const;
   bool refuse(std::string_view reason, const PodGroups::Members& pod_group, std::string why);
 
   const Inputs inputs_;
-  scheduling::WhatIf what_if_;
+  WhatIf what_if_;
   Reason refusal_;
 };
 

@@ -12,7 +12,6 @@
 namespace planner {
 namespace {
 
-using scheduling::NodeIndex;
 using scheduling::Preferences;
 using scheduling::ResourceScores;
 
@@ -31,28 +30,15 @@ const std::uint8_t* next_with(int score, const std::uint8_t* first, const std::u
 
 /// Calls `each` with the nodes by descending free capacity, then by name, until it returns false.
 template <typename F>
-void for_each_by_score(const std::vector<std::uint8_t>& scores, const TargetPredictor::Ranking::Counts& with_score,
-                       F&& each) {
-  const std::uint8_t* const first = scores.data();
-  const std::uint8_t* const last = first + scores.size();
+void for_each_by_score(const TargetPredictor::Scores& scores, F&& each) {
+  const std::uint8_t* const first = scores.of_node.data();
+  const std::uint8_t* const last = first + scores.of_node.size();
   for (int score = ResourceScores::kBest; score >= 0; --score) {
-    if (with_score[score] == 0) continue;
+    if (scores.count[score] == 0) continue;
     for (const std::uint8_t* at = next_with(score, first, last); at != last; at = next_with(score, at + 1, last)) {
       if (!each(static_cast<NodeIndex>(at - first), score)) return;
     }
   }
-}
-
-template <typename F>
-void for_each_by_capacity(const TargetPredictor::Ranking& ranking, F&& each) {
-  for_each_by_score(ranking.score, ranking.with_score, each);
-}
-
-/// Like for_each_by_capacity(), without nodes that have a soft taint.
-template <typename F>
-void for_each_open_by_capacity(const TargetPredictor::Ranking& ranking, F&& each) {
-  if (ranking.open.empty()) return for_each_by_capacity(ranking, each);
-  for_each_by_score(ranking.open, ranking.with_open, each);
 }
 
 /// All nodes that pass the filters, with their capacity scores. Used only if the scheduler compares all of them.
@@ -63,7 +49,7 @@ struct Pool {
 std::optional<Pool> small_pool(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query) {
   Pool pool;
   bool is_small = true;
-  for_each_by_capacity(ranking, [&](NodeIndex node, int score) {
+  for_each_by_score(ranking.all, [&](NodeIndex node, int score) {
     if (!query.fits(node)) return true;
     is_small = pool.nodes.size() < Preferences::kComparedNodes;
     pool.nodes.push_back(node);
@@ -76,21 +62,21 @@ std::optional<Pool> small_pool(const TargetPredictor::Ranking& ranking, const sc
 /// Returns true if the pod probably fits only few nodes. For other pods, small_pool() would waste a hundred checks.
 bool is_choosy(const scheduling::FitQuery& query, const TargetPredictor::Ranking& ranking) {
   if (has_node_terms(query) || has_volumes(query) || has_devices(query) || has_wanted_domains(query)) return true;
-  return std::accumulate(ranking.with_score.begin(), ranking.with_score.end(), std::size_t{0}) <=
+  return std::accumulate(ranking.all.count.begin(), ranking.all.count.end(), std::size_t{0}) <=
          Preferences::kComparedNodes;
 }
 
 /// Chooses the node of one pod from a ranking.
 class NodeChoice {
  public:
-  NodeChoice(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query, const strategies::Goal& goal,
+  NodeChoice(const TargetPredictor::Ranking& ranking, const scheduling::FitQuery& query, const Goal& goal,
              const scheduling::SchedulerRules& rules)
       : ranking_(ranking),
         query_(query),
         goal_(goal),
         preferences_(query, rules),
         pods_(query.cluster().used().column(scheduling::kPodsIndex)),
-        is_exact_(ranking.score.size() <= Preferences::kComparedNodes) {}
+        is_exact_(ranking.all.of_node.size() <= Preferences::kComparedNodes) {}
 
   Placement make() const {
     if (const auto placement = obvious()) return *placement;
@@ -132,7 +118,7 @@ class NodeChoice {
       return capacity < 0 || is_exact_ || ++ties < kMaxTies;
     };
     if (is_exact_)
-      for_each_by_capacity(ranking_, look_at);
+      for_each_by_score(ranking_.all, look_at);
     else
       for_each_not_avoided(look_at);                      // more free capacity rarely outweighs a taint
     if (!is_exact_ && capacity < 0) return std::nullopt;  // better nodes may follow the doubtful ones
@@ -147,9 +133,10 @@ class NodeChoice {
 
   template <typename F>
   void for_each_not_avoided(F&& each) const {
-    if (!preferences_.tolerates_some_soft_taint()) return for_each_open_by_capacity(ranking_, each);
-    for_each_by_capacity(ranking_,
-                         [&](NodeIndex node, int score) { return preferences_.avoids(node) || each(node, score); });
+    if (!preferences_.tolerates_some_soft_taint())
+      return for_each_by_score(ranking_.open.of_node.empty() ? ranking_.all : ranking_.open, each);
+    for_each_by_score(ranking_.all,
+                      [&](NodeIndex node, int score) { return preferences_.avoids(node) || each(node, score); });
   }
 
   static Placement without_doubt(Placement placement) {
@@ -180,14 +167,14 @@ class NodeChoice {
   Placement compare_all() const {
     Pool pool;
     if (is_exact_) {
-      for_each_by_capacity(ranking_, Collector(*this, pool, ranking_.score.size()));
+      for_each_by_score(ranking_.all, Collector(*this, pool, ranking_.all.of_node.size()));
       return among(pool);
     }
     Collector open(*this, pool, kMaxCandidates);
     for_each_not_avoided(open);
     Collector avoided(*this, pool, pool.nodes.empty() ? kMaxCandidates : pool.nodes.size() + kMaxAvoided);
-    for_each_by_capacity(ranking_,
-                         [&](NodeIndex node, int score) { return !preferences_.avoids(node) || avoided(node, score); });
+    for_each_by_score(ranking_.all,
+                      [&](NodeIndex node, int score) { return !preferences_.avoids(node) || avoided(node, score); });
     return among(pool);
   }
 
@@ -215,38 +202,34 @@ class NodeChoice {
 
   const TargetPredictor::Ranking& ranking_;
   const scheduling::FitQuery& query_;
-  const strategies::Goal& goal_;
+  const Goal& goal_;
   const Preferences preferences_;
   const std::vector<std::int64_t>& pods_;  ///< number of pods, indexed by node
   const bool is_exact_;
 };
 
-std::shared_ptr<const scheduling::FitQuery> query_for(const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
-                                                      scheduling::OldPod old_pod) {
+std::shared_ptr<const scheduling::FitQuery> query_for(const WhatIf& cluster, PodIndex pod, scheduling::OldPod old_pod) {
   if (old_pod == scheduling::OldPod::kGone) return cluster.fit_query(pod, scheduling::FitLevel::kScheduler);
   return std::make_shared<const scheduling::FitQuery>(cluster, pod, scheduling::FitLevel::kScheduler, old_pod);
 }
 
 /// Returns the node with the best sum among those that `goal` accepts. Breaks ties by number of pods, then by name.
 /// `preference` has one score per node of the pool.
-std::optional<NodeIndex> best_helping(const Pool& pool, const std::vector<int>& preference,
-                                      const strategies::Goal& goal, const std::vector<std::int64_t>& pods) {
-  std::optional<NodeIndex> best;
-  std::tuple<int, std::int64_t, NodeIndex> best_rank;
+std::optional<NodeIndex> best_helping(const Pool& pool, const std::vector<int>& preference, const Goal& goal,
+                                      const std::vector<std::int64_t>& pods) {
+  std::optional<std::tuple<int, std::int64_t, NodeIndex>> best;
   for (std::size_t i = 0; i < pool.nodes.size(); ++i) {
     const NodeIndex node = pool.nodes[i];
     if (goal && !goal(node)) continue;
     const std::tuple rank(-(preference[i] + pool.capacity[i]), pods[node], node);
-    if (best && best_rank < rank) continue;
-    best = node;
-    best_rank = rank;
+    if (!best || rank < *best) best = rank;
   }
-  return best;
+  return best ? std::optional(std::get<NodeIndex>(*best)) : std::nullopt;
 }
 
 }  // namespace
 
-TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring,
+TargetPredictor::TargetPredictor(const ClusterSnapshot& cluster, scheduling::NodeScoring scoring,
                                  const scheduling::SchedulerRules& rules)
     : rules_(rules), scores_(scoring, rules) {
   const auto is_open = [&](NodeIndex node) { return cluster.is_schedulable_by_all(node); };
@@ -254,30 +237,27 @@ TargetPredictor::TargetPredictor(const scheduling::ClusterSnapshot& cluster, sch
       static_cast<std::size_t>(std::ranges::count_if(cluster.nodes(), is_open)) <= Preferences::kComparedNodes;
 }
 
-void TargetPredictor::update_soft_taints(const scheduling::WhatIf& cluster) {
-  const auto is_same = [](const scheduling::SoftTaint& a, const scheduling::SoftTaint& b) {
-    return a.key == b.key && a.value == b.value && a.nodes == b.nodes;
-  };
-  if (std::ranges::equal(cluster.soft_taints(), soft_taints_, is_same)) return;
+void TargetPredictor::update_soft_taints(const WhatIf& cluster) {
+  if (cluster.soft_taints() == soft_taints_) return;
   soft_taints_ = cluster.soft_taints();
   ++soft_taints_state_;
 }
 
-/// Updates the scores of one node.
-void TargetPredictor::rank(Ranking& ranking, const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
-                           NodeIndex node) const {
-  constexpr std::uint8_t kNoCapacity = ResourceScores::kNoCapacity;
-  const auto set = [&](std::vector<std::uint8_t>& scores, Ranking::Counts& with_score, std::uint8_t score) {
-    if (scores[node] != kNoCapacity) --with_score[scores[node]];
-    scores[node] = score;
-    if (score != kNoCapacity) ++with_score[score];
-  };
-  const std::uint8_t now = scores_.score(cluster, pod, node);
-  set(ranking.score, ranking.with_score, now);
-  if (!ranking.open.empty()) set(ranking.open, ranking.with_open, cluster.has_soft_taint(node) ? kNoCapacity : now);
+void TargetPredictor::Scores::set(NodeIndex node, std::uint8_t score) {
+  if (of_node[node] != ResourceScores::kNoCapacity) --count[of_node[node]];
+  of_node[node] = score;
+  if (score != ResourceScores::kNoCapacity) ++count[score];
 }
 
-TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::WhatIf& cluster, scheduling::PodIndex pod) {
+/// Updates the scores of one node.
+void TargetPredictor::rank(Ranking& ranking, const WhatIf& cluster, PodIndex pod, NodeIndex node) const {
+  const std::uint8_t now = scores_.score(cluster, pod, node);
+  ranking.all.set(node, now);
+  if (!ranking.open.of_node.empty())
+    ranking.open.set(node, cluster.has_soft_taint(node) ? ResourceScores::kNoCapacity : now);
+}
+
+TargetPredictor::Ranking& TargetPredictor::ranking_of(const WhatIf& cluster, PodIndex pod) {
   const std::uint32_t set = cluster.base().request_set_of(pod);
   if (rankings_.size() >= kMaxRankings && !rankings_.contains(set)) rankings_.clear();
   update_soft_taints(cluster);
@@ -285,11 +265,9 @@ TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::WhatIf& 
   Ranking& ranking = rankings_[set];
   const std::size_t nodes = cluster.base().node_count();
   const bool is_outdated = ranking.soft_taints != soft_taints_state_ || changes.size() - ranking.seen > nodes;
-  if (ranking.score.size() != nodes || is_outdated) {
-    ranking.score.assign(nodes, ResourceScores::kNoCapacity);
-    ranking.open.assign(soft_taints_.empty() ? 0 : nodes, ResourceScores::kNoCapacity);
-    ranking.with_score.fill(0);
-    ranking.with_open.fill(0);
+  if (ranking.all.of_node.size() != nodes || is_outdated) {
+    ranking.all.reset(nodes);
+    ranking.open.reset(soft_taints_.empty() ? 0 : nodes);
     for (NodeIndex node = 0; node < nodes; ++node) rank(ranking, cluster, pod, node);
     ranking.seen = changes.size();
     ranking.soft_taints = soft_taints_state_;
@@ -298,20 +276,19 @@ TargetPredictor::Ranking& TargetPredictor::ranking_of(const scheduling::WhatIf& 
   return ranking;
 }
 
-Placement TargetPredictor::predict(const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
-                                   const strategies::Goal& goal, scheduling::OldPod old_pod) {
+Placement TargetPredictor::predict(const WhatIf& cluster, PodIndex pod, const Goal& goal, scheduling::OldPod old_pod) {
   const Ranking& ranking = ranking_of(cluster, pod);
   const auto query = query_for(cluster, pod, old_pod);
   const NodeChoice choice(ranking, *query, goal, rules_);
-  const bool is_large = ranking.score.size() > Preferences::kComparedNodes;
+  const bool is_large = ranking.all.of_node.size() > Preferences::kComparedNodes;
   if (is_large && (has_few_open_nodes_ || is_choosy(*query, ranking))) {
     if (const auto pool = small_pool(ranking, *query)) return choice.among(*pool);
   }
   return choice.make();
 }
 
-std::optional<NodeIndex> TargetPredictor::predict_hinted(const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
-                                                         const strategies::Goal& goal, scheduling::OldPod old_pod) {
+std::optional<NodeIndex> TargetPredictor::predict_hinted(const WhatIf& cluster, PodIndex pod, const Goal& goal,
+                                                         scheduling::OldPod old_pod) {
   const auto query = query_for(cluster, pod, old_pod);
   const auto pool = small_pool(ranking_of(cluster, pod), *query);
   if (!pool) return std::nullopt;
@@ -322,11 +299,11 @@ std::optional<NodeIndex> TargetPredictor::predict_hinted(const scheduling::WhatI
   return best == std::vector{*wanted} ? wanted : std::nullopt;
 }
 
-bool has_replacement(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
+bool has_replacement(const ClusterSnapshot& cluster, PodIndex pod) {
   return cluster.is_active(pod) && cluster.owner_of(pod) && !cluster.is_daemon_set(pod) && !cluster.is_mirror(pod);
 }
 
-bool is_replaced_at_once(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
+bool is_replaced_at_once(const ClusterSnapshot& cluster, PodIndex pod) {
   const api::Pod& object = cluster.pod(pod);
   if (object.termination_grace_period_seconds == 0) return false;
   if (std::ranges::any_of(object.meta.owner_references,

@@ -13,15 +13,23 @@
 
 namespace planner {
 
+using scheduling::ClusterSnapshot;
+using scheduling::NodeIndex;
+using scheduling::PodIndex;
+using scheduling::Refusal;
+using scheduling::WhatIf;
+using strategies::Goal;
+using strategies::NominationResult;
+
 /// Node on which the scheduler is expected to put a replacement.
 struct Placement {
-  std::optional<scheduling::NodeIndex> node;  ///< nullopt if no node fits, or the scheduler's choice does not help
+  std::optional<NodeIndex> node;  ///< nullopt if no node fits, or the scheduler's choice does not help
   /// Set if `node` is nullopt because the scheduler rates this node, which does not help, at least as high as any that
   /// helps.
-  std::optional<scheduling::NodeIndex> competing_node;
+  std::optional<NodeIndex> competing_node;
   bool fits_nowhere = false;  ///< no node passes the filters
   /// Set with competing_node: a node that helps and has the same rating, so that the scheduler's choice is random.
-  std::optional<scheduling::NodeIndex> tied{};
+  std::optional<NodeIndex> tied{};
 };
 
 /// Predicts on which node the scheduler puts the replacement of a pod: among the nodes that pass every predicate, the
@@ -34,30 +42,34 @@ struct Placement {
 /// request set, for at most kMaxRankings sets.
 class TargetPredictor {
  public:
-  TargetPredictor(const scheduling::ClusterSnapshot& cluster, scheduling::NodeScoring scoring,
+  TargetPredictor(const ClusterSnapshot& cluster, scheduling::NodeScoring scoring,
                   const scheduling::SchedulerRules& rules = {});
 
   /// With a `goal`, Placement::node is set only if `goal` accepts it and all nodes that the scheduler rates as high.
   /// Without a goal all nodes are acceptable. REQUIRES: all calls use the same WhatIf of the same snapshot (copy this
   /// object together with the WhatIf); the pod is on no node, unless OldPod::kStays.
-  Placement predict(const scheduling::WhatIf& cluster, scheduling::PodIndex pod, const strategies::Goal& goal = {},
+  Placement predict(const WhatIf& cluster, PodIndex pod, const Goal& goal = {},
                     scheduling::OldPod old_pod = scheduling::OldPod::kGone);
 
   /// Predicts the node if the new pod has a placement hint. Among the nodes that `goal` accepts, takes the one that the
   /// scheduler rates highest, and returns it if the scheduler chooses it when it is hinted. Returns nullopt if the
   /// scheduler would still choose another node or choose randomly, or if more nodes pass the filters than the scheduler
   /// is certain to examine. REQUIRES: as for predict().
-  std::optional<scheduling::NodeIndex> predict_hinted(const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
-                                                      const strategies::Goal& goal,
-                                                      scheduling::OldPod old_pod = scheduling::OldPod::kGone);
+  std::optional<NodeIndex> predict_hinted(const WhatIf& cluster, PodIndex pod, const Goal& goal,
+                                          scheduling::OldPod old_pod = scheduling::OldPod::kGone);
 
+  /// Capacity scores of nodes.
+  struct Scores {
+    std::vector<std::uint8_t> of_node;  ///< ResourceScores::kNoCapacity if the pod does not fit
+    std::array<std::uint32_t, scheduling::ResourceScores::kBest + 1> count{};  ///< number of nodes per score
+
+    void reset(std::size_t nodes) { *this = {std::vector(nodes, scheduling::ResourceScores::kNoCapacity), {}}; }
+    void set(NodeIndex node, std::uint8_t score);
+  };
   /// Nodes ranked by free capacity for one request set.
   struct Ranking {
-    using Counts = std::array<std::uint32_t, scheduling::ResourceScores::kBest + 1>;
-    std::vector<std::uint8_t> score;  ///< indexed by node; ResourceScores::kNoCapacity if it does not fit
-    Counts with_score;                ///< number of nodes per score
-    std::vector<std::uint8_t> open;   ///< `score` without nodes that have a soft taint; empty if no node has one
-    Counts with_open;
+    Scores all;
+    Scores open;                    ///< without nodes that have a soft taint; empty if no node has one
     std::size_t seen = 0;           ///< number of changes of the WhatIf already applied
     std::uint64_t soft_taints = 0;  ///< soft_taints_state_ for which it is valid
   };
@@ -65,10 +77,9 @@ class TargetPredictor {
  private:
   static constexpr std::size_t kMaxRankings = 1024;
 
-  Ranking& ranking_of(const scheduling::WhatIf& cluster, scheduling::PodIndex pod);
-  void rank(Ranking& ranking, const scheduling::WhatIf& cluster, scheduling::PodIndex pod,
-            scheduling::NodeIndex node) const;
-  void update_soft_taints(const scheduling::WhatIf& cluster);
+  Ranking& ranking_of(const WhatIf& cluster, PodIndex pod);
+  void rank(Ranking& ranking, const WhatIf& cluster, PodIndex pod, NodeIndex node) const;
+  void update_soft_taints(const WhatIf& cluster);
 
   scheduling::SchedulerRules rules_;
   scheduling::ResourceScores scores_;
@@ -79,10 +90,10 @@ class TargetPredictor {
 };
 
 /// Returns true if a controller creates a new pod when this one is deleted, and the scheduler can choose its node.
-bool has_replacement(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
+bool has_replacement(const ClusterSnapshot& cluster, PodIndex pod);
 
 /// Returns true if the replacement is created, and can be placed, while the pod still terminates. False for a
 /// StatefulSet, which waits for the pod's end, and for a volume that only one pod may use.
-bool is_replaced_at_once(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod);
+bool is_replaced_at_once(const ClusterSnapshot& cluster, PodIndex pod);
 
 }  // namespace planner

@@ -47,6 +47,18 @@ char32_t take_character(std::string_view& text) {
   return code;
 }
 
+std::string_view first_characters(std::string_view text, std::size_t most) {
+  std::string_view rest = text;
+  for (; most > 0 && !rest.empty(); --most) take_character(rest);
+  return text.substr(0, text.size() - rest.size());
+}
+
+std::size_t characters(std::string_view text) {
+  std::size_t count = 0;
+  for (; !text.empty(); ++count) take_character(text);
+  return count;
+}
+
 std::string plain_text(std::string_view text, std::size_t limit) {
   std::string out;
   out.reserve(std::min(text.size(), limit));

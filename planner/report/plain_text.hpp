@@ -18,6 +18,11 @@ std::string plain_text(std::string_view text, std::size_t limit = kMaxText);
 /// `text` is not empty.
 char32_t take_character(std::string_view& text);
 
+/// Returns the first `most` characters of the UTF-8 `text`.
+std::string_view first_characters(std::string_view text, std::size_t most);
+/// Number of characters.
+std::size_t characters(std::string_view text);
+
 /// Escapes `text` for XML and HTML, both between tags and in quoted attributes. REQUIRES: plain_text().
 std::string escape_markup(std::string_view text);
 

@@ -14,6 +14,8 @@ using scheduling::ClusterSnapshot;
 using scheduling::PodIndex;
 
 constexpr std::array kIndexes = {scheduling::kCpuIndex, scheduling::kMemoryIndex, scheduling::kPodsIndex};
+constexpr std::array<std::string_view, 3> kResourceNames = {"cpu", "memory", "pods"};
+constexpr std::array<std::string_view, 4> kFateNames = {"empty", "freed", "held", "stays"};
 
 std::string key_of(std::string_view ns, std::string_view pod) {
   return pod.empty() ? std::string() : plain_text(ns) + "/" + plain_text(pod);
@@ -80,18 +82,14 @@ class ReportBuilder {
     ReportPod row;
     row.ns = plain_text(object.meta.ns);
     row.name = plain_text(object.meta.name);
-    if (const api::OwnerReference* owner = first_owner(object.meta))
-      row.owner = plain_text(owner->kind) + "/" + plain_text(owner->name);
+    if (const auto& owners = object.meta.owner_references; !owners.empty())
+      row.owner = plain_text(owners.front().kind) + "/" + plain_text(owners.front().name);
     row.node = node;
     if (is_leaving || !cluster_.is_staying(pod)) row.role = PodRole::kLeaving;
     if (cluster_.is_daemon_set(pod) || cluster_.is_mirror(pod)) row.role = PodRole::kGoesWithNode;
     row.cpu = scheduling::amount_of(held, scheduling::kCpuIndex);
     row.memory = api::Quantity::from_milli(scheduling::amount_of(held, scheduling::kMemoryIndex)).units();
     return row;
-  }
-
-  static const api::OwnerReference* first_owner(const api::ObjectMeta& meta) {
-    return meta.owner_references.empty() ? nullptr : &meta.owner_references.front();
   }
 
   void add_moves() {
@@ -224,24 +222,9 @@ class ReportBuilder {
 
 }  // namespace
 
-std::string_view to_string(Resource resource) {
-  switch (resource) {
-    case Resource::kCpu: return "cpu";
-    case Resource::kMemory: return "memory";
-    case Resource::kPods: return "pods";
-  }
-  return "";
-}
+std::string_view to_string(Resource resource) { return kResourceNames[static_cast<std::size_t>(resource)]; }
 
-std::string_view to_string(NodeFate fate) {
-  switch (fate) {
-    case NodeFate::kEmpty: return "empty";
-    case NodeFate::kFreed: return "freed";
-    case NodeFate::kHeld: return "held";
-    case NodeFate::kStays: return "stays";
-  }
-  return "";
-}
+std::string_view to_string(NodeFate fate) { return kFateNames[static_cast<std::size_t>(fate)]; }
 
 std::int32_t Report::freed() const {
   return static_cast<std::int32_t>(std::ranges::count(nodes, NodeFate::kFreed, &ReportNode::fate));

@@ -52,7 +52,6 @@ struct ReportNode {
   std::string name;
   NodeFate fate = NodeFate::kEmpty;
   Amounts amounts{};
-  friend bool operator==(const ReportNode&, const ReportNode&) = default;
 };
 
 struct ReportPod {
@@ -63,7 +62,6 @@ struct ReportPod {
   PodRole role = PodRole::kOrdinary;
   std::int64_t cpu = 0;
   std::int64_t memory = 0;
-  friend bool operator==(const ReportPod&, const ReportPod&) = default;
 };
 
 struct ReportMove {
@@ -74,7 +72,6 @@ struct ReportMove {
   std::string strategy;
   std::string reason;
   std::optional<double> score{};  ///< benefit per disruption, 0 … 100, of a balance strategy's move
-  friend bool operator==(const ReportMove&, const ReportMove&) = default;
 };
 
 /// Result of one strategy that empties nodes.
@@ -85,7 +82,6 @@ struct ReportBound {
   std::int32_t most = 0;  ///< upper bound of nodes that any plan can free
   std::string reason;     ///< what keeps the other nodes in use; empty if nothing does
   std::string note;       ///< why the plan does less than possible; empty if it does everything
-  friend bool operator==(const ReportBound&, const ReportBound&) = default;
 };
 
 /// A node that stays, and what holds it.
@@ -103,7 +99,6 @@ inline constexpr std::size_t kHistogramBins = 11;
 struct Histogram {
   std::array<std::int32_t, kHistogramBins> before{};
   std::array<std::int32_t, kHistogramBins> after{};
-  friend bool operator==(const Histogram&, const Histogram&) = default;
 };
 
 /// Requested share of the busy nodes' allocatable. `before` covers nodes that are busy before the plan, `after` those
@@ -111,7 +106,6 @@ struct Histogram {
 struct BusyShare {
   double before = 0;
   double after = 0;
-  friend bool operator==(const BusyShare&, const BusyShare&) = default;
 };
 
 struct Report {
@@ -133,7 +127,6 @@ struct Report {
   std::int32_t freed() const;
   /// Distinct values of ReportMove::wave in ascending order.
   std::vector<std::int32_t> waves() const;
-  friend bool operator==(const Report&, const Report&) = default;
 };
 
 struct ReportInput {

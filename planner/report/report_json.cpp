@@ -1,7 +1,6 @@
 #include "planner/report/report_json.hpp"
 
 #include <nlohmann/json.hpp>
-#include <string_view>
 #include <unordered_map>
 
 namespace report {

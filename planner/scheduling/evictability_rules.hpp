@@ -4,9 +4,7 @@
 /// Compatibility::kUpstream (upstream-semantics.md#filter); otherwise its faults are fixed (docs/compatibility.md).
 /// Adds the namespace scope.
 
-#include <array>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
@@ -72,69 +70,5 @@ class EvictabilityRules {
 
 /// Pods with this priority or a higher one are system-critical.
 inline constexpr std::int32_t kSystemCriticalPriority = 2'000'000'000;
-
-/// The pod that a rule examines. Rules are pure functions and return nullopt if they do not object.
-struct EvictionCandidate {
-  const EvictabilityRules& rules;
-  PodIndex index;
-  const api::Pod& pod;
-};
-using EvictabilityRule = std::optional<Refusal> (*)(const EvictionCandidate& candidate);
-
-std::optional<Refusal> refuse_namespace(const EvictionCandidate& candidate);
-/// Applies also with Compatibility::kUpstream and to pods with the evict annotation. The node requirements of an
-/// oversized pod are ignored, so it is unknown where it would run.
-std::optional<Refusal> refuse_oversized(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_prefer_no_eviction(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_mirror_pod(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_static_pod(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_terminating(const EvictionCandidate& candidate);
-/// Does not apply with Compatibility::kUpstream, which does not check claims. A pod with such a claim is not evicted in
-/// that mode either, because its Evacuation fails (state-machine.md#data-safety).
-std::optional<Refusal> refuse_risky_claims(const EvictionCandidate& candidate);
-/// Refuses members of a scheduling.k8s.io PodGroup that is disrupted as a whole or does not exist. Does not apply with
-/// Compatibility::kUpstream.
-std::optional<Refusal> refuse_whole_pod_group(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_system_critical(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_priority(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_bare_pod(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_local_storage(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_daemon_set(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_claims(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_without_pdb(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_resource_claims(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_labels(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_few_replicas(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_young(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_opted_out(const EvictionCandidate& candidate);
-std::optional<Refusal> refuse_autoscaler_annotations(const EvictionCandidate& candidate);
-
-/// Rules that apply even to pods with the evict annotation, because their eviction would have no effect or lose data.
-inline constexpr std::array<EvictabilityRule, 5> kUnwaivableRules = {
-    refuse_mirror_pod, refuse_static_pod, refuse_terminating, refuse_risky_claims, refuse_whole_pod_group,
-};
-
-/// Rules that the evict annotation disables: with any value except "false", or with any value in upstream mode.
-inline constexpr std::array<EvictabilityRule, 19> kEvictabilityRules = {
-    refuse_prefer_no_eviction,      // noEvictionPolicy Mandatory
-    refuse_mirror_pod,              // the kubelet would restart it
-    refuse_static_pod,              // the kubelet would restart it; recognized by its config source
-    refuse_terminating,             // already being deleted
-    refuse_risky_claims,            // a claim is Lost or being deleted, so its volume would be lost with the pod
-    refuse_whole_pod_group,         // its scheduling.k8s.io PodGroup has disruptionMode All
-    refuse_system_critical,         // protection SystemCriticalPods
-    refuse_priority,                // priorityThreshold; disabled together with SystemCriticalPods
-    refuse_bare_pod,                // no owner would recreate it; protection FailedBarePods includes failed ones
-    refuse_local_storage,           // protection PodsWithLocalStorage: hostPath, emptyDir
-    refuse_daemon_set,              // protection DaemonSetPods
-    refuse_claims,                  // protection PodsWithPVC, by storage class if configured
-    refuse_without_pdb,             // protection PodsWithoutPDB
-    refuse_resource_claims,         // protection PodsWithResourceClaims
-    refuse_labels,                  // labelSelector
-    refuse_few_replicas,            // minReplicas, if above 1
-    refuse_young,                   // minPodAge, compared with status.startTime
-    refuse_autoscaler_annotations,  // safe-to-evict "false" or "on-completion", do-not-disrupt
-    refuse_opted_out,               // optOuts, until they expire
-};
 
 }  // namespace scheduling

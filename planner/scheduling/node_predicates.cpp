@@ -20,10 +20,9 @@ PortOrder order_of(const api::HostPort& port) {
 std::optional<Refusal> shortage_of(std::string_view name, ResourceIndex resource, std::int64_t wanted,
                                    std::int64_t free) {
   if (wanted <= free) return std::nullopt;
-  if (resource == kCpuIndex) {
-    return Refusal{"InsufficientResource", "needs {wanted}m of {subject}, {available}m are free", name, wanted, free};
-  }
-  return Refusal{"InsufficientResource", "needs {wanted} of {subject}, {available} are free", name, wanted, free};
+  const std::string_view text = resource == kCpuIndex ? "needs {wanted}m of {subject}, {available}m are free"
+                                                      : "needs {wanted} of {subject}, {available} are free";
+  return Refusal{"InsufficientResource", text, name, wanted, free};
 }
 
 Refusal no_capacity_for_pods(std::int64_t free) {
@@ -31,11 +30,6 @@ Refusal no_capacity_for_pods(std::int64_t free) {
 }
 
 }  // namespace
-
-bool has_node_terms(const FitQuery& query) {
-  const api::Pod& pod = query.pod();
-  return !pod.node_selector.empty() || (pod.affinity && pod.affinity->required_node_terms);
-}
 
 std::optional<Refusal> refuse_cordoned(const FitQuery& query, NodeIndex node) {
   if (!query.base().node(node).unschedulable) return std::nullopt;

@@ -56,8 +56,6 @@ PdbBudgets::Charge PdbBudgets::charge_for(PodIndex index) const {
           {}};
 }
 
-std::optional<Refusal> PdbBudgets::refusal(PodIndex pod) const { return charge_for(pod).refusal; }
-
 void PdbBudgets::spend(PodIndex pod) {
   const Charge charge = charge_for(pod);
   if (charge.pdb) --allowed_[*charge.pdb];

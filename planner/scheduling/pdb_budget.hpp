@@ -17,7 +17,7 @@ class PdbBudgets {
 
   /// Returns the refusal of the budget that would answer 429 to an eviction of the pod now (500 if several budgets
   /// match). Returns nullopt if the eviction is allowed.
-  std::optional<Refusal> refusal(PodIndex pod) const;
+  std::optional<Refusal> refusal(PodIndex pod) const { return charge_for(pod).refusal; }
   /// Charges one disruption to the pod's budget if an eviction would do so.
   void spend(PodIndex pod);
 

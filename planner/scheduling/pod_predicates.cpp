@@ -16,8 +16,7 @@ std::uint32_t domain_of(const Topology& topology, NodeIndex node) {
 
 /// Returns true if the constraint counts all nodes. Decides from the pod alone, without checking any node.
 bool counts_every_node(const api::TopologySpreadConstraint& constraint, const api::Pod& pod) {
-  const bool may_be_anywhere = pod.node_selector.empty() && !(pod.affinity && pod.affinity->required_node_terms);
-  return (may_be_anywhere || !constraint.honor_node_affinity) && !constraint.honor_node_taints;
+  return (!asks_for_nodes(pod) || !constraint.honor_node_affinity) && !constraint.honor_node_taints;
 }
 
 }  // namespace
@@ -46,18 +45,19 @@ FitQuery::ClosedDomains* FitQuery::closed_for(std::string_view key, bool own) {
       ClosedDomains{&topology, key, own, std::vector<bool>(topology.domain_names.size(), false)});
 }
 
+void FitQuery::ClosedDomains::close(NodeIndex node) {
+  if (const std::uint32_t domain = domain_of(*topology, node); domain != Topology::kNone) closed[domain] = true;
+}
+
 void FitQuery::find_own_anti_affinity() {
   if (!pod().affinity) return;
   for (const PodAffinityTerm& term : pod().affinity->required_pod_anti_affinity) {
     ClosedDomains* const domains = closed_for(term.topology_key, true);
     if (domains == nullptr) continue;
     for (const PodIndex other : cluster_->selector_cache().covered_by(term, pod_)) {
-      const std::uint32_t domain =
-          other == pod_ ? Topology::kNone : domain_of(*domains->topology, cluster_->node_of(other));
-      if (domain != Topology::kNone) domains->closed[domain] = true;
+      if (other != pod_) domains->close(cluster_->node_of(other));
     }
-    const std::uint32_t own = domain_of(*domains->topology, cluster_->node_of(pod_));
-    if (counts(pod_) && own != Topology::kNone && covers(term, pod_, pod_, base())) domains->closed[own] = true;
+    if (counts(pod_) && covers(term, pod_, pod_, base())) domains->close(cluster_->node_of(pod_));
   }
 }
 
@@ -66,10 +66,7 @@ void FitQuery::find_anti_affinity_of_others() {
     ClosedDomains* const domains = closed_for(term->topology_key, false);
     if (domains == nullptr) continue;
     for (const PodIndex owner : *owners) {
-      const std::uint32_t domain = !counts(owner) || !base().is_active(owner)
-                                       ? Topology::kNone
-                                       : domain_of(*domains->topology, cluster_->node_of(owner));
-      if (domain != Topology::kNone) domains->closed[domain] = true;
+      if (counts(owner) && base().is_active(owner)) domains->close(cluster_->node_of(owner));
     }
   }
 }

@@ -51,10 +51,6 @@ bool FitQuery::fits_ignoring_capacity_and_spread(NodeIndex node) const {
   });
 }
 
-std::optional<Refusal> first_refusal(const WhatIf& cluster, PodIndex pod, NodeIndex node, FitLevel level) {
-  return FitQuery(cluster, pod, level).refusal(node);
-}
-
 std::optional<std::size_t> find_other_node(const WhatIf& cluster, PodIndex pod, std::span<const NodeIndex> nodes,
                                            FitLevel level, std::size_t first) {
   const auto query = cluster.fit_query(pod, level);

@@ -73,6 +73,8 @@ class FitQuery {
     std::string_view key;
     bool own;
     std::vector<bool> closed;  ///< indexed by domain
+    /// Closes the domain of the node, if it has one.
+    void close(NodeIndex node);
   };
   /// Domains of one required affinity term in which a pod that satisfies all terms runs.
   struct WantedDomains {
@@ -173,7 +175,7 @@ struct SchedulerRule {
   bool (*concerns)(const FitQuery& query) = nullptr;  ///< nullptr if it concerns every pod
 };
 
-bool has_node_terms(const FitQuery& query);
+inline bool has_node_terms(const FitQuery& query) { return asks_for_nodes(query.pod()); }
 inline bool has_host_ports(const FitQuery& query) { return query.base().has_host_ports(query.index()); }
 bool has_devices(const FitQuery& query);
 inline bool has_volumes(const FitQuery& query) { return !query.pod().volumes.empty(); }
@@ -200,8 +202,6 @@ inline constexpr std::array<SchedulerRule, 13> kSchedulerRules = {{
     {refuse_skew, has_spread},                     // topology spread, DoNotSchedule
 }};
 
-/// Checks one pod against one node. Returns nullopt if the pod fits.
-std::optional<Refusal> first_refusal(const WhatIf& cluster, PodIndex pod, NodeIndex node, FitLevel level);
 /// Returns the position in `nodes` of a node, other than its current one, that the pod fits. Starts at position `first`
 /// and wraps around. Returns nullopt if it fits none.
 std::optional<std::size_t> find_other_node(const WhatIf& cluster, PodIndex pod, std::span<const NodeIndex> nodes,

@@ -1,6 +1,5 @@
 #include "planner/scheduling/refusal.hpp"
 
-#include <fmt/args.h>
 #include <fmt/format.h>
 
 namespace scheduling {

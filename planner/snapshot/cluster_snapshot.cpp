@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "planner/snapshot/matching.hpp"
-#include "planner/snapshot/object_order.hpp"
 #include "planner/snapshot/update.hpp"
 
 namespace scheduling {
@@ -22,46 +21,29 @@ bool is_another_state(const std::shared_ptr<const api::Node>& before, const std:
          before->allocatable == now->allocatable && !is_strange_node(before) && !is_strange_node(now);
 }
 
-/// Returns true if the list has changed.
-template <typename T>
-bool take_list(SnapshotInput::List<T>& list, const SnapshotInput::List<T>& now) {
-  if (list == now) return false;
-  list = in_order(now);
-  return true;
-}
-
-/// Returns true if the names of the objects have changed.
-template <typename T>
-bool take_named_list(SnapshotInput::List<T>& list, const SnapshotInput::List<T>& now) {
-  if (list == now) return false;
-  const auto before = std::exchange(list, in_order(now));
-  return !have_same_names(before, list);
+/// Calls `each` with the list of every kind except pods and nodes, as a member of SnapshotInput.
+template <typename F>
+void for_each_kind(F&& each) {
+  using In = SnapshotInput;
+  const auto call = [&](auto... lists) { (each(lists), ...); };
+  call(&In::pdbs, &In::namespaces, &In::priority_classes, &In::claims, &In::volumes, &In::workloads,
+       &In::storage_classes, &In::csi_nodes, &In::resource_claims, &In::volume_attachments, &In::csi_drivers,
+       &In::storage_capacities, &In::pod_groups);
 }
 
 }  // namespace
 
 ClusterSnapshot::ClusterSnapshot(SnapshotInput input, Quantities quantities)
-    : pdbs_(in_order(std::move(input.pdbs))),
-      namespace_objects_(in_order(std::move(input.namespaces))),
-      priority_classes_(in_order(std::move(input.priority_classes))),
-      claims_(in_order(std::move(input.claims))),
-      volumes_(in_order(std::move(input.volumes))),
-      storage_classes_(in_order(std::move(input.storage_classes))),
-      csi_nodes_(in_order(std::move(input.csi_nodes))),
-      resource_claims_(in_order(std::move(input.resource_claims))),
-      pod_groups_(in_order(std::move(input.pod_groups))),
-      volume_attachments_(in_order(std::move(input.volume_attachments))),
-      csi_drivers_(in_order(std::move(input.csi_drivers))),
-      storage_capacities_(in_order(std::move(input.storage_capacities))),
-      quantities_(quantities) {
-  take_nodes(std::move(input.nodes));
+    : objects_(std::move(input)), quantities_(quantities) {
+  for_each_kind([&](auto list) { objects_.*list = in_order(std::move(objects_.*list)); });
+  take_nodes();
   sort_attachments();
   sort_volumes();
-  take_workloads(std::move(input.workloads));
+  index_workloads();
   Update update(*this);
   update.namespaces_are_due();
   update.problems_are_due();
-  update.rebuild({}, in_order(std::move(input.pods)));
+  update.rebuild({}, in_order(std::exchange(objects_.pods, {})));
   update.finish();
 }
 
@@ -79,24 +61,21 @@ void ClusterSnapshot::apply(PodChanges changes) {
 }
 
 bool ClusterSnapshot::update_others(const SnapshotInput& now) {
-  if (given_nodes_ != now.nodes && !take_states(now.nodes)) return false;
-  take_list(priority_classes_, now.priority_classes);
-  take_list(claims_, now.claims);
-  if (take_list(volumes_, now.volumes)) sort_volumes();
-  take_list(storage_classes_, now.storage_classes);
-  take_list(csi_nodes_, now.csi_nodes);
-  take_list(resource_claims_, now.resource_claims);
-  take_list(pod_groups_, now.pod_groups);
-  take_list(csi_drivers_, now.csi_drivers);
-  take_list(storage_capacities_, now.storage_capacities);
-  if (take_list(volume_attachments_, now.volume_attachments)) sort_attachments();
+  if (objects_.nodes != now.nodes && !take_states(now.nodes)) return false;
+  const bool are_volumes_new = objects_.volumes != now.volumes;
+  const bool are_attachments_new = objects_.volume_attachments != now.volume_attachments;
+  const bool are_workloads_new = objects_.workloads != now.workloads;
+  const bool are_namespaces_new = objects_.namespaces != now.namespaces;
+  const auto pdbs = objects_.pdbs;
+  for_each_kind([&](auto list) {
+    if (objects_.*list != now.*list) objects_.*list = in_order(now.*list);
+  });
+  if (are_volumes_new) sort_volumes();
+  if (are_attachments_new) sort_attachments();
+  if (are_workloads_new) index_workloads();
   Update update(*this);
-  if (workloads_ != now.workloads) {
-    take_workloads(now.workloads);
-    update.problems_are_due();
-  }
-  if (take_named_list(pdbs_, now.pdbs)) update.namespaces_are_due();
-  if (take_list(namespace_objects_, now.namespaces)) update.namespaces_are_due();
+  if (are_workloads_new) update.problems_are_due();
+  if (are_namespaces_new || !have_same_names(pdbs, objects_.pdbs)) update.namespaces_are_due();
   update.finish();
   return true;
 }
@@ -106,16 +85,16 @@ bool ClusterSnapshot::take_states(const SnapshotInput::List<api::Node>& nodes) {
   const auto is_state = [](const auto& before, const auto& now) {
     return before == now || is_another_state(before, now);
   };
-  if (!std::ranges::equal(given_nodes_, nodes, is_state)) return false;
+  if (!std::ranges::equal(objects_.nodes, nodes, is_state)) return false;
   for (const NodeIndex node : this->nodes()) {
-    if (given_nodes_[node] != nodes[node]) nodes_[node] = given_nodes_[node] = nodes[node];
+    if (objects_.nodes[node] != nodes[node]) nodes_[node] = objects_.nodes[node] = nodes[node];
   }
   find_schedulable_nodes();
   return true;
 }
 
-void ClusterSnapshot::take_nodes(SnapshotInput::List<api::Node> nodes) {
-  given_nodes_ = nodes_ = in_order(std::move(nodes));
+void ClusterSnapshot::take_nodes() {
+  nodes_ = objects_.nodes = in_order(std::move(objects_.nodes));
   for (auto& node : nodes_) node = with_sound_quantities(node, quantities_, node_problems_);
   allocatable_ = NodeResources(nodes_.size());
   used_ = NodeResources(nodes_.size());
@@ -141,17 +120,16 @@ void ClusterSnapshot::find_schedulable_nodes() {
   std::transform(nodes_.begin(), nodes_.end(), schedulable_by_all_.begin(), is_schedulable);
 }
 
-void ClusterSnapshot::take_workloads(SnapshotInput::List<api::Workload> workloads) {
-  workloads_ = in_order(std::move(workloads));
+void ClusterSnapshot::index_workloads() {
   workload_by_uid_.clear();
-  for (const auto& workload : workloads_) workload_by_uid_.emplace(workload->meta.uid, workload.get());
+  for (const auto& workload : objects_.workloads) workload_by_uid_.emplace(workload->meta.uid, workload.get());
 }
 
 void ClusterSnapshot::sort_attachments() {
   attachments_.clear();
-  if (volume_attachments_.empty()) return;
+  if (objects_.volume_attachments.empty()) return;
   attachments_.resize(node_count());
-  for (const auto& each : volume_attachments_) {
+  for (const auto& each : objects_.volume_attachments) {
     if (const auto node = find_node(each->node)) attachments_[*node].push_back(each.get());
   }
 }
@@ -159,7 +137,7 @@ void ClusterSnapshot::sort_attachments() {
 void ClusterSnapshot::sort_volumes() {
   free_volumes_.clear();
   kept_volumes_.clear();
-  for (const auto& volume : volumes_) {
+  for (const auto& volume : objects_.volumes) {
     VolumesByText& all = volume->is_claimed ? kept_volumes_ : free_volumes_;
     all[volume->is_claimed ? volume->claim.to_string() : volume->storage_class].push_back(volume.get());
   }
@@ -185,16 +163,6 @@ NamespaceIndex ClusterSnapshot::intern_namespace(std::string_view name) {
   return number;
 }
 
-std::optional<NodeIndex> ClusterSnapshot::find_node(std::string_view name) const {
-  const auto at = node_by_name_.find(name);
-  return at == node_by_name_.end() ? std::nullopt : std::optional(at->second);
-}
-
-std::optional<NamespaceIndex> ClusterSnapshot::find_namespace(std::string_view name) const {
-  const auto at = namespace_by_name_.find(name);
-  return at == namespace_by_name_.end() ? std::nullopt : std::optional(at->second);
-}
-
 std::vector<PodIndex> ClusterSnapshot::pods_by_name() const {
   std::vector<PodIndex> pods;
   pods.reserve(pod_count_);
@@ -213,56 +181,9 @@ std::optional<PodIndex> ClusterSnapshot::find_pod(std::string_view ns, std::stri
   return at == pods.end() || name_of(*at) != name ? std::nullopt : std::optional(*at);
 }
 
-std::optional<std::uint32_t> ClusterSnapshot::find_owner(std::string_view uid) const {
-  const auto at = owner_by_uid_.find(uid);
-  return at == owner_by_uid_.end() ? std::nullopt : std::optional(at->second);
-}
-
-std::uint32_t ClusterSnapshot::siblings(PodIndex pod) const {
-  const std::uint32_t owner = pods_[pod].owner;
-  return owner == kNoOwner ? 0 : owner_pods_[owner];
-}
-
-std::uint32_t ClusterSnapshot::living_siblings(PodIndex pod) const {
-  const std::uint32_t owner = pods_[pod].owner;
-  return owner == kNoOwner ? 0 : living_owner_pods_[owner];
-}
-
-const api::PriorityClass* ClusterSnapshot::find_priority_class(std::string_view name) const {
-  return find_in(priority_classes_, "", name);
-}
-
-const api::PersistentVolumeClaim* ClusterSnapshot::find_claim(std::string_view ns, std::string_view name) const {
-  return find_in(claims_, ns, name);
-}
-
-const api::PersistentVolume* ClusterSnapshot::find_volume(std::string_view name) const {
-  return find_in(volumes_, "", name);
-}
-
-const api::StorageClass* ClusterSnapshot::find_storage_class(std::string_view name) const {
-  return find_in(storage_classes_, "", name);
-}
-
 const api::StorageClass* ClusterSnapshot::default_storage_class() const {
-  const auto at = std::ranges::find_if(storage_classes_, [](const auto& each) { return each->is_default; });
-  return at == storage_classes_.end() ? nullptr : at->get();
-}
-
-const api::CsiNode* ClusterSnapshot::find_csi_node(std::string_view node) const {
-  return find_in(csi_nodes_, "", node);
-}
-
-const api::ResourceClaim* ClusterSnapshot::find_resource_claim(std::string_view ns, std::string_view name) const {
-  return find_in(resource_claims_, ns, name);
-}
-
-const api::SchedulingPodGroup* ClusterSnapshot::find_pod_group(std::string_view ns, std::string_view name) const {
-  return find_in(pod_groups_, ns, name);
-}
-
-const api::CsiDriver* ClusterSnapshot::find_csi_driver(std::string_view name) const {
-  return find_in(csi_drivers_, "", name);
+  const auto at = std::ranges::find_if(objects_.storage_classes, [](const auto& each) { return each->is_default; });
+  return at == objects_.storage_classes.end() ? nullptr : at->get();
 }
 
 std::span<const api::PersistentVolume* const> ClusterSnapshot::free_volumes(std::string_view storage_class) const {

@@ -1,12 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
-#include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -15,7 +16,7 @@
 #include "base/clock.hpp"
 #include "planner/snapshot/index_range.hpp"
 #include "planner/snapshot/input_problems.hpp"
-#include "planner/snapshot/pod_range.hpp"
+#include "planner/snapshot/object_order.hpp"
 #include "planner/snapshot/resources.hpp"
 
 namespace scheduling {
@@ -84,7 +85,7 @@ class ClusterSnapshot {
   // --- Nodes
   std::size_t node_count() const { return nodes_.size(); }
   const api::Node& node(NodeIndex node) const { return *nodes_[node]; }
-  std::optional<NodeIndex> find_node(std::string_view name) const;
+  std::optional<NodeIndex> find_node(std::string_view name) const { return number_in(node_by_name_, name); }
   /// Returns true if the node is Ready, not cordoned, and has no taint that repels pods. Lets callers skip checks of
   /// the individual pod on most nodes.
   bool is_schedulable_by_all(NodeIndex node) const { return schedulable_by_all_[node]; }
@@ -139,29 +140,29 @@ class ClusterSnapshot {
   bool has_host_ports(PodIndex pod) const { return pods_[pod].has_host_ports; }
   /// Number of pods, in any state and including this one, that have an ownerReference with the uid of this pod's first
   /// owner. Returns 0 if the pod has no owner.
-  std::uint32_t siblings(PodIndex pod) const;
-  /// Number of the pod's first owner, below owner_count(). Returns nullopt if the pod has no owner.
-  std::optional<std::uint32_t> owner_of(PodIndex pod) const {
-    const std::uint32_t owner = pods_[pod].owner;
-    return owner == kNoOwner ? std::nullopt : std::optional(owner);
+  std::uint32_t siblings(PodIndex pod) const {
+    return pods_[pod].owner == kNoOwner ? 0 : owner_pods_[pods_[pod].owner];
   }
+  /// Number of the pod's first owner, below owner_count(). Returns nullopt if the pod has no owner.
+  std::optional<std::uint32_t> owner_of(PodIndex pod) const { return known_owner(pods_[pod].owner); }
   /// Number of the pod's controller, or of its first owner if no owner is the controller. Returns nullopt if the pod
   /// has no owner or that owner has no uid.
-  std::optional<std::uint32_t> main_owner_of(PodIndex pod) const {
-    const std::uint32_t owner = pods_[pod].main_owner;
-    return owner == kNoOwner ? std::nullopt : std::optional(owner);
-  }
+  std::optional<std::uint32_t> main_owner_of(PodIndex pod) const { return known_owner(pods_[pod].main_owner); }
   std::size_t owner_count() const { return owner_pods_.size(); }
   /// Number of the owner with this uid, whatever its position in a pod's ownerReferences. Returns nullopt if no pod has
   /// it.
-  std::optional<std::uint32_t> find_owner(std::string_view uid) const;
+  std::optional<std::uint32_t> find_owner(std::string_view uid) const { return number_in(owner_by_uid_, uid); }
   /// Number of siblings() that are neither terminal nor terminating.
-  std::uint32_t living_siblings(PodIndex pod) const;
+  std::uint32_t living_siblings(PodIndex pod) const {
+    return pods_[pod].owner == kNoOwner ? 0 : living_owner_pods_[pods_[pod].owner];
+  }
 
   // --- Namespaces
   std::size_t namespace_count() const { return namespaces_.size(); }
   NamespaceIndex namespace_of(PodIndex pod) const { return pods_[pod].ns; }
-  std::optional<NamespaceIndex> find_namespace(std::string_view name) const;
+  std::optional<NamespaceIndex> find_namespace(std::string_view name) const {
+    return number_in(namespace_by_name_, name);
+  }
   std::string_view namespace_name(NamespaceIndex ns) const { return namespaces_[ns].name; }
   /// Returns the Namespace object, or nullptr if the namespace is known only from the objects in it.
   const api::Namespace* namespace_object(NamespaceIndex ns) const { return namespaces_[ns].object; }
@@ -178,7 +179,7 @@ class ClusterSnapshot {
   std::uint32_t label_group_of(PodIndex pod) const { return namespaces_[pods_[pod].ns].first_group + pods_[pod].group; }
   /// PodDisruptionBudgets of the namespace, as positions in pdbs().
   std::span<const std::uint32_t> pdbs_in(NamespaceIndex ns) const { return namespaces_[ns].pdbs; }
-  const SnapshotInput::List<api::PodDisruptionBudget>& pdbs() const { return pdbs_; }
+  const SnapshotInput::List<api::PodDisruptionBudget>& pdbs() const { return objects_.pdbs; }
 
   // --- Other objects
   const ResourceNames& resources() const { return resources_; }
@@ -189,31 +190,41 @@ class ClusterSnapshot {
   const NodeResources& used() const { return used_; }
   /// Resources held by the active pods of each node, as the scheduler's scoring counts them.
   const ScoredSums& scored() const { return scored_; }
-  const api::PriorityClass* find_priority_class(std::string_view name) const;
-  const api::PersistentVolumeClaim* find_claim(std::string_view ns, std::string_view name) const;
-  const api::PersistentVolume* find_volume(std::string_view name) const;
+  const api::PriorityClass* find_priority_class(std::string_view name) const {
+    return find_in(objects_.priority_classes, "", name);
+  }
+  const api::PersistentVolumeClaim* find_claim(std::string_view ns, std::string_view name) const {
+    return find_in(objects_.claims, ns, name);
+  }
+  const api::PersistentVolume* find_volume(std::string_view name) const { return find_in(objects_.volumes, "", name); }
   const api::Workload* find_workload(std::string_view uid) const;
-  const api::StorageClass* find_storage_class(std::string_view name) const;
+  const api::StorageClass* find_storage_class(std::string_view name) const {
+    return find_in(objects_.storage_classes, "", name);
+  }
   /// Returns the storage class of claims that name none, or nullptr if there is no default class.
   const api::StorageClass* default_storage_class() const;
   /// Returns false if no storage classes were listed (for example in a dump of pods and nodes). A missing class then
   /// proves nothing.
-  bool has_storage_classes() const { return !storage_classes_.empty(); }
-  const api::CsiNode* find_csi_node(std::string_view node) const;
-  const api::ResourceClaim* find_resource_claim(std::string_view ns, std::string_view name) const;
-  const api::SchedulingPodGroup* find_pod_group(std::string_view ns, std::string_view name) const;
+  bool has_storage_classes() const { return !objects_.storage_classes.empty(); }
+  const api::CsiNode* find_csi_node(std::string_view node) const { return find_in(objects_.csi_nodes, "", node); }
+  const api::ResourceClaim* find_resource_claim(std::string_view ns, std::string_view name) const {
+    return find_in(objects_.resource_claims, ns, name);
+  }
+  const api::SchedulingPodGroup* find_pod_group(std::string_view ns, std::string_view name) const {
+    return find_in(objects_.pod_groups, ns, name);
+  }
   /// VolumeAttachments of the node, in order of name.
   std::span<const api::VolumeAttachment* const> attachments_on(NodeIndex node) const {
     return attachments_.empty() ? std::span<const api::VolumeAttachment* const>() : attachments_[node];
   }
-  const api::CsiDriver* find_csi_driver(std::string_view name) const;
-  const SnapshotInput::List<api::CsiStorageCapacity>& storage_capacities() const { return storage_capacities_; }
+  const api::CsiDriver* find_csi_driver(std::string_view name) const { return find_in(objects_.csi_drivers, "", name); }
+  const SnapshotInput::List<api::CsiStorageCapacity>& storage_capacities() const { return objects_.storage_capacities; }
   /// PersistentVolumes of the class that are not bound to a claim.
   std::span<const api::PersistentVolume* const> free_volumes(std::string_view storage_class) const;
   /// PersistentVolumes whose claimRef names the claim, with no uid or with `uid`.
   std::vector<const api::PersistentVolume*> volumes_kept_for(const api::ObjectKey& claim, std::string_view uid) const;
   /// Returns false if no PersistentVolumes were listed. A missing volume then proves nothing.
-  bool has_volumes() const { return !volumes_.empty(); }
+  bool has_volumes() const { return !objects_.volumes.empty(); }
   /// Problems found in the input objects.
   const InputProblems& problems() const { return problems_; }
   /// Returns true if quantities of some object were corrected. Quantities::kAsWritten would then give a different
@@ -267,39 +278,25 @@ class ClusterSnapshot {
   };
   static constexpr std::uint32_t kNoOwner = 0xffffffff;
 
-  struct StringHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
-  template <typename Value>
-  using ByString = std::unordered_map<std::string, Value, StringHash, std::equal_to<>>;
+  static std::optional<std::uint32_t> known_owner(std::uint32_t owner) {
+    return owner == kNoOwner ? std::nullopt : std::optional(owner);
+  }
   struct InOrder {
-    bool operator()(const std::shared_ptr<const api::Pod>& a, const std::shared_ptr<const api::Pod>& b) const;
+    bool operator()(const std::shared_ptr<const api::Pod>& a, const std::shared_ptr<const api::Pod>& b) const {
+      return comes_before(a->meta, b->meta);
+    }
   };
 
-  void take_nodes(SnapshotInput::List<api::Node> nodes);
+  void take_nodes();
   bool take_states(const SnapshotInput::List<api::Node>& nodes);
   void find_schedulable_nodes();
-  void take_workloads(SnapshotInput::List<api::Workload> workloads);
+  void index_workloads();
   void sort_attachments();
   void sort_volumes();
   NamespaceIndex intern_namespace(std::string_view name);
 
-  SnapshotInput::List<api::Node> given_nodes_;
-  SnapshotInput::List<api::Node> nodes_;
-  SnapshotInput::List<api::PodDisruptionBudget> pdbs_;
-  SnapshotInput::List<api::Namespace> namespace_objects_;
-  SnapshotInput::List<api::PriorityClass> priority_classes_;
-  SnapshotInput::List<api::PersistentVolumeClaim> claims_;
-  SnapshotInput::List<api::PersistentVolume> volumes_;
-  SnapshotInput::List<api::Workload> workloads_;
-  SnapshotInput::List<api::StorageClass> storage_classes_;
-  SnapshotInput::List<api::CsiNode> csi_nodes_;
-  SnapshotInput::List<api::ResourceClaim> resource_claims_;
-  SnapshotInput::List<api::SchedulingPodGroup> pod_groups_;
-  SnapshotInput::List<api::VolumeAttachment> volume_attachments_;
-  SnapshotInput::List<api::CsiDriver> csi_drivers_;
-  SnapshotInput::List<api::CsiStorageCapacity> storage_capacities_;
+  SnapshotInput objects_;                 ///< sorted; without pods
+  SnapshotInput::List<api::Node> nodes_;  ///< objects_.nodes with quantities corrected
   /// Indexed by node; empty if there are no attachments.
   std::vector<std::vector<const api::VolumeAttachment*>> attachments_;
 
@@ -326,20 +323,10 @@ class ClusterSnapshot {
       pods_with_problems_;  ///< pods with input problems, as they were given
   /// Pods whose terms exceed a bound and are ignored, as they were given, with their terms.
   std::set<std::shared_ptr<const api::Pod>, InOrder> pods_beyond_term_limits_;
-  struct TermUser {
-    const api::Affinity* affinity;
-    const char* ns;       ///< data pointer of the namespace's name, which identifies it
-    LabelStorage labels;  ///< nullptr if no term compares labels
-    friend bool operator==(const TermUser&, const TermUser&) = default;
-  };
-  struct TermUserHash {
-    std::size_t operator()(const TermUser& each) const {
-      const std::hash<const void*> hash;
-      return hash(each.affinity) ^ (hash(each.ns) << 1) ^ (hash(each.labels) << 2);
-    }
-  };
+  /// Affinity; data pointer of the namespace's name, which identifies it; labels, nullptr if no term compares labels.
+  using TermUser = std::tuple<const api::Affinity*, const char*, LabelStorage>;
   /// Number of active pods per term user, excluding pods in pods_beyond_term_limits_.
-  std::unordered_map<TermUser, std::int64_t, TermUserHash> term_users_;
+  std::map<TermUser, std::int64_t> term_users_;
   std::int64_t terms_ = 0;          ///< total weight of pod affinity terms, once per term user
   std::int64_t foreign_terms_ = 0;  ///< part of terms_ that selects pods of other namespaces
   InputProblems node_problems_;
@@ -354,7 +341,7 @@ class ClusterSnapshot {
   ByString<NamespaceIndex> namespace_by_name_;
   ByString<std::uint32_t> owner_by_uid_;
   ByString<std::uint32_t> known_images_;  ///< number of each image set, by its sorted images
-  std::unordered_map<std::string_view, const api::Workload*> workload_by_uid_;  ///< keys view workloads_
+  std::unordered_map<std::string_view, const api::Workload*> workload_by_uid_;  ///< keys view objects_.workloads
   struct RequestSetHash {
     std::size_t operator()(const PodRequests& set) const;
   };

@@ -131,11 +131,11 @@ void ClusterSnapshot::Update::derive_namespaces() {
     ns.pdbs.clear();
     ns.anti_affine.clear();
   }
-  for (const auto& object : cluster_.namespace_objects_) {
+  for (const auto& object : cluster_.objects_.namespaces) {
     all[cluster_.intern_namespace(object->meta.name)].object = object.get();
   }
-  for (std::uint32_t i = 0; i < cluster_.pdbs_.size(); ++i) {
-    all[cluster_.intern_namespace(cluster_.pdbs_[i]->meta.ns)].pdbs.push_back(i);
+  for (std::uint32_t i = 0; i < cluster_.objects_.pdbs.size(); ++i) {
+    all[cluster_.intern_namespace(cluster_.objects_.pdbs[i]->meta.ns)].pdbs.push_back(i);
   }
   derive_affinity();
 }

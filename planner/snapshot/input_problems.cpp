@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <concepts>
 #include <limits>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 
 #include "api/core/terms/pod_bounds.hpp"
@@ -41,7 +43,8 @@ api::ResourceList& resources_in(api::SharedResources& shared) { return shared.ed
 
 /// Calls `each(path, list)` for every resource list of the pod, where `path` is a function that returns its field path.
 template <typename Pod, typename F>
-void for_each_pod_list(Pod& pod, F&& each) {
+requires std::same_as<std::remove_const_t<Pod>, api::Pod>
+void for_each_list(Pod& pod, F&& each) {
   const auto of_containers = [&](auto& containers, std::string_view field) {
     for (std::size_t i = 0; i < containers.size(); ++i) {
       each([=] { return fmt::format("spec.{}[{}].resources.requests", field, i); }, containers[i].requests);
@@ -56,7 +59,8 @@ void for_each_pod_list(Pod& pod, F&& each) {
 }
 
 template <typename Node, typename F>
-void for_each_node_list(Node& node, F&& each) {
+requires std::same_as<std::remove_const_t<Node>, api::Node>
+void for_each_list(Node& node, F&& each) {
   each([] { return std::string("status.allocatable"); }, node.allocatable);
   each([] { return std::string("status.capacity"); }, node.capacity);
 }
@@ -79,6 +83,24 @@ void report_unread(const std::string& object, const api::UnreadFields& unread, I
     problems.add(
         {object, field.path, fmt::format("\"{}\" is not a quantity, ignored", field.text.substr(0, kShownText))});
   }
+}
+
+/// Returns the object with its quantities corrected. Copies it only if `changes` or if a quantity is strange.
+template <typename Object>
+std::shared_ptr<const Object> corrected(std::shared_ptr<const Object> object, const std::string& name, Side side,
+                                        bool changes, Quantities quantities, InputProblems& problems) {
+  report_unread(name, object->unread, problems);
+  for_each_list(*object, [&](const auto& path, const api::ResourceList& list) {
+    if (!has_strange(list)) return;
+    changes = true;
+    report_strange(name, path(), list, side, quantities, problems);
+  });
+  if (!changes || quantities == Quantities::kAsWritten) return object;
+  Object fixed = *object;
+  for_each_list(fixed, [&](const auto&, api::ResourceList& list) {
+    for (auto& [resource, quantity] : list) quantity = sound(quantity, side);
+  });
+  return std::make_shared<const Object>(std::move(fixed));
 }
 
 void report_node(const api::Node& node, InputProblems& problems) {
@@ -104,24 +126,14 @@ void InputProblems::add(InputProblem problem) {
 
 bool has_unsound_quantities(const api::Pod& pod) {
   bool found = pod.unread != nullptr;
-  for_each_pod_list(pod, [&](const auto&, const api::ResourceList& list) { found = found || has_strange(list); });
+  for_each_list(pod, [&](const auto&, const api::ResourceList& list) { found = found || has_strange(list); });
   return found;
 }
 
 std::shared_ptr<const api::Pod> with_sound_quantities(std::shared_ptr<const api::Pod> pod, Quantities quantities,
                                                       InputProblems& problems) {
   if (!has_unsound_quantities(*pod)) return pod;
-  const std::string object = "Pod " + pod->meta.key().to_string();
-  report_unread(object, pod->unread, problems);
-  for_each_pod_list(*pod, [&](const auto& path, const api::ResourceList& list) {
-    if (has_strange(list)) report_strange(object, path(), list, Side::kPod, quantities, problems);
-  });
-  if (quantities == Quantities::kAsWritten) return pod;
-  api::Pod fixed = *pod;
-  for_each_pod_list(fixed, [](const auto&, api::ResourceList& list) {
-    for (auto& [name, quantity] : list) quantity = sound(quantity, Side::kPod);
-  });
-  return std::make_shared<const api::Pod>(std::move(fixed));
+  return corrected(pod, "Pod " + pod->meta.key().to_string(), Side::kPod, true, quantities, problems);
 }
 
 void report_oversized(const api::Pod& pod, InputProblems& problems) {
@@ -138,20 +150,7 @@ void report_oversized(const api::Pod& pod, InputProblems& problems) {
 std::shared_ptr<const api::Node> with_sound_quantities(std::shared_ptr<const api::Node> node, Quantities quantities,
                                                        InputProblems& problems) {
   report_node(*node, problems);
-  const std::string object = "Node " + node->meta.name;
-  report_unread(object, node->unread, problems);
-  bool strange = false;
-  for_each_node_list(*node, [&](const auto& path, const api::ResourceList& list) {
-    if (!has_strange(list)) return;
-    strange = true;
-    report_strange(object, path(), list, Side::kNode, quantities, problems);
-  });
-  if (!strange || quantities == Quantities::kAsWritten) return node;
-  api::Node fixed = *node;
-  for_each_node_list(fixed, [](const auto&, api::ResourceList& list) {
-    for (auto& [name, quantity] : list) quantity = sound(quantity, Side::kNode);
-  });
-  return std::make_shared<const api::Node>(std::move(fixed));
+  return corrected(node, "Node " + node->meta.name, Side::kNode, false, quantities, problems);
 }
 
 void find_owner_cycles(const std::vector<std::shared_ptr<const api::Workload>>& workloads, InputProblems& problems) {

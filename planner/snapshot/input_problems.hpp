@@ -30,7 +30,6 @@ struct InputProblem {
   std::string field;    ///< "spec.containers[0].resources.requests.memory"
   std::string message;  ///< what is wrong and how it was handled
   std::string to_string() const { return object + ": " + field + ": " + message; }
-  friend bool operator==(const InputProblem&, const InputProblem&) = default;
 };
 
 /// Stores the first kMax problems and counts all of them.

@@ -22,6 +22,10 @@ bool is_in_scope(const std::optional<api::LabelSelector>& selector, const api::N
 /// Returns true if a container or sidecar of the pod requests host ports.
 bool asks_for_host_ports(const api::Pod& pod);
 
+/// Returns true if the pod has a nodeSelector or a required node affinity.
+inline bool asks_for_nodes(const api::Pod& pod) {
+  return !pod.node_selector.empty() || (pod.affinity && pod.affinity->required_node_terms);
+}
 /// Checks nodeSelector and required node affinity against the node's labels and name.
 bool matches_node_terms(const api::Pod& pod, const api::Node& node);
 /// Result of matches_node_terms() in detail. kMalformed means that no term matches and at least one cannot be parsed.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <span>
 #include <utility>
 
 #include "planner/snapshot/object_order.hpp"
@@ -116,23 +115,19 @@ std::optional<PodIndex> ClusterSnapshot::Update::make_place(std::size_t slot, Po
   return next;
 }
 
-PodIndex ClusterSnapshot::Update::next_taken(PodIndex from, PodIndex last) const {
-  return first_with(1, cluster_.is_taken_, from, last);
-}
-
 /// Returns the first pod in [first, last) that comes after `meta` in order, or `last` if there is none.
 PodIndex ClusterSnapshot::Update::place_before(PodIndex first, PodIndex last, const api::ObjectMeta& meta) const {
   const PodIndex end = last;
   while (first < last) {
     const PodIndex middle = first + (last - first) / 2;
-    const PodIndex pod = next_taken(middle, last);
+    const PodIndex pod = first_with(1, cluster_.is_taken_, middle, last);
     if (pod < last && comes_before(meta_of(pod), meta)) {
       first = pod + 1;
     } else {
       last = middle;
     }
   }
-  return next_taken(first, end);
+  return first_with(1, cluster_.is_taken_, first, end);
 }
 
 /// Moves a pod to an unused number. REQUIRES: no pod is numbered in between.

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string_view>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "api/meta/object_meta.hpp"
@@ -14,9 +13,7 @@
 namespace scheduling {
 
 inline bool comes_before(const api::ObjectMeta& a, const api::ObjectMeta& b) {
-  if (const int order = a.ns.compare(b.ns); order != 0) return order < 0;
-  if (const int order = a.name.compare(b.name); order != 0) return order < 0;
-  return a.uid < b.uid;
+  return std::tie(a.ns, a.name, a.uid) < std::tie(b.ns, b.name, b.uid);
 }
 
 /// Removes null pointers and sorts by namespace, name and uid. Skips the sort if the list is sorted, as lists of a

@@ -12,6 +12,18 @@ auto place_of(auto& requests, ResourceIndex resource) {
   return std::ranges::lower_bound(requests, resource, {}, &RequestSet::value_type::first);
 }
 
+/// Adds the amount. If the set has the resource already, replaces its amount by join(known, milli).
+template <typename F>
+void put(RequestSet& requests, ResourceIndex resource, std::int64_t milli, F&& join) {
+  const auto at = place_of(requests, resource);
+  if (at == requests.end() || at->first != resource)
+    requests.insert(at, {resource, milli});
+  else
+    at->second = join(at->second, milli);
+}
+
+std::int64_t larger(std::int64_t a, std::int64_t b) { return std::max(a, b); }
+
 /// Maximum size of a set that is scanned linearly, which is faster for the few entries that most sets have.
 constexpr std::size_t kFewResources = 16;
 
@@ -43,16 +55,8 @@ void join_into(RequestSet& requests, RequestSet more, F&& join) {
 }
 
 void raise_to(RequestSet& requests, const RequestSet& least) {
-  if (least.size() > kFewResources)
-    return join_into(requests, least, [](std::int64_t known, std::int64_t milli) { return std::max(known, milli); });
-  for (const auto& [resource, milli] : least) {
-    const auto at = place_of(requests, resource);
-    if (at == requests.end() || at->first != resource) {
-      requests.insert(at, {resource, milli});
-    } else {
-      at->second = std::max(at->second, milli);
-    }
-  }
+  if (least.size() > kFewResources) return join_into(requests, least, larger);
+  for (const auto& [resource, milli] : least) put(requests, resource, milli, larger);
 }
 
 // Amounts that kube-scheduler assumes for a container without requests, in thousandths.
@@ -123,14 +127,8 @@ const api::ResourceList& pod_level(const api::Pod& pod, RequestsOf of) {
 
 void replace_by_pod_level(const api::Pod& pod, RequestsOf of, ResourceNames& names, RequestSet& requests) {
   for (const auto& [name, quantity] : pod_level(pod, of)) {
-    if (!is_pod_level(name)) continue;
-    const ResourceIndex resource = names.intern(name);
-    const auto at = place_of(requests, resource);
-    if (at == requests.end() || at->first != resource) {
-      requests.insert(at, {resource, quantity.milli()});
-    } else {
-      at->second = quantity.milli();
-    }
+    if (is_pod_level(name))
+      put(requests, names.intern(name), quantity.milli(), [](std::int64_t, std::int64_t milli) { return milli; });
   }
 }
 
@@ -142,17 +140,13 @@ void count(const api::Pod& pod, const Counting& counting, ResourceNames& names, 
   add_list(out, pod.overhead, names);
 }
 
-bool has(const RequestSet& requests, ResourceIndex resource) {
-  return std::ranges::find(requests, resource, &RequestSet::value_type::first) != requests.end();
-}
-
 /// Returns the amounts assumed for containers without requests. `counted` contains the pod's requests without them.
 RequestSet supposed_for(const api::Pod& pod, const RequestSet& counted) {
   const bool says_so_itself =
       std::ranges::any_of(pod.pod_requests, [](const auto& entry) { return is_pod_level(entry.first); });
   RequestSet supposed;
-  if (!says_so_itself || !has(counted, kCpuIndex)) supposed.emplace_back(kCpuIndex, kAssumedCpu);
-  if (!says_so_itself || !has(counted, kMemoryIndex)) supposed.emplace_back(kMemoryIndex, kSupposedMemory);
+  if (!says_so_itself || !find_amount(counted, kCpuIndex)) supposed.emplace_back(kCpuIndex, kAssumedCpu);
+  if (!says_so_itself || !find_amount(counted, kMemoryIndex)) supposed.emplace_back(kMemoryIndex, kSupposedMemory);
   return supposed;
 }
 
@@ -168,11 +162,6 @@ ResourceNames::ResourceNames() {
     intern(name);
 }
 
-std::optional<ResourceIndex> ResourceNames::find(std::string_view name) const {
-  const auto at = index_.find(name);
-  return at == index_.end() ? std::nullopt : std::optional(at->second);
-}
-
 ResourceIndex ResourceNames::intern(std::string_view name) {
   if (const auto known = find(name)) return *known;
   const auto resource = static_cast<ResourceIndex>(names_.size());
@@ -185,12 +174,7 @@ std::int64_t amount_of(const RequestSet& requests, ResourceIndex resource) {
 }
 
 void add_amount(RequestSet& requests, ResourceIndex resource, std::int64_t milli) {
-  const auto at = place_of(requests, resource);
-  if (at == requests.end() || at->first != resource) {
-    requests.insert(at, {resource, milli});
-  } else {
-    at->second = saturating_add(at->second, milli);
-  }
+  put(requests, resource, milli, saturating_add);
 }
 
 void effective_requests(const api::Pod& pod, ResourceNames& names, RequestSet& out, RequestsOf of) {
@@ -202,14 +186,13 @@ void pod_requests(const api::Pod& pod, ResourceNames& names, PodRequests& out, R
   count(pod, counting, names, out.amounts);
   const auto says = [&](const api::Container& container) { return says_all(container, counting); };
   const bool all_say = std::ranges::all_of(pod.containers, says) && std::ranges::all_of(pod.init_containers, says);
-  if (all_say) {
-    out.scored = {amount_of(out.amounts, kCpuIndex), amount_of(out.amounts, kMemoryIndex)};
-    return;
-  }
-  counting.supposed = supposed_for(pod, out.amounts);
   RequestSet scored;
-  count(pod, counting, names, scored);
-  out.scored = {amount_of(scored, kCpuIndex), amount_of(scored, kMemoryIndex)};
+  if (!all_say) {
+    counting.supposed = supposed_for(pod, out.amounts);
+    count(pod, counting, names, scored);
+  }
+  const RequestSet& amounts = all_say ? out.amounts : scored;
+  out.scored = {amount_of(amounts, kCpuIndex), amount_of(amounts, kMemoryIndex)};
 }
 
 bool is_being_resized(const api::Pod& pod) {

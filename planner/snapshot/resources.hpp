@@ -42,22 +42,31 @@ constexpr std::int64_t comparable(ResourceIndex resource, std::int64_t milli) {
   return resource == kCpuIndex ? milli : api::Quantity::from_milli(milli).units();
 }
 
+struct StringHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+};
+/// Map by text that is searched without allocation.
+template <typename Value>
+using ByString = std::unordered_map<std::string, Value, StringHash, std::equal_to<>>;
+template <typename Number>
+std::optional<Number> number_in(const ByString<Number>& numbers, std::string_view name) {
+  const auto at = numbers.find(name);
+  return at == numbers.end() ? std::nullopt : std::optional(at->second);
+}
+
 /// Maps resource names to small integers.
 class ResourceNames {
  public:
   ResourceNames();
   ResourceIndex intern(std::string_view name);
-  std::optional<ResourceIndex> find(std::string_view name) const;
+  std::optional<ResourceIndex> find(std::string_view name) const { return number_in(index_, name); }
   std::string_view name(ResourceIndex resource) const { return names_[resource]; }
   std::size_t size() const { return names_.size(); }
 
  private:
-  struct Hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view name) const { return std::hash<std::string_view>()(name); }
-  };
   std::vector<std::string> names_;
-  std::unordered_map<std::string, ResourceIndex, Hash, std::equal_to<>> index_;
+  ByString<ResourceIndex> index_;
 };
 
 /// Amounts in thousandths, sorted by resource. Explicit zeros ("requests: {x: 0}") are kept.

@@ -77,6 +77,26 @@ bool counts_itself(const api::TopologySpreadConstraint& constraint, const api::P
   return counts(constraint, owner.meta.labels, owner.meta.labels);
 }
 
+/// Returns the groups that have the label required by the selector's first equality, or nullptr if all groups must be
+/// compared.
+const std::vector<std::uint32_t>* NamespaceLabels::candidates(const api::LabelSelector& selector) const {
+  static const std::vector<std::uint32_t> kNone;
+  const auto is_equality = [](const api::SelectorRequirement& each) {
+    return each.op == api::SelectorOperator::kIn && each.values.size() == 1;
+  };
+  const auto equality = std::ranges::find_if(selector.requirements, is_equality);
+  if (equality == selector.requirements.end() || groups_.size() < 8) return nullptr;
+  auto known = by_key_.find(equality->key);
+  if (known == by_key_.end()) {
+    known = by_key_.try_emplace(equality->key).first;
+    for (std::uint32_t i = 0; i < groups_.size(); ++i) {
+      if (const std::string* value = groups_[i].labels->find(equality->key)) known->second[*value].push_back(i);
+    }
+  }
+  const auto groups = known->second.find(equality->values.front());
+  return groups == known->second.end() ? &kNone : &groups->second;
+}
+
 SelectorCache::SelectorCache(const ClusterSnapshot& cluster)
     : cluster_(cluster),
       own_steps_(kMinSteps),
@@ -153,28 +173,26 @@ const SelectorCache::Pods& SelectorCache::counted_by(const api::TopologySpreadCo
 }
 
 const std::vector<SelectorCache::TermOfOthers>& SelectorCache::anti_affinity_terms_of(PodIndex pod) {
-  const NamespaceIndex ns = cluster_.namespace_of(pod);
-  if (!found_anti_affinity_terms_[ns]) {
-    found_anti_affinity_terms_[ns] = true;
-    for (const Groups groups :
-         {cluster_.anti_affinity_groups_selecting(ns), cluster_.anti_affine_by_namespace_labels()})
-      find_terms(ns, groups, &anti_affinity_of, &OfLabels::anti_affinity_terms);
-  }
-  return found_about(pod, &OfLabels::anti_affinity_terms);
+  const Groups towards = cluster_.anti_affinity_groups_selecting(cluster_.namespace_of(pod));
+  return terms_about(pod, found_anti_affinity_terms_, {towards, cluster_.anti_affine_by_namespace_labels()},
+                     &anti_affinity_of, &OfLabels::anti_affinity_terms);
 }
 
 const std::vector<SelectorCache::TermOfOthers>& SelectorCache::preferences_about(PodIndex pod, Groups towards,
                                                                                  Groups by_labels) {
-  const NamespaceIndex ns = cluster_.namespace_of(pod);
-  if (!found_preferences_[ns]) {
-    found_preferences_[ns] = true;
-    for (const Groups groups : {towards, by_labels}) find_terms(ns, groups, &preferences_of, &OfLabels::preferences);
-  }
-  return found_about(pod, &OfLabels::preferences);
+  return terms_about(pod, found_preferences_, {towards, by_labels}, &preferences_of, &OfLabels::preferences);
 }
 
-const std::vector<SelectorCache::TermOfOthers>& SelectorCache::found_about(PodIndex pod, TermList list) const {
+/// `found` says for each namespace whether the terms about its pods are in `list`.
+const std::vector<SelectorCache::TermOfOthers>& SelectorCache::terms_about(PodIndex pod, std::vector<bool>& found,
+                                                                           std::initializer_list<Groups> groups,
+                                                                           TermsOf terms_of, TermList list) {
   static const std::vector<TermOfOthers> kNone;
+  const NamespaceIndex ns = cluster_.namespace_of(pod);
+  if (!found[ns]) {
+    for (const Groups each : groups) find_terms(ns, each, terms_of, list);
+    found[ns] = true;
+  }
   const std::uint32_t group = cluster_.label_group_of(pod);
   return group < by_group_.size() && by_group_[group] ? (*by_group_[group]).*list : kNone;
 }

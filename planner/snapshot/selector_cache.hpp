@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -10,7 +12,6 @@
 
 #include "api/core/terms/term_hash.hpp"
 #include "planner/snapshot/cluster_snapshot.hpp"
-#include "planner/snapshot/namespace_labels.hpp"
 
 namespace scheduling {
 
@@ -19,6 +20,45 @@ bool covers(const api::PodAffinityTerm& term, PodIndex owner, PodIndex other, co
 
 /// Returns true if the constraint of `owner` counts pods with the labels of `owner`.
 bool counts_itself(const api::TopologySpreadConstraint& constraint, const api::Pod& owner);
+
+/// Finds the pods of a namespace that a selector matches without evaluating the selector for every pod. Builds indexes
+/// of labels on demand, so even const methods are not thread-safe.
+class NamespaceLabels {
+ public:
+  NamespaceLabels(const ClusterSnapshot& cluster, NamespaceIndex ns) : groups_(cluster.label_groups(ns)) {}
+
+  template <typename F>
+  void for_each_match(const api::LabelSelector& selector, F&& each) const {
+    for_each_group(selector, [&](const ClusterSnapshot::LabelGroup& group) {
+      for (const PodIndex pod : group.pods) each(pod);
+    });
+  }
+
+  /// Calls `each` with every label group that the selector matches.
+  template <typename F>
+  void for_each_group(const api::LabelSelector& selector, F&& each) const {
+    const auto ask = [&](const ClusterSnapshot::LabelGroup& group) {
+      if (selector.matches(*group.labels)) each(group);
+    };
+    if (const std::vector<std::uint32_t>* some = candidates(selector)) {
+      for (const std::uint32_t group : *some) ask(groups_[group]);
+    } else {
+      for (const auto& group : groups_) ask(group);
+    }
+  }
+
+  /// Number of label sets that for_each_group() compares with the selector.
+  std::size_t groups_compared(const api::LabelSelector& selector) const {
+    const std::vector<std::uint32_t>* some = candidates(selector);
+    return some == nullptr ? groups_.size() : some->size();
+  }
+
+ private:
+  const std::vector<std::uint32_t>* candidates(const api::LabelSelector& selector) const;
+
+  std::span<const ClusterSnapshot::LabelGroup> groups_;
+  mutable std::unordered_map<std::string, std::unordered_map<std::string_view, std::vector<std::uint32_t>>> by_key_;
+};
 
 /// Caches which pods of a snapshot selectors match, once per namespace and label set. Results are independent of where
 /// WhatIf moves the pods. Even read methods are not thread-safe because they fill the cache.
@@ -71,19 +111,17 @@ class SelectorCache {
       return a == b || *a == *b;
     }
   };
-  /// Results for pods with equal labels. `covered` and `counted` hold terms that compare labels.
   template <typename Key>
   using KnownPods = std::unordered_map<const Key*, Pods, ByValue, ByValue>;
-  struct OfLabels {
-    std::vector<TermOfOthers> anti_affinity_terms;
-    std::vector<TermOfOthers> preferences;
-    KnownPods<api::PodAffinityTerm> covered;
-    KnownPods<api::TopologySpreadConstraint> counted;
-  };
   /// Results for all pods of a namespace.
   struct OfNamespace {
     KnownPods<api::PodAffinityTerm> covered;
     KnownPods<api::TopologySpreadConstraint> counted;
+  };
+  /// Results for pods with equal labels. `covered` and `counted` hold terms that compare labels.
+  struct OfLabels : OfNamespace {
+    std::vector<TermOfOthers> anti_affinity_terms;
+    std::vector<TermOfOthers> preferences;
   };
   struct WeightedTerm {
     const api::PodAffinityTerm* term;
@@ -115,7 +153,8 @@ class SelectorCache {
   static constexpr std::size_t kMaxSharedStepsOfNamespace = std::size_t{1} << 22;
 
   OfLabels& of_labels_of(PodIndex pod);
-  const std::vector<TermOfOthers>& found_about(PodIndex pod, TermList list) const;
+  const std::vector<TermOfOthers>& terms_about(PodIndex pod, std::vector<bool>& found,
+                                               std::initializer_list<Groups> groups, TermsOf terms_of, TermList list);
   static std::vector<WeightedTerm> anti_affinity_of(const api::Affinity& affinity);
   static std::vector<WeightedTerm> preferences_of(const api::Affinity& affinity);
   void find_terms(NamespaceIndex ns, Groups groups, TermsOf terms_of, TermList list);

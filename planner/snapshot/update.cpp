@@ -1,8 +1,6 @@
 #include "planner/snapshot/update.hpp"
 
-#include <algorithm>
 #include <iterator>
-#include <utility>
 
 #include "api/core/terms/pod_bounds.hpp"
 #include "planner/snapshot/matching.hpp"
@@ -35,12 +33,12 @@ bool has_pod_affinity(const api::Affinity& affinity) {
          !affinity.preferred_pod_anti_affinity.empty();
 }
 
-}  // namespace
-
-bool ClusterSnapshot::InOrder::operator()(const std::shared_ptr<const api::Pod>& a,
-                                          const std::shared_ptr<const api::Pod>& b) const {
-  return comes_before(a->meta, b->meta);
+std::shared_ptr<const api::Pod> limited(api::Pod pod) {
+  api::limit_lists(pod);
+  return std::make_shared<const api::Pod>(std::move(pod));
 }
+
+}  // namespace
 
 /// Returns true if a full rebuild costs less than applying this number of changes.
 bool ClusterSnapshot::Update::is_rebuild_cheaper(std::size_t changes, std::size_t pods) {
@@ -182,15 +180,6 @@ void ClusterSnapshot::Update::withdraw(PodIndex pod) {
   --cluster_.pod_count_;
 }
 
-namespace {
-
-std::shared_ptr<const api::Pod> limited(api::Pod pod) {
-  api::limit_lists(pod);
-  return std::make_shared<const api::Pod>(std::move(pod));
-}
-
-}  // namespace
-
 /// Returns the pod as the snapshot stores it, with quantities corrected and overlong lists truncated. Records pods with
 /// problems.
 std::shared_ptr<const api::Pod> ClusterSnapshot::Update::admit(const std::shared_ptr<const api::Pod>& pod,
@@ -329,7 +318,7 @@ void ClusterSnapshot::Update::recompute_sums(NodeIndex node) {
 
 void ClusterSnapshot::Update::report_problems() {
   cluster_.problems_ = cluster_.node_problems_;
-  cluster_.fixed_ = cluster_.nodes_ != cluster_.given_nodes_;
+  cluster_.fixed_ = cluster_.nodes_ != cluster_.objects_.nodes;
   for (const auto& pod : cluster_.pods_with_problems_) {
     const auto sound = with_sound_quantities(pod, cluster_.quantities_, cluster_.problems_);
     cluster_.fixed_ = cluster_.fixed_ || sound != pod;
@@ -340,7 +329,7 @@ void ClusterSnapshot::Update::report_problems() {
                             "names the node \"" + node + "\", which does not exist: the pod is ignored"});
   }
   report_crowded();
-  find_owner_cycles(cluster_.workloads_, cluster_.problems_);
+  find_owner_cycles(cluster_.objects_.workloads, cluster_.problems_);
 }
 
 }  // namespace scheduling

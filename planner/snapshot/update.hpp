@@ -7,7 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "planner/snapshot/cluster_snapshot.hpp"
@@ -68,7 +67,6 @@ class ClusterSnapshot::Update {
   std::size_t slot_of(NodeIndex node) const { return std::min<std::size_t>(node, cluster_.nodes_.size()); }
   PodIndex open_place(NodeIndex node, const api::ObjectMeta& meta);
   std::optional<PodIndex> find_place(std::size_t slot, const api::ObjectMeta& meta);
-  PodIndex next_taken(PodIndex from, PodIndex last) const;
   PodIndex place_before(PodIndex first, PodIndex last, const api::ObjectMeta& meta) const;
   void renumber(PodIndex from, PodIndex to);
   std::optional<PodIndex> make_place(std::size_t slot, PodIndex next);

@@ -6,6 +6,7 @@
 #include "planner/plan/cycle_limits.hpp"
 #include "planner/scheduling/evictability_rules.hpp"
 #include "planner/scheduling/predicates.hpp"
+#include "test/builders/first_refusal.hpp"
 #include "test/conformance/conformance_case.hpp"
 
 namespace conformance {

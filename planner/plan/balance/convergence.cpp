@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -69,22 +70,24 @@ std::int32_t cycles_without_gain(const BalanceCycle& cycle) {
   return std::min(previous.without_gain + (was_in_vain ? 1 : 0), 1'000'000);
 }
 
-/// Returns true if at least half of the strategy's moves in `now`, and at least one, share a key with a move in
-/// `before`. Considers at most as many moves of `now` as `before` has.
-template <typename Key>
+/// Returns true if at least half of the strategy's moves in `now`, and at least one, have a key_of() that a move in
+/// `before` has as key_before(), which is nullopt for moves without a key. If `is_capped`, considers at most as many
+/// moves of `now` as `before` has.
+template <typename KeyBefore, typename KeyOf>
 bool comes_again(std::string_view strategy, std::span<const api::PlannedMove> before,
-                 std::span<const api::PlannedMove> now, Key key_of) {
-  std::set<decltype(key_of(before.front()))> done;
+                 std::span<const api::PlannedMove> now, bool is_capped, KeyBefore key_before, KeyOf key_of) {
+  using Key = decltype(key_of(now.front()));
+  std::set<Key> done;
   std::size_t known = 0;
   for (const api::PlannedMove& move : before) {
     if (move.strategy != strategy) continue;
-    done.insert(key_of(move));
+    if (const std::optional<Key> key = key_before(move)) done.insert(*key);
     ++known;
   }
   std::size_t moves = 0;
   std::size_t again = 0;
   for (const api::PlannedMove& move : now) {
-    if (move.strategy != strategy || moves == known) continue;
+    if (move.strategy != strategy || (is_capped && moves == known)) continue;
     ++moves;
     if (done.contains(key_of(move))) ++again;
   }
@@ -124,23 +127,18 @@ bool may_balance(const api::BalanceRow& row) { return !is_stopped(row); }
 
 bool moves_back(std::string_view strategy, std::span<const api::PlannedMove> before,
                 std::span<const api::PlannedMove> now) {
-  std::set<std::pair<std::string_view, std::string_view>> done;
-  for (const api::PlannedMove& move : before) {
-    if (move.strategy == strategy && !move.to.empty()) done.emplace(move.from, move.to);
-  }
-  std::size_t moves = 0;
-  std::size_t back = 0;
-  for (const api::PlannedMove& move : now) {
-    if (move.strategy != strategy) continue;
-    ++moves;
-    if (done.contains({move.to, move.from})) ++back;
-  }
-  return back > 0 && back * 2 >= moves;
+  using Way = std::pair<std::string_view, std::string_view>;
+  const auto way_of = [](const api::PlannedMove& move) {
+    return move.to.empty() ? std::nullopt : std::optional(Way(move.from, move.to));
+  };
+  const auto way_back = [](const api::PlannedMove& move) { return Way(move.to, move.from); };
+  return comes_again(strategy, before, now, false, way_of, way_back);
 }
 
 bool relieves_again(std::string_view strategy, std::span<const api::PlannedMove> before,
                     std::span<const api::PlannedMove> now) {
-  return comes_again(strategy, before, now, [](const api::PlannedMove& move) { return std::string_view(move.from); });
+  const auto source_of = [](const api::PlannedMove& move) { return std::string_view(move.from); };
+  return comes_again(strategy, before, now, true, source_of, source_of);
 }
 
 bool moves_again(std::string_view strategy, std::span<const api::PlannedMove> before,
@@ -149,7 +147,7 @@ bool moves_again(std::string_view strategy, std::span<const api::PlannedMove> be
     const std::string_view pod = move.pod;
     return std::pair(std::string_view(move.ns), pod.substr(0, pod.rfind('-')));
   };
-  return comes_again(strategy, before, now, workload_of);
+  return comes_again(strategy, before, now, true, workload_of, workload_of);
 }
 
 }  // namespace planner

@@ -25,6 +25,25 @@ struct Bar {
 };
 
 enum class Part { kStays, kEmpties, kRoom, kFree };
+struct PartStyle {
+  std::string_view cell;
+  std::string_view ascii_cell;
+  std::string_view colour;
+  std::string_view meaning;
+};
+/// Indexed by Part.
+constexpr std::array<PartStyle, 4> kPartStyles = {{{"█", "#", "", "stays"},
+                                                   {"▓", "+", "33", "leaves a node that is freed"},
+                                                   {"▒", "=", "34", "frees capacity"},
+                                                   {"░", ".", "2", "free"}}};
+
+struct FateStyle {
+  int rank;  ///< order of groups
+  std::string_view colour;
+};
+/// Indexed by NodeFate.
+constexpr std::array<FateStyle, 4> kFateStyles = {{{3, "2"}, {0, "32"}, {1, "35"}, {2, ""}}};
+const FateStyle& style_of(NodeFate fate) { return kFateStyles[static_cast<std::size_t>(fate)]; }
 
 struct Row {
   std::string name;
@@ -34,23 +53,6 @@ struct Row {
   std::string holder;  ///< pod that holds the node; empty if there is no single one
   std::string rule;    ///< rule that holds the node; empty if unknown
 };
-
-std::string first_characters(std::string_view text, std::size_t most) {
-  std::string out;
-  for (std::size_t count = 0; !text.empty(); ++count) {
-    const std::string_view before = text;
-    take_character(text);
-    if (count == most) return out;
-    out += before.substr(0, before.size() - text.size());
-  }
-  return out;
-}
-
-std::size_t characters(std::string_view text) {
-  std::size_t count = 0;
-  for (; !text.empty(); ++count) take_character(text);
-  return count;
-}
 
 /// Replaces non-ASCII characters by "?" for terminals without UTF-8.
 std::string ascii_of(std::string_view text) {
@@ -113,7 +115,7 @@ class BlockPicture {
   std::vector<Row> group_rows(const std::vector<Row>& rows) const {
     using Look = std::tuple<int, int, int>;
     std::map<Look, std::vector<const Row*>> groups;
-    for (const Row& row : rows) groups[{rank(row.fate), tenth(row.before), tenth(row.after)}].push_back(&row);
+    for (const Row& row : rows) groups[{style_of(row.fate).rank, tenth(row.before), tenth(row.after)}].push_back(&row);
     std::vector<std::pair<int, std::vector<const Row*>>> sorted;
     for (auto& [look, members] : groups) sorted.emplace_back(std::get<0>(look), std::move(members));
     std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) {
@@ -124,18 +126,10 @@ class BlockPicture {
     return grouped;
   }
 
-  static int rank(NodeFate fate) {
-    switch (fate) {
-      case NodeFate::kFreed: return 0;
-      case NodeFate::kHeld: return 1;
-      case NodeFate::kStays: return 2;
-      case NodeFate::kEmpty: return 3;
-    }
-    return 3;
-  }
   static int tenth(const Bar& bar) { return static_cast<int>(std::min(bar.all(), 2.0) * 10); }
 
   static Row mean(const std::vector<const Row*>& members) {
+    if (members.size() == 1) return *members.front();
     Row row;
     const auto count = static_cast<double>(members.size());
     std::map<std::string_view, int> holds;
@@ -144,11 +138,10 @@ class BlockPicture {
       add(row.after, each->after, count);
       if (!each->rule.empty()) ++holds[each->rule];
     }
-    row.name = members.size() == 1 ? members.front()->name : plural(static_cast<std::int64_t>(members.size()), "node");
+    row.name = plural(static_cast<std::int64_t>(members.size()), "node");
     row.fate = members.front()->fate;
     const auto most = std::ranges::max_element(holds, {}, [](const auto& each) { return each.second; });
     if (most != holds.end()) row.rule = most->first;
-    if (members.size() == 1) row.holder = members.front()->holder;
     return row;
   }
   static void add(Bar& to, const Bar& bar, double count) {
@@ -176,23 +169,21 @@ class BlockPicture {
     const std::string what = resource_ == Resource::kCpu ? "CPU" : "memory";
     std::string text = fmt::format("\nNODES by {} requests, before {} after\n", what, arrow());
     const std::string_view separator = style_.columns < 72 ? "\n" : "   ";
-    constexpr std::array kMeanings = {std::pair(Part::kStays, "stays"),
-                                      std::pair(Part::kEmpties, "leaves a node that is freed"),
-                                      std::pair(Part::kRoom, "frees capacity"), std::pair(Part::kFree, "free")};
-    for (const auto& [part, meaning] : kMeanings)
-      text += fmt::format("{}{} {}", part == Part::kStays ? "" : separator, cells(1, part), meaning);
+    for (std::size_t part = 0; part < kPartStyles.size(); ++part)
+      text += fmt::format("{}{} {}", part == 0 ? "" : separator, cells(1, static_cast<Part>(part)),
+                          kPartStyles[part].meaning);
     return text + "\n";
   }
 
   std::string line(const Row& row) const {
     std::string name = style_.has_unicode ? row.name : ascii_of(row.name);
-    name = first_characters(name, name_);
+    name.resize(first_characters(name, name_).size());
     name.append(name_ - characters(name), ' ');
     std::string text = fmt::format("{}  {} {:>6}{} {} {:>6}", name, bar(row.before), percent(row.before.all()),
                                    " " + arrow(), bar(row.after), percent(row.after.all()));
     const std::string note = note_of(row);
     if (note.empty() || note_ < 4) return text;
-    return text + "  " + paint(first_characters(note, note_ - 2), colour_of(row.fate));
+    return text + "  " + paint(first_characters(note, note_ - 2), style_of(row.fate).colour);
   }
 
   std::string note_of(const Row& row) const {
@@ -228,39 +219,12 @@ class BlockPicture {
 
   std::string cells(std::size_t count, Part part) const {
     if (count == 0) return {};
+    const PartStyle& style = kPartStyles[static_cast<std::size_t>(part)];
     std::string text;
-    for (std::size_t i = 0; i < count; ++i) text += cell(part);
-    return paint(text, colour_of(part));
+    for (std::size_t i = 0; i < count; ++i) text += style_.has_unicode ? style.cell : style.ascii_cell;
+    return paint(text, style.colour);
   }
 
-  std::string_view cell(Part part) const {
-    switch (part) {
-      case Part::kStays: return style_.has_unicode ? "█" : "#";
-      case Part::kEmpties: return style_.has_unicode ? "▓" : "+";
-      case Part::kRoom: return style_.has_unicode ? "▒" : "=";
-      case Part::kFree: return style_.has_unicode ? "░" : ".";
-    }
-    return " ";
-  }
-
-  static std::string_view colour_of(Part part) {
-    switch (part) {
-      case Part::kStays: return "";
-      case Part::kEmpties: return "33";
-      case Part::kRoom: return "34";
-      case Part::kFree: return "2";
-    }
-    return "";
-  }
-  static std::string_view colour_of(NodeFate fate) {
-    switch (fate) {
-      case NodeFate::kFreed: return "32";
-      case NodeFate::kHeld: return "35";
-      case NodeFate::kStays: return "";
-      case NodeFate::kEmpty: return "2";
-    }
-    return "";
-  }
   std::string paint(std::string_view text, std::string_view colour) const {
     if (!style_.has_colour || colour.empty() || text.empty()) return std::string(text);
     return fmt::format("\033[{}m{}\033[0m", colour, text);

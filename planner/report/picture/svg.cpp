@@ -7,8 +7,8 @@
 #include <cmath>
 #include <map>
 
-#include "planner/report/picture/svg_writer.hpp"
 #include "planner/report/picture/tiles.hpp"
+#include "planner/report/plain_text.hpp"
 #include "planner/report/summary.hpp"
 
 namespace report {
@@ -31,32 +31,89 @@ text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu S
 .stays{fill:#4a5c70}.with-node{fill:#2c3948}.leaving{fill:#a8953d}.empties{fill:#f08a24}.room{fill:#4a93f0}.holds{fill:#b06be0}}
 )";
 
-std::string_view class_of(TileKind kind) {
-  switch (kind) {
-    case TileKind::kStays: return "stays";
-    case TileKind::kWithNode: return "with-node";
-    case TileKind::kLeaving: return "leaving";
-    case TileKind::kEmpties: return "empties";
-    case TileKind::kRoom: return "room";
-    case TileKind::kHolds: return "holds";
-  }
-  return "";
-}
-
-std::string_view meaning_of(TileKind kind) {
-  switch (kind) {
-    case TileKind::kStays: return "stays";
-    case TileKind::kWithNode: return "bound to its node (DaemonSet, static)";
-    case TileKind::kLeaving: return "leaving already";
-    case TileKind::kEmpties: return "leaves a node that is freed";
-    case TileKind::kRoom: return "frees capacity, or balances";
-    case TileKind::kHolds: return "keeps its node";
-  }
-  return "";
-}
+struct KindStyle {
+  std::string_view css_class;
+  std::string_view meaning;
+};
+/// Indexed by TileKind.
+constexpr std::array<KindStyle, kTileKinds> kKindStyles = {{
+    {"stays", "stays"},
+    {"with-node", "bound to its node (DaemonSet, static)"},
+    {"leaving", "leaving already"},
+    {"empties", "leaves a node that is freed"},
+    {"room", "frees capacity, or balances"},
+    {"holds", "keeps its node"},
+}};
+const KindStyle& style_of(TileKind kind) { return kKindStyles[static_cast<std::size_t>(kind)]; }
 
 constexpr std::array kLegend = {TileKind::kEmpties, TileKind::kRoom,     TileKind::kHolds,
                                 TileKind::kStays,   TileKind::kWithNode, TileKind::kLeaving};
+
+/// Formats with one decimal, omitting ".0".
+std::string number(double value) {
+  std::string text = fmt::format("{:.1f}", value);
+  if (text.ends_with(".0")) text.resize(text.size() - 2);
+  return text == "-0" ? "0" : text;
+}
+
+/// Font size of a CSS class, used for clipping. Must match kStyle.
+double size_of(std::string_view css_class) {
+  if (css_class == "title") return 20;
+  if (css_class == "value") return 17;
+  return css_class == "small" || css_class == "freed-name" ? 10 : 12;
+}
+
+/// Alignment of text relative to its x coordinate.
+enum class Anchor { kStart, kMiddle, kEnd };
+
+/// Writes elements of an SVG document. Coordinates are pixels with one decimal. All escaping of text happens in this
+/// class.
+class SvgWriter {
+ public:
+  /// Adds one line of text, clipped to about `most` pixels.
+  void text(double x, double y, std::string_view text, std::string_view css_class, double most = 1e9,
+            Anchor anchor = Anchor::kStart) {
+    static constexpr std::array kAnchors = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
+    const std::string shown = most < 1e9 ? clip_to(text, most, size_of(css_class)) : std::string(text);
+    if (shown.empty()) return;
+    body_ += fmt::format("<text x=\"{}\" y=\"{}\" class=\"{}\"{}>{}</text>\n", number(x), number(y), css_class,
+                         kAnchors[static_cast<std::size_t>(anchor)], escape_markup(shown));
+  }
+
+  void rect(double x, double y, double w, double h, std::string_view css_class, double radius = 0,
+            std::string_view tooltip = {}) {
+    body_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" class=\"{}\"", number(x), number(y),
+                         number(w), number(h), css_class);
+    if (radius > 0) body_ += fmt::format(" rx=\"{}\"", number(radius));
+    body_ += tooltip.empty() ? "/>\n" : "><title>" + escape_markup(tooltip) + "</title></rect>\n";
+  }
+
+  void line(double x1, double y1, double x2, double y2, std::string_view css_class) {
+    body_ += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" class=\"{}\"/>\n", number(x1), number(y1),
+                         number(x2), number(y2), css_class);
+  }
+
+  /// Draws many rectangles of one class: call add_to_path() for each, then path().
+  static void add_to_path(std::string& path, double x, double y, double w, double h) {
+    path += "M" + number(x) + " " + number(y) + "h" + number(w) + "v" + number(h) + "h-" + number(w) + "z";
+  }
+  void path(const std::string& data, std::string_view css_class) {
+    if (!data.empty()) body_ += fmt::format("<path class=\"{}\" d=\"{}\"/>\n", css_class, data);
+  }
+
+  /// Returns the whole document with the given size. `style` is CSS.
+  std::string finish(double width, double height, std::string_view title, std::string_view description,
+                     std::string_view style) const {
+    return fmt::format(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\" "
+        "aria-labelledby=\"t d\">\n<title id=\"t\">{2}</title>\n<desc "
+        "id=\"d\">{3}</desc>\n<style>{4}</style>\n{5}</svg>\n",
+        number(width), number(height), escape_markup(title), escape_markup(description), style, body_);
+  }
+
+ private:
+  std::string body_;
+};
 
 /// Grid of node boxes that is `kHalf` wide.
 struct BoxGrid {
@@ -129,7 +186,7 @@ class SvgPicture {
       x += 17 + static_cast<double>(meaning.size()) * 6.6 + 18;
     };
     for (const TileKind kind : kLegend) {
-      if (std::ranges::find(kinds_, kind) != kinds_.end()) add(class_of(kind), meaning_of(kind));
+      if (std::ranges::find(kinds_, kind) != kinds_.end()) add(style_of(kind).css_class, style_of(kind).meaning);
     }
     if (report_.freed() > 0) add("box-freed", "node is freed");
     if (std::ranges::count(held_open_, true) > 0) add("box-held", "node is kept");
@@ -156,7 +213,7 @@ class SvgPicture {
       add_box(x, y, order_[slot], is_after);
       for (const Tile& tile : tiles[order_[slot]]) add_tile(x, y + grid_.header, tile, paths);
     }
-    for (std::size_t kind = 0; kind < kTileKinds; ++kind) svg_.path(paths[kind], class_of(static_cast<TileKind>(kind)));
+    for (std::size_t kind = 0; kind < kTileKinds; ++kind) svg_.path(paths[kind], kKindStyles[kind].css_class);
   }
 
   void add_box(double x, double y, std::size_t at, bool is_after) {
@@ -178,7 +235,7 @@ class SvgPicture {
     const double gap = std::min(width, height) > 4 ? 1 : std::min(width, height) * 0.15;
     const TileKind kind = kinds_[tile.pod];
     if (report_.pods.size() <= kMaxTooltips) {
-      svg_.rect(left, top, width - gap, height - gap, class_of(kind), 0, tooltip_of(tile.pod));
+      svg_.rect(left, top, width - gap, height - gap, style_of(kind).css_class, 0, tooltip_of(tile.pod));
     } else {
       SvgWriter::add_to_path(paths[static_cast<std::size_t>(kind)], left, top, width - gap, height - gap);
     }
@@ -275,6 +332,12 @@ class SvgPicture {
 };
 
 }  // namespace
+
+std::string clip_to(std::string_view text, double pixels, double font_size) {
+  const auto most = static_cast<std::size_t>(std::max(0.0, pixels / (font_size * 0.57)));
+  if (characters(text) <= most) return std::string(text);
+  return most < 3 ? "" : std::string(first_characters(text, most - 1)) + "…";
+}
 
 std::string svg_picture(const Report& report) { return SvgPicture(report).draw(); }
 

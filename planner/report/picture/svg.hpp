@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "planner/report/report.hpp"
 
@@ -12,5 +13,8 @@ namespace report {
 std::string svg_picture(const Report& report);
 
 inline constexpr std::size_t kMaxTooltips = 3000;
+
+/// Returns the text clipped with "…" to about `pixels` at this font size.
+std::string clip_to(std::string_view text, double pixels, double font_size);
 
 }  // namespace report

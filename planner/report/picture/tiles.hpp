@@ -1,8 +1,8 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
-#include "planner/report/picture/treemap.hpp"
 #include "planner/report/report.hpp"
 
 namespace report {
@@ -24,6 +24,19 @@ std::vector<TileKind> tile_kinds(const Report& report);
 /// Returns for each node whether a pod that was on it from the start holds it. False for nodes that arriving pods will
 /// hold.
 std::vector<bool> held_open(const Report& report);
+
+/// A rectangle in a box, in fractions of the box's width and height. y counts from the bottom.
+struct Rect {
+  double x = 0;
+  double y = 0;
+  double w = 0;
+  double h = 0;
+};
+
+/// Lays out tiles in rows from the bottom up, as close to squares as possible. The area of each tile is its share of
+/// the box. Shares that exceed the box in total are scaled down. `aspect` is the width of the box divided by its
+/// height.
+std::vector<Rect> layout_treemap(std::span<const double> shares, double aspect);
 
 struct Tile {
   std::size_t pod = 0;  ///< index in Report::pods

@@ -161,19 +161,17 @@ void Preferences::add_own_terms() {
 }
 
 void Preferences::add_terms_of_others() {
-  const auto& terms = query_.cluster().selector_cache().preferences_about(
+  const auto& all = query_.cluster().selector_cache().preferences_about(
       query_.index(), index_.affinity_pods_towards(query_.base().namespace_of(query_.index())),
       index_.affinity_pods_by_namespace_labels());
-  for (const SelectorCache::TermOfOthers& each : terms) weigh_others(each);
-}
-
-void Preferences::weigh_others(const SelectorCache::TermOfOthers& terms) {
-  AffinityScores* const scores = affinity_scores_over(terms.term->topology_key);
-  if (scores == nullptr) return;
-  for (const PodIndex other : *terms.owners) {
-    const NodeIndex node = query_.cluster().node_of(other);
-    if (!query_.counts(other) || node == kNoNode || scores->topology->domain_of[node] == Topology::kNone) continue;
-    scores->weight[scores->topology->domain_of[node]] += terms.weight;
+  for (const auto& [owners, term, weight] : all) {
+    AffinityScores* const scores = affinity_scores_over(term->topology_key);
+    if (scores == nullptr) continue;
+    for (const PodIndex other : *owners) {
+      const NodeIndex node = query_.cluster().node_of(other);
+      if (!query_.counts(other) || node == kNoNode || scores->topology->domain_of[node] == Topology::kNone) continue;
+      scores->weight[scores->topology->domain_of[node]] += weight;
+    }
   }
 }
 
@@ -188,7 +186,7 @@ void Preferences::find_default_spread() {
   const auto siblings = index_.siblings(query_.index());
   if (siblings.empty()) return;
   const api::Pod& pod = query_.pod();
-  const bool may_be_anywhere = pod.node_selector.empty() && !(pod.affinity && pod.affinity->required_node_terms);
+  const bool may_be_anywhere = !asks_for_nodes(pod);
   needs_all_topologies_ = rules_.built_in_spread_needs_labels;
   std::vector<NodeIndex> places;
   places.reserve(siblings.size());

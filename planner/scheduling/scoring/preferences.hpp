@@ -87,7 +87,6 @@ class Preferences {
   void find_affinity_scores();
   void add_own_terms();
   void add_terms_of_others();
-  void weigh_others(const SelectorCache::TermOfOthers& terms);
   AffinityScores* affinity_scores_over(std::string_view key);
   void find_spread();
   void spread_over(std::string_view key, std::int64_t max_skew, std::span<const NodeIndex> places);

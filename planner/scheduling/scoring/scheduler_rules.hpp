@@ -6,8 +6,6 @@
 #include <span>
 #include <string_view>
 
-#include "planner/scheduling/scoring/score_weights.hpp"
-
 namespace scheduling {
 
 /// Formula of NodeResourcesBalancedAllocation over the requested shares of cpu and memory, each at most 1. Results and
@@ -19,6 +17,18 @@ enum class BalanceFormula {
   kDeviation,
   /// 50 + (50 + s with the pod − s without it) / 2, from the two values of s in whole points.
   kImprovement,
+};
+
+/// Weight of each of kube-scheduler's scores, which are 0 to 100 points each. Defaults to the current default profile.
+/// Other values serve older versions, or evaluate a profile with only some of the scores.
+struct ScoreWeights {
+  int fit = 1;      ///< NodeResourcesFit
+  int balance = 1;  ///< NodeResourcesBalancedAllocation
+  int taints = 3;   ///< TaintToleration
+  int node_affinity = 2;
+  int pod_affinity = 2;
+  int spread = 2;  ///< PodTopologySpread
+  friend bool operator==(const ScoreWeights&, const ScoreWeights&) = default;
 };
 
 /// Scoring rules of one kube-scheduler version. Defaults to the newest known version.

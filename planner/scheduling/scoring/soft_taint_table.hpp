@@ -1,11 +1,20 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-#include "planner/scheduling/soft_taint.hpp"
+#include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace scheduling {
+
+/// A PreferNoSchedule taint set by a policy, so that the scheduler prefers other nodes.
+struct SoftTaint {
+  std::string key;
+  std::string value;
+  std::vector<NodeIndex> nodes;  ///< sorted, without duplicates
+  friend bool operator==(const SoftTaint&, const SoftTaint&) = default;
+};
 
 /// Soft taints of a WhatIf, indexed for scoring: a plan queries thousands of tainted nodes for each pod. Immutable, so
 /// threads and copies of the WhatIf can share it.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "advisor/placement/advise.hpp"
+#include "advisor/placement/changes.hpp"
 #include "test/builders/cluster.hpp"
 
 namespace advisor {

@@ -12,6 +12,7 @@
 #include "planner/scheduling/pdb_budget.hpp"
 #include "planner/scheduling/predicates.hpp"
 #include "test/builders/cluster.hpp"
+#include "test/builders/first_refusal.hpp"
 
 namespace planner {
 namespace planner_property_test {

@@ -1,5 +1,3 @@
-#include "planner/plan/unknown_namespaces.hpp"
-
 #include <gmock/gmock.h>
 
 #include "planner/plan/planner.hpp"
@@ -20,6 +18,11 @@ struct UnknownCase {
   std::vector<std::string> want;
 };
 
+planner::Plan plan_of(const api::DeschedulerPolicySpec& spec, const scheduling::ClusterSnapshot& cluster) {
+  const planner::PlanSpec parsed(spec);
+  return planner::plan_cycle({.spec = parsed, .cluster = cluster, .leaving = {}, .now = kNoon});
+}
+
 class UnknownNamespaces : public testing::TestWithParam<UnknownCase> {};
 
 /// The namespaces "shop" and "default" exist. "default" has a pod.
@@ -28,9 +31,11 @@ TEST_P(UnknownNamespaces, AreNamedWithTheirField) {
   api::DeschedulerPolicySpec spec;
   GetParam().edit(spec);
   std::vector<std::string> texts;
-  const auto unknown = planner::unknown_namespaces(planner::PlanSpec(spec), *cluster);
-  for (const auto& error : unknown.included) texts.push_back(error.to_string());
-  for (const auto& error : unknown.excluded) texts.push_back("harmless: " + error.to_string());
+  const planner::Plan plan = plan_of(spec, *cluster);
+  for (const auto& error : plan.warnings) texts.push_back(error.to_string());
+  for (const auto& error : plan.notes) {
+    if (error.message.starts_with("namespace ")) texts.push_back("harmless: " + error.to_string());
+  }
   EXPECT_EQ(texts, GetParam().want);
 }
 
@@ -73,7 +78,7 @@ TEST(UnknownNamespacesTest, ReportsNothingIfNoNamespaceIsKnown) {
   const auto cluster = ClusterBuilder().add(PodBuilder("p")).build();
   api::DeschedulerPolicySpec spec;
   spec.evictability.namespaces.include = {"x"};
-  EXPECT_THAT(planner::unknown_namespaces(planner::PlanSpec(spec), *cluster).included, IsEmpty());
+  EXPECT_THAT(plan_of(spec, *cluster).warnings, IsEmpty());
 }
 
 TEST(UnknownNamespacesTest, AreReportedAndThePlanContinues) {

@@ -8,9 +8,7 @@
 #include "planner/report/html.hpp"
 #include "planner/report/picture/blocks.hpp"
 #include "planner/report/picture/svg.hpp"
-#include "planner/report/picture/svg_writer.hpp"
 #include "planner/report/picture/tiles.hpp"
-#include "planner/report/picture/treemap.hpp"
 #include "planner/report/plain_text.hpp"
 #include "test/unit/planner/report/report_fixture.hpp"
 

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "test/builders/cluster.hpp"
+#include "test/builders/first_refusal.hpp"
 
 namespace scheduling {
 namespace predicates_test {

@@ -7,6 +7,7 @@
 #include "api/core/pvc_risk.hpp"
 #include "planner/scheduling/predicates.hpp"
 #include "test/builders/cluster.hpp"
+#include "test/builders/first_refusal.hpp"
 
 namespace scheduling {
 namespace volume_predicates_test {

@@ -9,6 +9,7 @@
 #include "planner/snapshot/cluster_snapshot.hpp"
 #include "planner/snapshot/snapshot_cache.hpp"
 #include "test/builders/cluster.hpp"
+#include "test/builders/first_refusal.hpp"
 
 namespace scheduling {
 namespace input_problems_test {

@@ -6,6 +6,7 @@
 
 #include "planner/scheduling/predicates.hpp"
 #include "test/builders/cluster.hpp"
+#include "test/builders/first_refusal.hpp"
 #include "test/builders/snapshot_picture.hpp"
 
 namespace scheduling {
