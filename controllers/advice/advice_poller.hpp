@@ -21,9 +21,6 @@
 
 namespace controllers::advice {
 
-/// Reads the current usage of containers, like usage::sample_containers().
-using ContainerSampler = std::function<base::Result<std::vector<std::string>>(const usage::EachContainer& each)>;
-
 /// Maintains a ResourceAdvice for each workload: samples container usage, and writes each status at most once per
 /// interval, at the workload's fixed offset, and only if there is news. Determines workloads from pods and their
 /// owners only. Of an existing ResourceAdvice it trusts only the status, which no other client may write. Writes only

@@ -15,6 +15,8 @@
 
 #include "advisor/workloads.hpp"
 #include "api/core/kinds.hpp"
+#include "base/result.hpp"
+#include "usage/parse/metrics_server.hpp"
 
 namespace controllers::advice {
 
@@ -25,6 +27,9 @@ struct Cluster {
   std::function<std::shared_ptr<const api::Workload>(std::string_view kind, const api::ObjectKey& key)> workload;
   std::function<bool(const std::string& ns)> is_selected;
 };
+
+/// Reads the current usage of containers, like usage::sample_containers().
+using ContainerSampler = std::function<base::Result<std::vector<std::string>>(const usage::EachContainer& each)>;
 
 struct AdvisedWorkload {
   api::OwnerReference owner;  ///< Reference to the workload, for objects that it owns in its namespace

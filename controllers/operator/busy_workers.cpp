@@ -1,12 +1,23 @@
 #include "controllers/operator/busy_workers.hpp"
 
+#include <algorithm>
+
 namespace controllers {
 namespace {
 
 /// Limit after which a reconcile counts as hanging. Its calls time out after 34 s each.
 constexpr base::minutes kStuckAfter{5};
 
+/// Number of eviction workers per additional worker. The additional workers do the writes that would delay the next
+/// eviction.
+constexpr std::size_t kEvictionsPerWriter = 4;
+
 }  // namespace
+
+WorkerNumbers::WorkerNumbers(std::int32_t evictions) {
+  const auto calls = static_cast<std::size_t>(evictions);
+  evacuation_workers_ = calls + std::max<std::size_t>(calls / kEvictionsPerWriter, 1);
+}
 
 /// Marks a worker as busy, and as idle on destruction, however its work ends.
 class BusyWorkers::Busy {

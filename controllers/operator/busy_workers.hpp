@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -11,6 +12,28 @@
 #include "kube/runtime/worker.hpp"
 
 namespace controllers {
+
+/// Assigns numbers in BusyWorkers to the workers.
+class WorkerNumbers {
+ public:
+  /// While one worker searches, the other one handles the remaining policies.
+  static constexpr std::size_t kPolicyWorkers = 2;
+
+  /// `evictions` is the maximum number of eviction calls in flight.
+  explicit WorkerNumbers(std::int32_t evictions);
+
+  /// One worker for each eviction call that may be in flight, plus a few for other writes. Fewer workers would not
+  /// deadlock: a worker that waits for an eviction slot holds no lock, and the worker that has the slot has a thread
+  /// and releases the slot when its call ends or times out.
+  std::size_t evacuation_workers() const { return evacuation_workers_; }
+  /// `index` must be below kPolicyWorkers.
+  std::size_t policy_worker_number(std::size_t index) const { return evacuation_workers_ + index; }
+  std::size_t responder_number() const { return evacuation_workers_ + kPolicyWorkers; }
+  std::size_t count() const { return responder_number() + 1; }
+
+ private:
+  std::size_t evacuation_workers_;
+};
 
 /// Start times of the running reconciles, for detecting workers that hang. Thread-safe.
 class BusyWorkers {

@@ -1,6 +1,13 @@
 #include "controllers/operator/leader_start.hpp"
 
 #include "base/sleep.hpp"
+#include "controllers/admission/queue.hpp"
+#include "controllers/advice/advice_poller.hpp"
+#include "controllers/evacuation/reconciler.hpp"
+#include "controllers/observability/tracing/evacuation_tracer.hpp"
+#include "controllers/operator/audit_trail.hpp"
+#include "controllers/operator/parts.hpp"
+#include "controllers/policy/admission_rules.hpp"
 
 namespace controllers {
 namespace {
@@ -35,13 +42,13 @@ LeaderStart::Step LeaderStart::step() {
 
 void LeaderStart::resume() {
   const base::TimePoint now = parts_.deps.clock.now();
-  parts_.evacuations.resume(now);
-  parts_.admission_rules.follow_time();
-  parts_.admission.resume();
+  parts_.evacuations->resume(now);
+  parts_.admission_rules->follow_time();
+  parts_.admission->resume();
   for (const auto& each : parts_.caches.evacuations.store().list()) {
     if (!is_taken_over(*each, now)) continue;
-    parts_.trail.on_taken_over(*each, now);
-    parts_.tracer.on_taken_over(*each, now);
+    parts_.trail->on_taken_over(*each, now);
+    parts_.tracer->on_taken_over(*each, now);
   }
   if (parts_.advice_service) parts_.advice_service->queue.add(advice::AdvicePoller::key());
 }

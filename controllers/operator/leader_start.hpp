@@ -4,9 +4,9 @@
 #include <optional>
 #include <stop_token>
 
-#include "controllers/operator/parts.hpp"
-
 namespace controllers {
+
+struct OperatorParts;
 
 /// Steps that a new leader performs once before its first reconcile. Use from one thread at a time.
 class LeaderStart {

@@ -12,6 +12,8 @@
 #include "controllers/operator/parts.hpp"
 #include "controllers/operator/periodic_tasks.hpp"
 #include "controllers/operator/workers.hpp"
+#include "controllers/webhooks/placement/webhook.hpp"
+#include "controllers/webhooks/validation/webhook.hpp"
 
 namespace controllers {
 namespace {
@@ -87,7 +89,7 @@ std::optional<base::TimePoint> Operator::next_due() const {
 }
 
 std::optional<std::string> Operator::review_pod(std::string_view review) const {
-  return impl_->parts.placement_webhook.answer(review);
+  return impl_->parts.placement_webhook->answer(review);
 }
 
 OnceReport Operator::once_report() const {
@@ -97,11 +99,11 @@ OnceReport Operator::once_report() const {
 }
 
 std::optional<std::string> Operator::validate_object(std::string_view review) const {
-  return impl_->parts.object_webhook.validate(review);
+  return impl_->parts.object_webhook->validate(review);
 }
 
 std::optional<std::string> Operator::record_creator(std::string_view review) const {
-  return impl_->parts.object_webhook.record_creator(review);
+  return impl_->parts.object_webhook->record_creator(review);
 }
 
 bool Operator::has_synced() const { return impl_->parts.have_caches_synced(); }

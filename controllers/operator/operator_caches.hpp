@@ -14,12 +14,13 @@
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "base/log.hpp"
-#include "controllers/policy/decide.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/informer.hpp"
 #include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace controllers {
+
+struct ObservedPolicy;
 
 /// A cache without contact to the server for this time is stale, and no new cycle is planned on it. The contact age of
 /// a connected cache stays below three minutes.

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Components of the operator; internal to it.
+/// Components of the operator and their connections; internal to it.
 
 #include <atomic>
 #include <cstddef>
@@ -12,30 +12,43 @@
 #include <string_view>
 #include <vector>
 
-#include "controllers/admission/queue.hpp"
-#include "controllers/admission/reservations.hpp"
-#include "controllers/evacuation/eviction_request/wiring.hpp"
-#include "controllers/evacuation/metrics.hpp"
-#include "controllers/evacuation/reconciler.hpp"
-#include "controllers/observability/tracing/evacuation_tracer.hpp"
-#include "controllers/operator/audit_trail.hpp"
+#include "controllers/evacuation/origin/origin_memory.hpp"
 #include "controllers/operator/busy_workers.hpp"
 #include "controllers/operator/controller_queue.hpp"
 #include "controllers/operator/operator.hpp"
 #include "controllers/operator/operator_caches.hpp"
-#include "controllers/policy/admission_rules.hpp"
-#include "controllers/policy/gates/gate_poller.hpp"
-#include "controllers/policy/reconciler.hpp"
-#include "controllers/policy/taints/soft_taints.hpp"
-#include "controllers/policy/triggers.hpp"
-#include "controllers/webhooks/placement/webhook.hpp"
-#include "controllers/webhooks/validation/webhook.hpp"
 #include "evictors/registry.hpp"
 
 namespace controllers {
 
-/// All components of the operator except its threads, in the order of their dependencies. They are connected
-/// (wiring.hpp), so the operator works as soon as the caches are filled.
+class AdmissionQueue;
+class AdmissionRules;
+class AuditTrail;
+class EvacuationTracer;
+class GatePoller;
+struct NativeResponder;
+class PolicyReconciler;
+class Reservations;
+class SoftTaints;
+class Triggers;
+class UsageCollector;
+namespace advice {
+struct Service;
+}
+namespace evacuation {
+class PrometheusMetrics;
+class Reconciler;
+}  // namespace evacuation
+namespace placement {
+class Hints;
+class Webhook;
+}  // namespace placement
+namespace validation {
+class Webhook;
+}
+
+/// All components of the operator except its threads, in the order of their dependencies. They are connected, so the
+/// operator works as soon as the caches are filled.
 struct OperatorParts {
   /// All references must outlive this object.
   explicit OperatorParts(Operator::Dependencies dependencies);
@@ -58,70 +71,36 @@ struct OperatorParts {
   OriginMemory origins{deps.clock};
   OnceRun once;
   OperatorCaches caches;
-  evacuation::PrometheusMetrics evacuation_metrics;
+  const std::unique_ptr<evacuation::PrometheusMetrics> evacuation_metrics;
   std::counting_semaphore<> eviction_slots;
   BusyWorkers busy;
-  AuditTrail trail;
-  EvacuationTracer tracer;
+  const std::unique_ptr<AuditTrail> trail;
+  const std::unique_ptr<EvacuationTracer> tracer;
   std::atomic<bool> audit_failed = false;
   ControllerQueue evacuation_queue;
   ControllerQueue policy_queue;
   ControllerQueue usage_queue;
-  UsageCollector usage;
+  const std::unique_ptr<UsageCollector> usage;
   ControllerQueue gate_queue;
-  GatePoller gates;
+  const std::unique_ptr<GatePoller> gates;
   ControllerQueue taint_queue;
-  SoftTaints taints;
-  Triggers triggers;
-  AdmissionQueue admission;
-  AdmissionRules admission_rules;
-  Reservations reservations;
-  evacuation::Reconciler evacuations;
-  PolicyReconciler policies;
-  placement::Hints hints;
-  placement::Webhook placement_webhook;
-  validation::Webhook object_webhook;
-  std::optional<NativeResponder> responder;       ///< Only if enabled and served
-  std::optional<advice::Service> advice_service;  ///< Only if enabled
-
- private:
-  UsageCollector::Dependencies usage_dependencies();
-  GatePoller::Dependencies gate_dependencies();
-  SoftTaints::Dependencies taint_dependencies();
-  evacuation::Reconciler::Dependencies evacuation_dependencies();
-  PolicyReconciler::Dependencies policy_dependencies();
-  validation::Webhook::Dependencies webhook_dependencies();
-  void add_responder();
-  void add_adviser();
-
-  std::string creator_of(const api::Evacuation& evacuation);
-  validation::ClusterContext surroundings() const;
-  std::shared_ptr<const ObservedPolicy> policy_of(const std::string& name) const;
-  evacuation::PlannedNodes planned_nodes(const std::string& policy, const std::string& strategy) const;
-  advice::Cluster advised_cluster() const;
-  void on_audit_health(const std::optional<base::Error>& failure);
+  const std::unique_ptr<SoftTaints> taints;
+  const std::unique_ptr<Triggers> triggers;
+  const std::unique_ptr<AdmissionQueue> admission;
+  const std::unique_ptr<AdmissionRules> admission_rules;
+  const std::unique_ptr<Reservations> reservations;
+  const std::unique_ptr<evacuation::Reconciler> evacuations;
+  const std::unique_ptr<PolicyReconciler> policies;
+  const std::unique_ptr<placement::Hints> hints;
+  const std::unique_ptr<placement::Webhook> placement_webhook;
+  const std::unique_ptr<validation::Webhook> object_webhook;
+  std::unique_ptr<NativeResponder> responder;       ///< Only if enabled and served
+  std::unique_ptr<advice::Service> advice_service;  ///< Only if enabled
 };
 
-/// Assigns numbers in OperatorParts::busy to the workers.
-class WorkerNumbers {
- public:
-  /// While one worker searches, the other one handles the remaining policies.
-  static constexpr std::size_t kPolicyWorkers = 2;
-
-  /// `evictions` is the maximum number of eviction calls in flight.
-  explicit WorkerNumbers(std::int32_t evictions);
-
-  /// One worker for each eviction call that may be in flight, plus a few for other writes. Fewer workers would not
-  /// deadlock: a worker that waits for an eviction slot holds no lock, and the worker that has the slot has a thread
-  /// and releases the slot when its call ends or times out.
-  std::size_t evacuation_workers() const { return evacuation_workers_; }
-  /// `index` must be below kPolicyWorkers.
-  std::size_t policy_worker_number(std::size_t index) const { return evacuation_workers_ + index; }
-  std::size_t responder_number() const { return evacuation_workers_ + kPolicyWorkers; }
-  std::size_t count() const { return responder_number() + 1; }
-
- private:
-  std::size_t evacuation_workers_;
-};
+/// Adds the indexes that components need to the caches, and connects cache events to the queues. The handlers run on
+/// the reflectors' threads and only count and enqueue. REQUIRES: called once, before the first run() or poll() of a
+/// cache.
+void connect_caches(OperatorParts& parts);
 
 }  // namespace controllers

@@ -4,13 +4,18 @@
 #include <vector>
 
 #include "base/time/stored_time.hpp"
+#include "controllers/admission/queue.hpp"
+#include "controllers/evacuation/reconciler.hpp"
+#include "controllers/operator/parts.hpp"
+#include "controllers/policy/admission_rules.hpp"
+#include "controllers/policy/decide.hpp"
 
 namespace controllers {
 
 void PeriodicTasks::follow() {
   follow_staleness();
   follow_clock();
-  parts_.admission_rules.follow_time();
+  parts_.admission_rules->follow_time();
 }
 
 /// Enqueues everything after the clock was set back. The next reconcile corrects times that were stored while the
@@ -41,7 +46,7 @@ void PeriodicTasks::publish() {
   publish_slots();
   parts_.deps.metrics
       .gauge("evacuator_evacuations_stuck", "Number of Evacuations whose status the API server refuses to store.")
-      .set(static_cast<double>(parts_.evacuations.refused_writes().count()));
+      .set(static_cast<double>(parts_.evacuations->refused_writes().count()));
 }
 
 void PeriodicTasks::publish_queue(const NamedQueue& queue) {
@@ -64,7 +69,7 @@ void PeriodicTasks::publish_queue(const NamedQueue& queue) {
 
 void PeriodicTasks::publish_slots() {
   base::Metrics& metrics = parts_.deps.metrics;
-  const AdmissionQueue::Usage usage = parts_.admission.usage();
+  const AdmissionQueue::Usage usage = parts_.admission->usage();
   metrics.gauge("evacuator_slots_in_flight", "Number of Evacuations that hold a slot.")
       .set(static_cast<double>(usage.in_flight));
   metrics.gauge("evacuator_slots_waiting", "Number of Evacuations that wait for a slot.")

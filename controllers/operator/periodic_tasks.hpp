@@ -6,9 +6,12 @@
 #include <string>
 #include <utility>
 
-#include "controllers/operator/parts.hpp"
+#include "base/clock.hpp"
+#include "controllers/operator/controller_queue.hpp"
 
 namespace controllers {
+
+struct OperatorParts;
 
 /// Time-driven tasks of the operator, separate from its workers. Call all methods from one thread, except
 /// check_caches(), which has its own thread.

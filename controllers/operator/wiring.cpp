@@ -1,11 +1,19 @@
-#include "controllers/operator/wiring.hpp"
-
 #include <string>
 #include <vector>
 
 #include "api/origin.hpp"
+#include "controllers/admission/queue.hpp"
+#include "controllers/evacuation/metrics.hpp"
+#include "controllers/evacuation/reconciler.hpp"
 #include "controllers/evacuation/wiring.hpp"
 #include "controllers/operator/parts.hpp"
+#include "controllers/policy/admission_rules.hpp"
+#include "controllers/policy/decide.hpp"
+#include "controllers/policy/gates/gate_poller.hpp"
+#include "controllers/policy/taints/soft_taints.hpp"
+#include "controllers/policy/triggers.hpp"
+#include "controllers/policy/usage/collector.hpp"
+#include "controllers/webhooks/placement/hints.hpp"
 
 namespace controllers {
 namespace {
@@ -27,13 +35,14 @@ void add_indexes(OperatorCaches& caches) {
 void connect_evacuations(OperatorParts& parts) {
   OperatorCaches& caches = parts.caches;
   caches.evacuations.add_handler([&parts](const auto& before, const auto& after) {
-    if (after) parts.admission_rules.hold_without_policy(*after);
+    if (after) parts.admission_rules->hold_without_policy(*after);
     if (before && (!after || after->meta.uid != before->meta.uid)) parts.origins.forget(before->meta.uid);
   });
   evacuation::connect_evacuations({caches.evacuations, caches.pods, caches.pdbs, caches.nodes, caches.claims},
-                                  parts.admission, parts.reservations, parts.evacuations, parts.evacuation_queue.queue);
+                                  *parts.admission, *parts.reservations, *parts.evacuations,
+                                  parts.evacuation_queue.queue);
   caches.evacuations.add_handler([&parts](const auto& before, const auto& after) {
-    parts.evacuation_metrics.on_cached(before.get(), after.get());
+    parts.evacuation_metrics->on_cached(before.get(), after.get());
     if (parts.deps.once) parts.once.on_evacuation(before.get(), after.get());
     // Many Evacuations change together, so the policy's counts may lag by half a second.
     for (const auto* each : {before.get(), after.get()}) {
@@ -45,35 +54,35 @@ void connect_evacuations(OperatorParts& parts) {
 
 void connect_cluster(OperatorParts& parts) {
   parts.caches.nodes.add_handler([&parts](const auto& before, const auto& after) {
-    parts.triggers.on_node(before.get(), after.get());
-    if (after) parts.taints.on_node(*after);
+    parts.triggers->on_node(before.get(), after.get());
+    if (after) parts.taints->on_node(*after);
   });
   parts.caches.pods.add_handler([&parts](const auto& before, const auto& after) {
-    parts.triggers.on_pod(before.get(), after.get());
-    parts.usage.on_pod(before.get(), after.get());
+    parts.triggers->on_pod(before.get(), after.get());
+    parts.usage->on_pod(before.get(), after.get());
   });
 }
 
 void follow_usage(OperatorParts& parts, const ObservedPolicy& policy) {
   if (!policy.plan_spec || !parts.deps.usage_sources) return;
-  parts.usage.set(policy.meta.name,
-                  wanted_usage(policy.spec.usage_sources, policy.plan_spec->strategy_specs.usage_needs()));
+  parts.usage->set(policy.meta.name,
+                   wanted_usage(policy.spec.usage_sources, policy.plan_spec->strategy_specs.usage_needs()));
 }
 
 void follow_policy(OperatorParts& parts, const ObservedPolicy& policy, bool is_new) {
   const std::string& name = policy.meta.name;
-  if (is_new) parts.taints.register_policy(name);
-  parts.gates.set(name, policy.spec.gates, policy.spec.usage_sources);
-  parts.admission_rules.follow(policy);
+  if (is_new) parts.taints->register_policy(name);
+  parts.gates->set(name, policy.spec.gates, policy.spec.usage_sources);
+  parts.admission_rules->follow(policy);
   follow_usage(parts, policy);
-  if (policy.plan_spec) parts.triggers.follow(name, policy.spec.schedule.triggers);
+  if (policy.plan_spec) parts.triggers->follow(name, policy.spec.schedule.triggers);
 }
 
 void forget_policy(OperatorParts& parts, const std::string& name) {
-  parts.gates.drop(name);
-  parts.triggers.forget(name);
-  parts.usage.drop(name);
-  parts.admission_rules.forget(name);
+  parts.gates->drop(name);
+  parts.triggers->forget(name);
+  parts.usage->drop(name);
+  parts.admission_rules->forget(name);
 }
 
 void connect_policies(OperatorParts& parts) {

@@ -8,6 +8,15 @@
 
 #include "base/parallel.hpp"
 #include "base/sleep.hpp"
+#include "controllers/advice/advice_poller.hpp"
+#include "controllers/evacuation/eviction_request/wiring.hpp"
+#include "controllers/evacuation/reconciler.hpp"
+#include "controllers/operator/parts.hpp"
+#include "controllers/policy/gates/gate_poller.hpp"
+#include "controllers/policy/reconciler.hpp"
+#include "controllers/policy/taints/soft_taints.hpp"
+#include "controllers/policy/triggers.hpp"
+#include "controllers/policy/usage/collector.hpp"
 #include "controllers/policy/usage/spikes.hpp"
 #include "kube/runtime/worker_pool.hpp"
 
@@ -24,6 +33,8 @@ constexpr std::int32_t kWorkersPerCreator = 3;
 constexpr std::int32_t kMaxCreators = 16;
 
 }  // namespace
+
+OperatorWorkers::OperatorWorkers(OperatorParts& parts) : parts_(parts), numbers_(parts.deps.config.workers) {}
 
 void OperatorWorkers::run(std::stop_token stop, const std::function<void()>& meanwhile) {
   prepare_policies(stop);
@@ -55,10 +66,10 @@ void OperatorWorkers::run(std::stop_token stop, const std::function<void()>& mea
 }
 
 void OperatorWorkers::prepare_policies(const std::stop_token& stop) {
-  parts_.policies.set_pause([stop](base::Duration pause) { return base::sleep_unless_stopped(pause, stop); });
-  parts_.policies.set_stopping([stop] { return stop.stop_requested(); });
-  parts_.policies.set_executor(base::run_on_all_cores);
-  parts_.policies.set_creators(
+  parts_.policies->set_pause([stop](base::Duration pause) { return base::sleep_unless_stopped(pause, stop); });
+  parts_.policies->set_stopping([stop] { return stop.stop_requested(); });
+  parts_.policies->set_executor(base::run_on_all_cores);
+  parts_.policies->set_creators(
       std::clamp(parts_.deps.config.workers / kWorkersPerCreator, std::int32_t{1}, kMaxCreators));
 }
 
@@ -85,25 +96,25 @@ std::vector<kube::Worker> OperatorWorkers::one_worker_per_queue() {
 }
 
 kube::Worker OperatorWorkers::evacuation_worker(std::size_t index) {
-  const auto reconcile = [this](const api::ObjectKey& key) { return parts_.evacuations.reconcile(key); };
+  const auto reconcile = [this](const api::ObjectKey& key) { return parts_.evacuations->reconcile(key); };
   return {parts_.evacuation_queue.queue, parts_.busy.timed(reconcile, index), parts_.evacuation_queue.counts,
           parts_.deps.log};
 }
 
 kube::Worker OperatorWorkers::policy_worker(std::size_t index) {
-  const auto reconcile = [this](const api::ObjectKey& key) { return parts_.policies.reconcile(key); };
+  const auto reconcile = [this](const api::ObjectKey& key) { return parts_.policies->reconcile(key); };
   return {parts_.policy_queue.queue, parts_.busy.timed(reconcile, numbers_.policy_worker_number(index)),
           parts_.policy_queue.counts, parts_.deps.log};
 }
 
 kube::Worker OperatorWorkers::gate_worker() {
-  return {parts_.gate_queue.queue, [this](const api::ObjectKey& key) { return parts_.gates.ask(key); },
+  return {parts_.gate_queue.queue, [this](const api::ObjectKey& key) { return parts_.gates->ask(key); },
           parts_.gate_queue.counts, parts_.deps.log};
 }
 
 kube::Worker OperatorWorkers::usage_worker() {
   const auto collect = [this](const api::ObjectKey& key) {
-    auto collected = parts_.usage.collect(key);
+    auto collected = parts_.usage->collect(key);
     look_for_spikes();
     return collected;
   };
@@ -111,7 +122,7 @@ kube::Worker OperatorWorkers::usage_worker() {
 }
 
 kube::Worker OperatorWorkers::taint_worker() {
-  return {parts_.taint_queue.queue, [this](const api::ObjectKey& node) { return parts_.taints.reconcile(node); },
+  return {parts_.taint_queue.queue, [this](const api::ObjectKey& node) { return parts_.taints->reconcile(node); },
           parts_.taint_queue.counts, parts_.deps.log};
 }
 
@@ -129,12 +140,12 @@ void OperatorWorkers::look_for_spikes() {
   for (const auto& policy : parts_.caches.policies.store().list()) {
     const auto& wanted = policy->spec.schedule.triggers;
     if (std::ranges::find(wanted, api::TriggerKind::kUsageSpike, &api::ScheduleTrigger::type) == wanted.end()) continue;
-    const auto figures = parts_.usage.figures(policy->meta.name);
+    const auto figures = parts_.usage->figures(policy->meta.name);
     for (const api::ScheduleTrigger& each : wanted) {
       for (const auto& measured : figures.measured) {
         if (each.type != api::TriggerKind::kUsageSpike || measured->source != each.source) continue;
-        parts_.triggers.on_usage(policy->meta.name, each.source, each.resource,
-                                 highest_percent(*measured, each.resource, node));
+        parts_.triggers->on_usage(policy->meta.name, each.source, each.resource,
+                                  highest_percent(*measured, each.resource, node));
       }
     }
   }

@@ -5,15 +5,17 @@
 #include <stop_token>
 #include <vector>
 
-#include "controllers/operator/parts.hpp"
+#include "controllers/operator/busy_workers.hpp"
 #include "kube/runtime/worker.hpp"
 
 namespace controllers {
 
+struct OperatorParts;
+
 /// Workers that process the keys of the operator's queues. Use either run() or the steps, from one thread.
 class OperatorWorkers {
  public:
-  explicit OperatorWorkers(OperatorParts& parts) : parts_(parts), numbers_(parts.deps.config.workers) {}
+  explicit OperatorWorkers(OperatorParts& parts);
 
   /// Starts all workers on their own threads, then calls `meanwhile`, which must return soon after `stop`. Then waits
   /// until the workers have finished their current keys. Call once.

@@ -9,9 +9,10 @@
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
 #include "base/result.hpp"
-#include "controllers/policy/decide.hpp"
 
 namespace controllers {
+
+struct CycleOutcome;
 
 /// Never fails. Thread-safe.
 class PolicyAudit {

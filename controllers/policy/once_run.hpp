@@ -12,9 +12,11 @@
 
 #include "api/evacuation.hpp"
 #include "api/meta/object_meta.hpp"
-#include "controllers/policy/decide.hpp"
 
 namespace controllers {
+
+struct CycleOutcome;
+struct ObservedPolicy;
 
 /// Result of one policy's cycle.
 struct OnceCycle {

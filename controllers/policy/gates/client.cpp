@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "controllers/policy/gates/answers.hpp"
 #include "kube/config/url.hpp"
 #include "kube/escape.hpp"
 #include "usage/sources/endpoint_client.hpp"

@@ -7,11 +7,15 @@
 
 #include "api/policy/gates.hpp"
 #include "base/result.hpp"
-#include "controllers/policy/gates/answers.hpp"
 #include "kube/transport.hpp"
-#include "usage/sources/dependencies.hpp"
+
+namespace usage {
+struct Dependencies;
+}
 
 namespace controllers {
+
+struct GateAnswer;
 
 /// Sends requests to a gate's server. Blocks up to the endpoint's timeout. Not thread-safe.
 class GateClient {

@@ -13,6 +13,7 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/metrics.hpp"
+#include "controllers/policy/gates/answers.hpp"
 #include "controllers/policy/gates/client.hpp"
 #include "controllers/policy/gates/verdict.hpp"
 #include "kube/runtime/requeue.hpp"

@@ -25,7 +25,6 @@
 
 namespace controllers {
 
-using UsageSourceFactory = std::function<std::unique_ptr<usage::Source>(const api::UsageSource& source)>;
 /// Quality of the forecasts of one source.
 struct ForecastReport {
   std::string source;

@@ -1,13 +1,18 @@
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "api/json/field_path.hpp"
 #include "api/policy/usage_source.hpp"
 #include "planner/snapshot/measured_usage.hpp"
+#include "usage/source.hpp"
 
 namespace controllers {
+
+using UsageSourceFactory = std::function<std::unique_ptr<usage::Source>(const api::UsageSource& source)>;
 
 /// Source to poll for a policy, with the key by which its strategies refer to it (UsageNeed::key()).
 struct WantedUsage {
