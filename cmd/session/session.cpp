@@ -244,6 +244,11 @@ int fail(Io& io, const base::Error& error) {
   return kFailed;
 }
 
+int with_session(const GlobalFlags& flags, Io& io, const std::function<int(Session&)>& command) {
+  const auto session = Session::connect(flags, io);
+  return session ? command(**session) : fail(io, session.error());
+}
+
 std::string resource_name(const api::ObjectKey& evacuation) {
   return fmt::format("evacuation.{}/{}", kube::kEvacuations.group, evacuation.name);
 }

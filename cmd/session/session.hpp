@@ -20,13 +20,13 @@ namespace cmd::plugin {
 
 /// Flags of every command, named like those of kubectl plugins.
 struct GlobalFlags {
-  std::string kubeconfig;
-  std::string context;
-  std::string ns;
+  std::string kubeconfig{};
+  std::string context{};
+  std::string ns{};
   bool all_namespaces = false;
   std::string request_timeout = "0";  ///< "0" selects the default of 34 s per call
   std::string operator_namespace = "evacuator-system";
-  std::string output;  ///< json, yaml, name; human-readable if empty
+  std::string output{};  ///< json, yaml, name; human-readable if empty
 };
 
 using controllers::evacuation::StoredEvacuation;
@@ -94,6 +94,9 @@ base::Result<base::Duration> parse_timeout(std::string_view flag, const std::str
 
 /// Prints the error, prefixed with "error: " unless the message already names its origin. Returns kFailed.
 int fail(Io& io, const base::Error& error);
+
+/// Connects and runs the command. Returns its exit code, or prints why there is no connection.
+int with_session(const GlobalFlags& flags, Io& io, const std::function<int(Session&)>& command);
 
 /// Prints objects as a List in JSON or YAML, or as lines "evacuation.evacuator.dev/NAME".
 void print_objects(Io& io, const std::string& format, const std::vector<api::Json>& objects);
