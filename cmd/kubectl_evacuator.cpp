@@ -2,8 +2,8 @@
 
 #include <csignal>
 
+#include "cmd/cli.hpp"
 #include "cmd/output.hpp"
-#include "cmd/plugin/cli.hpp"
 #include "cmd/plugin/process_io.hpp"
 #include "kube/config/process_environment.hpp"
 

@@ -33,6 +33,12 @@ void write_err(std::string_view text) {
   std::fflush(stderr);
 }
 
+int exit_code_of(std::string_view command, const base::Status& done) {
+  if (done) return 0;
+  print_err("{}: {}\n", command, done.error().message);
+  return 1;
+}
+
 int with_output(std::string_view program, const std::function<int()>& command, int failed) {
   try {
     const int code = command();

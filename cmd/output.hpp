@@ -7,6 +7,8 @@
 #include <system_error>
 #include <utility>
 
+#include "base/result.hpp"
+
 namespace cmd {
 
 /// Standard output failed. code() is the errno of the failed write.
@@ -33,6 +35,9 @@ template <typename... Args>
 void print_err(fmt::format_string<Args...> format, Args&&... args) {
   write_err(fmt::format(format, std::forward<Args>(args)...));
 }
+
+/// Returns the exit code of a command: 0, or 1 after printing "COMMAND: " and the error to standard error.
+int exit_code_of(std::string_view command, const base::Status& done);
 
 /// Runs a command and flushes its output. Returns the command's exit code. Returns kBrokenPipeExitCode, without a
 /// message, if the reader of the output is gone (`| head`). Returns `failed`, with one line on standard error, if the

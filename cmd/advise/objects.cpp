@@ -73,10 +73,7 @@ base::Status read_kind(plugin::Session& session, const RequestedKind& wanted, co
 base::Status read_objects(const ClusterOptions& options, plugin::Io& io, const std::vector<RequestedKind>& kinds,
                           const Each& each, std::vector<std::string>& problems) {
   if (!options.snapshot.empty()) return read_dump(options.snapshot, each);
-  plugin::GlobalFlags flags;
-  flags.kubeconfig = options.kubeconfig;
-  flags.context = options.context;
-  const auto session = plugin::Session::connect(flags, io);
+  const auto session = plugin::Session::connect({.kubeconfig = options.kubeconfig, .context = options.context}, io);
   if (!session) return session.error();
   for (const RequestedKind& wanted : kinds) {
     if (auto read = read_kind(**session, wanted, options.ns, each, problems); !read) return read;

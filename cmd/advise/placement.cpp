@@ -35,10 +35,8 @@ base::Result<Read> read_dump(const PlacementOptions& options) {
 }
 
 base::Result<Read> read_live(const PlacementOptions& options, plugin::Io& io) {
-  plugin::GlobalFlags flags;
-  flags.kubeconfig = options.cluster.kubeconfig;
-  flags.context = options.cluster.context;
-  auto session = plugin::Session::connect(flags, io);
+  const ClusterOptions& cluster = options.cluster;
+  auto session = plugin::Session::connect({.kubeconfig = cluster.kubeconfig, .context = cluster.context}, io);
   if (!session) return session.error();
   plugin::LiveCluster live = read_cluster(**session, "");
   if (!live.snapshot)

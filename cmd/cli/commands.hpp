@@ -1,13 +1,10 @@
 #pragma once
 
-/// Command-line flags of `evacuator`. Each add_ function adds one command to the parser `app`. When parsed, the command
-/// fills `options`, runs, and stores its exit code in `exit_code`. All references must outlive the parse.
+/// Commands for a parser `app`. All references must outlive the parse.
 
-#include "cmd/commands.hpp"
-#include "cmd/convert/convert.hpp"
-#include "cmd/explain/explain.hpp"
-#include "cmd/extender/extender.hpp"
-#include "cmd/offline/audit.hpp"
+#include <functional>
+
+#include "cmd/session/io.hpp"
 
 namespace CLI {
 class App;
@@ -15,20 +12,15 @@ class App;
 
 namespace cmd {
 
-// Commands that need a cluster, in operator_commands.cpp.
-void add_run(CLI::App& app, RunOptions& options, int& exit_code);
-void add_uninstall(CLI::App& app, UninstallFlags& flags, int& exit_code);
-void add_usage(CLI::App& app, UsageFlags& flags, int& exit_code);
-void add_extender(CLI::App& app, ExtenderOptions& options, int& exit_code);
+// Commands of `evacuator`. A parsed command runs and stores its exit code in `exit_code`.
+void add_operator_commands(CLI::App& app, int& exit_code);  ///< run, uninstall, usage
+void add_extender(CLI::App& app, int& exit_code);
+void add_planning_commands(CLI::App& app, int& exit_code);  ///< simulate, validate, convert, explain
+void add_audit(CLI::App& app, int& exit_code);
+void add_webhook_check(CLI::App& app, int& exit_code);
 
-// Commands that work mainly on files, in offline_commands.cpp.
-void add_simulate(CLI::App& app, SimulateOptions& options, int& exit_code);
-void add_explain(CLI::App& app, ExplainOptions& options, int& exit_code);
-void add_validate(CLI::App& app, ValidateOptions& options, int& exit_code);
-void add_convert(CLI::App& app, ConvertOptions& options, int& exit_code);
-void add_webhook_check(CLI::App& app, WebhookCheckOptions& options, int& exit_code);
-
-/// Adds `audit verify` and `audit query`.
-void add_audit(CLI::App& app, AuditVerifyOptions& verify, AuditQueryOptions& query, int& exit_code);
+/// Adds `advise`, whose commands give advice and change nothing, to either program. A parsed command runs with the Io
+/// that `with_io` passes to its argument, and stores its exit code in `exit_code`.
+void add_advise(CLI::App& app, int& exit_code, std::function<int(const std::function<int(plugin::Io&)>&)> with_io);
 
 }  // namespace cmd

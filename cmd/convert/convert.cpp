@@ -10,6 +10,7 @@
 #include "api/json/yaml.hpp"
 #include "api/policy/bounds.hpp"
 #include "api/wire_names.hpp"
+#include "cmd/commands.hpp"
 #include "cmd/input/files.hpp"
 #include "cmd/output.hpp"
 #include "cmd/table.hpp"
@@ -23,7 +24,7 @@ using api::Conversion;
 using api::ConversionNote;
 using api::NoteKind;
 
-std::string shown_name(const std::string& file) { return one_line(file == "-" ? "standard input" : file); }
+std::string shown_name(const std::string& file) { return one_line(shown_path(file)); }
 
 /// Returns the index of the policy whose source path is the longest prefix of the note's path, else 0.
 std::size_t policy_of_note(const Conversion& conversion, const ConversionNote& note) {

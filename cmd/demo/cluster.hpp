@@ -1,25 +1,36 @@
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 
+#include "base/metrics.hpp"
 #include "base/result.hpp"
+#include "controllers/observability/metrics_server.hpp"
+#include "controllers/operator/operator.hpp"
 #include "kube/client.hpp"
+#include "kube/runtime/events.hpp"
+#include "kube/runtime/leader_election.hpp"
+#include "simulator/api/server.hpp"
+#include "simulator/cluster.hpp"
+#include "simulator/http_server.hpp"
 
 namespace cmd {
 
 /// A simulated cluster on the real clock, served over loopback for kubectl, with the operator running in this process.
 class DemoCluster {
  public:
-  /// Starts all components and writes a kubeconfig. `port` 0 selects a free port. Error messages name the port or the
-  /// file.
-  static base::Result<std::unique_ptr<DemoCluster>> start(int port, const std::string& kubeconfig_out);
-  ~DemoCluster();
+  /// `port` 0 selects a free port.
+  explicit DemoCluster(int port);
+  ~DemoCluster() { stop(); }
 
-  kube::Client& admin();
-  std::string server_url() const;
+  /// Starts all components and writes a kubeconfig. Error messages name the port or the file. Call once.
+  base::Status start(const std::string& kubeconfig_out);
+
+  kube::Client& admin() { return admin_; }
+  std::string server_url() const { return http_.url(); }
   std::string metrics_url() const;
-  std::string kubeconfig_path() const;
+  const std::string& kubeconfig_path() const { return kubeconfig_; }
 
   /// Waits up to 30 s until all pods that can run are running.
   void wait_until_settled();
@@ -27,9 +38,30 @@ class DemoCluster {
   void stop();
 
  private:
-  struct Impl;
-  explicit DemoCluster(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  base::Status start_operator();
+  bool is_settled();
+
+  base::SystemClock clock_;
+  simulator::Cluster cluster_;
+  simulator::ApiServer server_;
+  simulator::HttpServer http_;
+  simulator::SimulatorTransport admin_transport_;
+  kube::Client admin_;
+  simulator::SimulatorTransport operator_transport_;
+  kube::Client operator_client_;
+  base::Metrics metrics_;
+  kube::EventRecorder events_;
+  kube::LeaderElector elector_;
+  std::optional<controllers::Operator> operator_;
+  std::optional<controllers::MetricsServer> metrics_server_;
+  std::string kubeconfig_;
+  bool owns_kubeconfig_ = false;
+  bool stopped_ = false;
+  std::jthread cluster_thread_;
+  std::jthread caches_;
+  std::jthread recorder_;
+  std::jthread election_;
+  std::jthread workers_;
 };
 
 }  // namespace cmd

@@ -219,22 +219,14 @@ base::Status demo(const DemoOptions& options) {
   const auto total = total_duration(options.duration);
   if (!total) return total.error();
   const Interrupted interrupted;  // Blocks signals; must be created before the cluster's threads.
-  auto cluster = DemoCluster::start(options.port, options.kubeconfig_out);
-  if (!cluster) return cluster.error();
+  DemoCluster cluster(options.port);
+  if (auto started = cluster.start(options.kubeconfig_out); !started) return started;
   const bool plain = options.plain || isatty(STDOUT_FILENO) == 0;
-  const auto done = Play(**cluster, options, plain).run(*total, interrupted);
-  (*cluster)->stop();
-  return done;
+  return Play(cluster, options, plain).run(*total, interrupted);
 }
 
 }  // namespace
 
-int run_demo(const DemoOptions& options) {
-  if (const auto done = demo(options); !done) {
-    print_err("evacuator-demo: {}\n", done.error().message);
-    return 1;
-  }
-  return 0;
-}
+int run_demo(const DemoOptions& options) { return exit_code_of("evacuator-demo", demo(options)); }
 
 }  // namespace cmd

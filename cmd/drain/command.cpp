@@ -122,7 +122,7 @@ class NodeCommand {
       }
       auto asked = asking.ask_for(move.pod, move.priority);
       if (!asked) {
-        code_ = failed(asked.error());
+        failed(asked.error());
         return false;
       }
       if (!move.warning.empty())
@@ -144,8 +144,7 @@ class NodeCommand {
       say(fmt::format("node/{} evacuated: there was nothing to move", options_.node));
       return print_asked();
     }
-    if (const std::string warning = session_.operator_warning(); !warning.empty())
-      io_.err("Warning: " + warning + "\n");
+    session_.warn_about_operator();
     if (options_.wait) return wait();
     say(fmt::format("{} pods are being evacuated. {}", asked_.size(), how_to_go_on()));
     return print_asked();
@@ -175,10 +174,8 @@ class NodeCommand {
       return !earlier && !keys_.contains(each.evacuation.meta.key());
     });
     for (const api::ObjectKey& key : joined_) {
-      auto text = session_.get(kube::kEvacuations, key);
-      if (!text && base::is_not_found(text.error())) continue;
-      if (!text) return text.error();
-      auto stored = parse_evacuation(*std::move(text));
+      auto stored = session_.evacuation(key);
+      if (!stored && base::is_not_found(stored.error())) continue;
       if (!stored) return stored.error();
       all->push_back(*std::move(stored));
     }
@@ -239,7 +236,7 @@ class NodeCommand {
   }
 
   int print_asked() {
-    if (!session_.is_human_readable()) print_objects(io_, session_.flags().output, raw_objects(asked_));
+    session_.print_raw(asked_);
     return code_;
   }
 
@@ -300,7 +297,7 @@ int run_cancel_node(Session& session, const CancelNodeOptions& options) {
   if (!node) return fail(io, node.error());
   const auto cancelled = cancel_drain(session, options.node, options.reason);
   if (!cancelled) return fail(io, cancelled.error());
-  if (!session.is_human_readable()) print_objects(io, session.flags().output, raw_objects(*cancelled));
+  session.print_raw(*cancelled);
   if (cancelled->empty()) io.err(fmt::format("node/{}: no running Evacuations\n", options.node));
   if (!node->unschedulable) return kDone;
   const bool wanted =

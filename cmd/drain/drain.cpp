@@ -3,15 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <array>
 #include <tuple>
 
+#include "api/json/strict_object.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/pod_group.hpp"
 #include "api/virtual_machine.hpp"
 
 namespace cmd::plugin {
 namespace {
+
+constexpr std::array kRankNames = {
+    api::WireName{DrainRank::kReplicated, "replicated"}, api::WireName{DrainRank::kSingle, "single replica"},
+    api::WireName{DrainRank::kStateful, "stateful"}, api::WireName{DrainRank::kUnmanaged, "unmanaged"}};
 
 bool has_volume(const api::Pod& pod, api::VolumeKind kind) {
   return std::ranges::any_of(pod.volumes, [&](const api::Volume& volume) { return volume.kind == kind; });
@@ -23,73 +28,42 @@ bool keeps_state(const api::Pod& pod) {
          has_volume(pod, api::VolumeKind::kEphemeral) || pod.meta.annotations.contains(api::well_known::kHandoffMode);
 }
 
-DrainVerdict skip(std::string reason) { return {DrainAction::kSkip, std::move(reason), {}, {}}; }
-
-using DrainRule = std::optional<DrainVerdict> (*)(const api::Pod&, const DrainRules&);
-
-std::optional<DrainVerdict> mirror_pod(const api::Pod& pod, const DrainRules&) {
-  if (!pod.is_mirror()) return std::nullopt;
-  return skip("static pod: its kubelet would restart it");
+DrainVerdict refuse(std::string reason, std::string flag = {}) {
+  return {DrainAction::kRefuse, std::move(reason), std::move(flag), {}};
 }
 
-std::optional<DrainVerdict> finished_pod(const api::Pod& pod, const DrainRules&) {
-  if (!pod.is_terminal()) return std::nullopt;
-  return skip("has terminated: none of its containers run");
-}
-
-std::optional<DrainVerdict> terminating_pod(const api::Pod& pod, const DrainRules&) {
-  if (!pod.meta.is_terminating()) return std::nullopt;
-  return skip("is already terminating");
-}
-
-std::optional<DrainVerdict> daemon_pod(const api::Pod& pod, const DrainRules& rules) {
-  if (!pod.is_daemon_set()) return std::nullopt;
-  if (rules.ignore_daemonsets) return skip("managed by a DaemonSet: it would come back to the same node");
-  return DrainVerdict{DrainAction::kRefuse, "is managed by a DaemonSet and would come back", "--ignore-daemonsets", {}};
-}
-
-std::optional<DrainVerdict> hotplug_pod(const api::Pod& pod, const DrainRules&) {
-  if (!api::is_hotplug_pod(pod)) return std::nullopt;
-  return skip("attaches disks to a virtual machine: it moves with the machine");
+/// Returns why the pod stays, or leaves without an Evacuation; empty if it does not.
+std::string why_skipped(const api::Pod& pod, const DrainRules& rules) {
+  if (pod.is_mirror()) return "static pod: its kubelet would restart it";
+  if (pod.is_terminal()) return "has terminated: none of its containers run";
+  if (pod.meta.is_terminating()) return "is already terminating";
+  if (pod.is_daemon_set())
+    return rules.ignore_daemonsets ? "managed by a DaemonSet: it would come back to the same node" : "";
+  if (api::is_hotplug_pod(pod)) return "attaches disks to a virtual machine: it moves with the machine";
+  return {};
 }
 
 bool ends_machine(const api::Pod& pod, const DrainRules& rules) {
   return rules.shutdown_launchers.contains(pod.meta.uid);
 }
 
-std::optional<DrainVerdict> whole_group_pod(const api::Pod& pod, const DrainRules& rules) {
-  if (!rules.pod_groups) return std::nullopt;
+/// Returns why the pod cannot leave without the rest of its PodGroup, empty if it can.
+std::string why_group_stays(const api::Pod& pod, const DrainRules& rules) {
+  if (!rules.pod_groups) return {};
   const auto is_its = [&](const api::SchedulingPodGroup& group) {
     return group.meta.ns == pod.meta.ns && pod.scheduling_group == group.meta.name;
   };
   const auto group = std::ranges::find_if(*rules.pod_groups, is_its);
-  const std::string why = api::scheduling_group_blocker(pod, group == rules.pod_groups->end() ? nullptr : &*group);
-  if (why.empty()) return std::nullopt;
-  return DrainVerdict{DrainAction::kRefuse, "cannot leave alone: " + why, {}, {}};
+  return api::scheduling_group_blocker(pod, group == rules.pod_groups->end() ? nullptr : &*group);
 }
 
-std::optional<DrainVerdict> local_data(const api::Pod& pod, const DrainRules& rules) {
-  if (rules.delete_emptydir_data) return std::nullopt;
+/// Returns the data that the pod's eviction loses, empty if it loses none.
+std::string lost_data(const api::Pod& pod, const DrainRules& rules) {
   if (ends_machine(pod, rules))
-    return DrainVerdict{DrainAction::kRefuse,
-                        "runs a virtual machine that cannot be migrated: the guest is shut down, and the data in the "
-                        "pod's emptyDir volumes is lost",
-                        "--delete-emptydir-data",
-                        {}};
-  if (!api::loses_empty_dirs(pod)) return std::nullopt;
-  return DrainVerdict{DrainAction::kRefuse,
-                      "has data in an emptyDir volume, which is lost when the pod leaves",
-                      "--delete-emptydir-data",
-                      {}};
+    return "runs a virtual machine that cannot be migrated: the guest is shut down, and the data in the pod's emptyDir "
+           "volumes is lost";
+  return api::loses_empty_dirs(pod) ? "has data in an emptyDir volume, which is lost when the pod leaves" : "";
 }
-
-std::optional<DrainVerdict> unmanaged_pod(const api::Pod& pod, const DrainRules& rules) {
-  if (pod.meta.controller() || rules.force) return std::nullopt;
-  return DrainVerdict{DrainAction::kRefuse, "has no controller: nothing would recreate it", "--force", {}};
-}
-
-constexpr DrainRule kDrainRules[] = {mirror_pod,  finished_pod,    terminating_pod, daemon_pod,
-                                     hotplug_pod, whole_group_pod, local_data,      unmanaged_pod};
 
 std::string warning_about(const api::Pod& pod, const DrainRules& rules) {
   if (!pod.meta.controller()) return "nothing will recreate it";
@@ -116,21 +90,16 @@ void number_classes(std::vector<DrainMove>& moves) {
 }  // namespace
 
 DrainVerdict judge(const api::Pod& pod, const DrainRules& rules) {
-  for (const DrainRule rule : kDrainRules) {
-    if (auto verdict = rule(pod, rules)) return *std::move(verdict);
-  }
+  if (std::string why = why_skipped(pod, rules); !why.empty()) return {DrainAction::kSkip, std::move(why), {}, {}};
+  if (pod.is_daemon_set()) return refuse("is managed by a DaemonSet and would come back", "--ignore-daemonsets");
+  if (const std::string why = why_group_stays(pod, rules); !why.empty()) return refuse("cannot leave alone: " + why);
+  if (std::string lost = lost_data(pod, rules); !lost.empty() && !rules.delete_emptydir_data)
+    return refuse(std::move(lost), "--delete-emptydir-data");
+  if (!pod.meta.controller() && !rules.force) return refuse("has no controller: nothing would recreate it", "--force");
   return {DrainAction::kEvacuate, {}, {}, warning_about(pod, rules)};
 }
 
-std::string_view to_string(DrainRank rank) {
-  switch (rank) {
-    case DrainRank::kReplicated: return "replicated";
-    case DrainRank::kSingle: return "single replica";
-    case DrainRank::kStateful: return "stateful";
-    case DrainRank::kUnmanaged: return "unmanaged";
-  }
-  std::abort();
-}
+std::string_view to_string(DrainRank rank) { return api::name_of(kRankNames, rank); }
 
 DrainRank rank_of(const api::Pod& pod, std::optional<std::int32_t> replicas) {
   if (!pod.meta.controller()) return DrainRank::kUnmanaged;

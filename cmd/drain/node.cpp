@@ -39,11 +39,8 @@ std::optional<std::vector<api::SchedulingPodGroup>> scheduling_groups_of(Session
   if (!found) return groups;
   if (!found->pod_groups) return std::nullopt;
   for (const std::string& ns : namespaces) {
-    const auto items = session.list(*found->pod_groups, listing(ns));
-    if (!items) continue;
-    for (const std::string& item : *items) {
-      if (auto group = api::decode_scheduling_pod_group(item)) groups.push_back(*std::move(group));
-    }
+    const auto of_namespace = session.readable(*found->pod_groups, api::decode_scheduling_pod_group, listing(ns));
+    if (of_namespace) groups.insert(groups.end(), of_namespace->begin(), of_namespace->end());
   }
   return groups;
 }
@@ -98,14 +95,12 @@ base::Result<std::vector<StoredEvacuation>> cancel_drain(Session& session, const
   std::vector<StoredEvacuation> cancelled;
   for (const auto& each : *running) {
     if (each.evacuation.spec.cancel.requested) continue;
-    auto done = session.patch(kube::kEvacuations, each.evacuation.meta.key(), cancel_patch(reason));
-    if (!done && base::is_not_found(done.error())) continue;
-    if (!done) return done.error();
-    auto stored = parse_evacuation(*std::move(done));
+    const api::ObjectKey key = each.evacuation.meta.key();
+    auto stored = parse_evacuation(session.patch(kube::kEvacuations, key, cancel_patch(reason)));
+    if (!stored && base::is_not_found(stored.error())) continue;
     if (!stored) return stored.error();
     cancelled.push_back(*std::move(stored));
-    if (session.is_human_readable())
-      session.io().out(fmt::format("{} cancellation requested\n", resource_name(each.evacuation.meta.key())));
+    if (session.is_human_readable()) session.io().out(fmt::format("{} cancellation requested\n", resource_name(key)));
   }
   return cancelled;
 }

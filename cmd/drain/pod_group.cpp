@@ -109,7 +109,7 @@ base::Result<PodGroupNamespaces> read_pod_group_world(Session& session, const st
     world.pods.insert(world.pods.end(), std::make_move_iterator(pods->begin()), std::make_move_iterator(pods->end()));
     const auto evacuations = session.evacuations(listing(ns));
     if (!evacuations) return evacuations.error();
-    for (const auto& each : *evacuations) world.evacuations.push_back(each.evacuation);
+    std::ranges::move(values_of(*evacuations), std::back_inserter(world.evacuations));
   }
   return world;
 }

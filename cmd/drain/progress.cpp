@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <map>
 #include <tuple>
@@ -26,17 +27,24 @@ std::string pod_identity(const api::Evacuation& evacuation) {
   return evacuation.meta.ns + "/" + (ref.uid.empty() ? ref.name : ref.uid.value);
 }
 
-int interest_of(PodProgress standing) {
-  switch (standing) {
-    case PodProgress::kMoving: return 0;
-    case PodProgress::kFailed: return 1;
-    case PodProgress::kCancelled: return 2;
-    case PodProgress::kSuspended: return 3;
-    case PodProgress::kWaiting: return 4;
-    case PodProgress::kGone: return 5;
-  }
-  std::abort();
-}
+/// What the plugin shows of a state.
+struct StateFacts {
+  PodProgress state;
+  std::string_view name;
+  Tone tone;
+  int position;  ///< in the order of display
+  std::size_t Progress::*count;
+};
+constexpr std::array kStates = {
+    StateFacts{PodProgress::kMoving, "moving", Tone::kStrong, 0, &Progress::moving},
+    StateFacts{PodProgress::kFailed, "failed", Tone::kBad, 1, &Progress::failed},
+    StateFacts{PodProgress::kCancelled, "cancelled", Tone::kDim, 2, &Progress::cancelled},
+    StateFacts{PodProgress::kSuspended, "suspended", Tone::kWaiting, 3, &Progress::suspended},
+    StateFacts{PodProgress::kWaiting, "waiting", Tone::kWaiting, 4, &Progress::waiting},
+    StateFacts{PodProgress::kGone, "gone", Tone::kGood, 5, &Progress::gone},
+};
+
+const StateFacts& facts_of(PodProgress state) { return *std::ranges::find(kStates, state, &StateFacts::state); }
 
 std::string blocker_words(const api::Evacuation& evacuation) {
   const auto& held = evacuation.status.blocked_by;
@@ -69,29 +77,9 @@ PodProgress progress_state_of(const api::Evacuation& evacuation) {
   std::abort();
 }
 
-std::string_view to_string(PodProgress standing) {
-  switch (standing) {
-    case PodProgress::kGone: return "gone";
-    case PodProgress::kMoving: return "moving";
-    case PodProgress::kWaiting: return "waiting";
-    case PodProgress::kSuspended: return "suspended";
-    case PodProgress::kFailed: return "failed";
-    case PodProgress::kCancelled: return "cancelled";
-  }
-  std::abort();
-}
+std::string_view to_string(PodProgress standing) { return facts_of(standing).name; }
 
-Tone tone_of(PodProgress standing) {
-  switch (standing) {
-    case PodProgress::kGone: return Tone::kGood;
-    case PodProgress::kMoving: return Tone::kStrong;
-    case PodProgress::kWaiting:
-    case PodProgress::kSuspended: return Tone::kWaiting;
-    case PodProgress::kFailed: return Tone::kBad;
-    case PodProgress::kCancelled: return Tone::kDim;
-  }
-  std::abort();
-}
+Tone tone_of(PodProgress standing) { return facts_of(standing).tone; }
 
 std::vector<api::Evacuation> newest_per_pod(std::vector<api::Evacuation> evacuations) {
   // An unfinished Evacuation takes precedence over finished ones, regardless of timestamps.
@@ -114,14 +102,7 @@ Progress progress_of(const std::vector<api::Evacuation>& evacuations) {
   std::map<std::string, std::size_t> blockers;
   for (const api::Evacuation& each : evacuations) {
     ++progress.total;
-    switch (progress_state_of(each)) {
-      case PodProgress::kGone: ++progress.gone; break;
-      case PodProgress::kMoving: ++progress.moving; break;
-      case PodProgress::kWaiting: ++progress.waiting; break;
-      case PodProgress::kSuspended: ++progress.suspended; break;
-      case PodProgress::kFailed: ++progress.failed; break;
-      case PodProgress::kCancelled: ++progress.cancelled; break;
-    }
+    ++(progress.*facts_of(progress_state_of(each)).count);
     const std::string what = blocker_words(each);
     if (!what.empty()) ++blockers[what];
   }
@@ -144,7 +125,7 @@ void sort_for_display(std::vector<api::Evacuation>& evacuations) {
   const auto order = [](const api::Evacuation& each) {
     const PodProgress standing = progress_state_of(each);
     const int queue = standing == PodProgress::kWaiting ? -each.spec.priority : 0;
-    return std::tuple(interest_of(standing), queue, each.meta.key());
+    return std::tuple(facts_of(standing).position, queue, each.meta.key());
   };
   std::ranges::sort(evacuations, [&](const auto& a, const auto& b) { return order(a) < order(b); });
 }

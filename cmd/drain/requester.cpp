@@ -25,15 +25,11 @@ base::Result<std::vector<api::Evacuation>> EvacuationCreator::known_in(const std
   if (const auto at = known_.find(ns); at != known_.end()) return at->second;
   const auto stored = session_.evacuations(listing(ns));
   if (!stored) return stored.error();
-  auto& known = known_[ns];
-  for (const auto& each : *stored) known.push_back(each.evacuation);
-  return known;
+  return known_[ns] = values_of(*stored);
 }
 
 base::Result<RequestOutcome> EvacuationCreator::existing(const api::ObjectKey& key) {
-  auto text = session_.get(kube::kEvacuations, key);
-  if (!text) return text.error();
-  auto stored = parse_evacuation(*std::move(text));
+  auto stored = session_.evacuation(key);
   if (!stored) return stored.error();
   return RequestOutcome{*std::move(stored), true, false};
 }
@@ -41,16 +37,11 @@ base::Result<RequestOutcome> EvacuationCreator::existing(const api::ObjectKey& k
 base::Result<RequestOutcome> EvacuationCreator::make(const api::Pod& pod, const std::string& name,
                                                      std::int32_t priority) {
   const api::Json body = api::encode_evacuation(evacuation_for(pod, name, request_, priority));
-  if (dry_run_ == "client") {
-    auto stored = parse_evacuation(api::to_json_text(body));
-    if (!stored) return stored.error();
-    return RequestOutcome{*std::move(stored), false, true};
-  }
-  auto text = session_.create(kube::kEvacuations, pod.meta.ns, body, dry_run_ == "server");
-  if (!text) return text.error();
-  auto stored = parse_evacuation(*std::move(text));
+  auto stored = parse_evacuation(dry_run_ == "client"
+                                     ? api::to_json_text(body)
+                                     : session_.create(kube::kEvacuations, pod.meta.ns, body, dry_run_ == "server"));
   if (!stored) return stored.error();
-  return RequestOutcome{*std::move(stored), false, dry_run_ == "server"};
+  return RequestOutcome{*std::move(stored), false, dry_run_ != "none"};
 }
 
 base::Result<RequestOutcome> EvacuationCreator::ask_for(const api::Pod& pod, std::int32_t priority) {
@@ -80,14 +71,6 @@ EvacuationRequest evacuation_request_of(Session& session, const RequestOptions& 
   request.evictors = options.evictors;
   request.grace_period_seconds = options.grace_period_seconds;
   return request;
-}
-
-std::vector<api::Json> raw_objects(const std::vector<StoredEvacuation>& stored) {
-  std::vector<api::Json> objects;
-  for (const auto& each : stored) {
-    if (auto parsed = api::parse_json(each.raw)) objects.push_back(*std::move(parsed));
-  }
-  return objects;
 }
 
 api::Json cancel_patch(const std::string& reason) {

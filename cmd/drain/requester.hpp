@@ -43,8 +43,6 @@ std::string describe(const RequestOutcome& asked);
 
 EvacuationRequest evacuation_request_of(Session& session, const RequestOptions& options);
 
-std::vector<api::Json> raw_objects(const std::vector<StoredEvacuation>& stored);
-
 /// Merge patches that set spec.cancel, and clear spec.suspend.
 api::Json cancel_patch(const std::string& reason);
 api::Json release_patch();

@@ -1,10 +1,9 @@
-#include "cmd/explain/explain.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cmd/commands.hpp"
 #include "cmd/explain/opinion.hpp"
 #include "cmd/offline/dump.hpp"
 #include "cmd/offline/policy_files.hpp"
@@ -63,6 +62,23 @@ base::Result<std::vector<plugin::PastDecision>> past_of(const ExplainOptions& op
   return past;
 }
 
+/// What the flags name, besides the cluster.
+struct ExplainFiles {
+  std::string pod;
+  std::vector<api::DeschedulerPolicy> policies;
+  std::vector<plugin::PastDecision> past;
+};
+
+base::Result<ExplainFiles> read_files(const ExplainOptions& options) {
+  auto pod = pod_name_of(options.pod);
+  if (!pod) return pod.error();
+  auto policies = policies_of(options.policies);
+  if (!policies) return policies.error();
+  auto past = past_of(options, *pod);
+  if (!past) return past.error();
+  return ExplainFiles{*std::move(pod), *std::move(policies), *std::move(past)};
+}
+
 /// Returns a hint that lists the other namespaces with a pod of that name, empty if there are none.
 std::string where_else(const Dump& dump, const std::string& pod) {
   std::string places;
@@ -108,43 +124,32 @@ void print_explanation(const plugin::Explanation& explanation, base::TimePoint n
 base::Status explain_dump(const ExplainOptions& options, plugin::Io& io) {
   if (std::ranges::count(options.policies, "-") + (options.snapshot == "-" ? 1 : 0) > 1)
     return base::invalid("standard input can be the dump or one file of policies, not both");
-  const auto name = pod_name_of(options.pod);
-  if (!name) return name.error();
-  auto policies = policies_of(options.policies);
-  if (!policies) return policies.error();
-  const auto past = past_of(options, *name);
-  if (!past) return past.error();
+  auto files = read_files(options);
+  if (!files) return files.error();
   auto dump = load_dump(options.snapshot);
   if (!dump) return dump.error();
   const auto now = choose_now(options.now, *dump);
   if (!now) return now.error();
-  policies->insert(policies->begin(), dump->policies.begin(), dump->policies.end());
-  auto explanation =
-      explain_on_dump(*std::move(dump), {options.ns.empty() ? "default" : options.ns, *name}, *policies, now->time);
+  files->policies.insert(files->policies.begin(), dump->policies.begin(), dump->policies.end());
+  auto explanation = explain_on_dump(*std::move(dump), {options.ns.empty() ? "default" : options.ns, files->pod},
+                                     files->policies, now->time);
   if (!explanation) return explanation.error();
   explanation->now = now->time;
   explanation->now_source = now->source;
-  explanation->past = *past;
+  explanation->past = std::move(files->past);
   print_explanation(*explanation, now->time, options.output, io);
   return base::Done{};
 }
 
 int explain_live(const ExplainOptions& options, plugin::Io& io) {
-  const auto name = pod_name_of(options.pod);
-  if (!name) return plugin::fail(io, name.error());
-  const auto policies = policies_of(options.policies);
-  if (!policies) return plugin::fail(io, policies.error());
-  const auto past = past_of(options, *name);
-  if (!past) return plugin::fail(io, past.error());
-  plugin::GlobalFlags flags;
-  flags.kubeconfig = options.kubeconfig;
-  flags.context = options.context;
-  flags.ns = options.ns;
+  const auto files = read_files(options);
+  if (!files) return plugin::fail(io, files.error());
+  plugin::GlobalFlags flags{.kubeconfig = options.kubeconfig, .context = options.context, .ns = options.ns};
   if (!options.operator_namespace.empty()) flags.operator_namespace = options.operator_namespace;
   flags.output = options.output == "text" ? "" : options.output;
-  const auto session = plugin::Session::connect(flags, io);
-  if (!session) return plugin::fail(io, session.error());
-  return plugin::run_explain(**session, {.target = *name, .policies = *policies, .past = *past});
+  return plugin::with_session(flags, io, [&](plugin::Session& session) {
+    return plugin::run_explain(session, {.target = files->pod, .policies = files->policies, .past = files->past});
+  });
 }
 
 }  // namespace
@@ -154,14 +159,9 @@ int run_explain(const ExplainOptions& options) {
   plugin::Io io = plain_io(clock);
   if (options.snapshot.empty()) {
     if (options.now.empty()) return explain_live(options, io);
-    print_err("evacuator explain: --now requires --snapshot\n");
-    return 1;
+    return exit_code_of("evacuator explain", base::invalid("--now requires --snapshot"));
   }
-  if (const auto done = explain_dump(options, io); !done) {
-    print_err("evacuator explain: {}\n", done.error().message);
-    return 1;
-  }
-  return 0;
+  return exit_code_of("evacuator explain", explain_dump(options, io));
 }
 
 }  // namespace cmd

@@ -98,12 +98,7 @@ int run_explain(Session& session, const LiveExplainOptions& options) {
   world.policies = cluster.policies;
   ask_admission(explanation, world, session.now());
   explanation.past = options.past;
-  if (session.is_human_readable()) {
-    io.out(render(explanation, session.now(), io.colour));
-  } else {
-    print_value(io, session.flags().output, as_json(explanation));
-  }
-  return kDone;
+  return session.show(render(explanation, session.now(), io.colour), as_json(explanation));
 }
 
 }  // namespace cmd::plugin

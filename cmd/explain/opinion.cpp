@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <cstdlib>
 #include <limits>
 
+#include "api/json/strict_object.hpp"
 #include "api/meta/label_value.hpp"
 #include "base/parallel.hpp"
 #include "cmd/drain/request.hpp"
@@ -20,6 +21,13 @@
 
 namespace cmd::plugin {
 namespace {
+
+constexpr std::array kVerdictNames = {api::WireName{PolicyVerdict::kNominates, "Nominates"},
+                                      api::WireName{PolicyVerdict::kRefused, "Refused"},
+                                      api::WireName{PolicyVerdict::kProtected, "Protected"},
+                                      api::WireName{PolicyVerdict::kNotNominated, "Content"},
+                                      api::WireName{PolicyVerdict::kOutOfScope, "NotLookedAt"},
+                                      api::WireName{PolicyVerdict::kNotEvaluated, "NotEvaluated"}};
 
 std::string why_out_of_scope(const planner::PlanSpec& spec, const scheduling::ClusterSnapshot& cluster,
                              scheduling::PodIndex pod) {
@@ -154,17 +162,7 @@ std::string first_problem(const planner::Plan& plan) {
 
 }  // namespace
 
-std::string_view to_string(PolicyVerdict verdict) {
-  switch (verdict) {
-    case PolicyVerdict::kNominates: return "Nominates";
-    case PolicyVerdict::kRefused: return "Refused";
-    case PolicyVerdict::kProtected: return "Protected";
-    case PolicyVerdict::kNotNominated: return "Content";
-    case PolicyVerdict::kOutOfScope: return "NotLookedAt";
-    case PolicyVerdict::kNotEvaluated: return "NotEvaluated";
-  }
-  std::abort();
-}
+std::string_view to_string(PolicyVerdict verdict) { return api::name_of(kVerdictNames, verdict); }
 
 PolicyOpinion opinion_of(const api::DeschedulerPolicy& policy, const scheduling::ClusterSnapshot& cluster,
                          const std::vector<api::Evacuation>& evacuations, scheduling::PodIndex pod, base::TimePoint now,

@@ -1,4 +1,4 @@
-#include "cmd/extender/extender.hpp"
+#include "cmd/commands.hpp"
 
 #include <fmt/format.h>
 
@@ -79,16 +79,16 @@ class ExtenderCertificate {
       if (!made) return made.error();
       return http_server::Certificate{made->certificate + made->ca, made->key};
     }
-    auto chain = read_file(config_.cert_file, std::size_t{1} << 20);
-    if (!chain) return chain.error();
-    auto key = read_file(config_.key_file, std::size_t{1} << 20);
-    if (!key) return key.error();
-    http_server::Certificate loaded{*std::move(chain), *std::move(key)};
-    if (config_.client_ca_file.empty()) return loaded;
-    auto authorities = read_file(config_.client_ca_file, std::size_t{1} << 20);
-    if (!authorities) return authorities.error();
-    if (authorities->empty()) return base::invalid(config_.client_ca_file + ": is empty");
-    loaded.client_ca_pem = *std::move(authorities);
+    http_server::Certificate loaded;
+    for (const auto& [file, target] :
+         {std::pair(&config_.cert_file, &loaded.chain_pem), std::pair(&config_.key_file, &loaded.key_pem),
+          std::pair(&config_.client_ca_file, &loaded.client_ca_pem)}) {
+      if (file->empty()) continue;
+      auto text = read_file(*file, std::size_t{1} << 20);
+      if (!text) return text.error();
+      if (text->empty() && file == &config_.client_ca_file) return base::invalid(*file + ": is empty");
+      *target = *std::move(text);
+    }
     return loaded;
   }
 
@@ -352,11 +352,7 @@ Status run(const ExtenderOptions& options) {
 
 int run_extender(const ExtenderOptions& options) {
   base::configure_allocator();
-  if (const auto done = run(options); !done) {
-    print_err("evacuator extender: {}\n", done.error().message);
-    return 1;
-  }
-  return 0;
+  return exit_code_of("evacuator extender", run(options));
 }
 
 }  // namespace cmd

@@ -86,28 +86,6 @@ std::optional<LoadModel::Node> node_of(const MeasuredUsage& measured, const Meas
   return made;
 }
 
-struct Mean {
-  std::vector<double> sums;
-  std::vector<double> counts;
-
-  void add(const std::vector<double>& use) {
-    sums.resize(use.size());
-    counts.resize(use.size());
-    for (std::size_t r = 0; r < use.size(); ++r) {
-      if (use[r] < 0) continue;
-      sums[r] += use[r];
-      counts[r] += 1;
-    }
-  }
-  std::vector<double> get(std::size_t resources) const {
-    std::vector<double> means(resources, -1);
-    for (std::size_t r = 0; r < sums.size(); ++r) {
-      if (counts[r] > 0) means[r] = sums[r] / counts[r];
-    }
-    return means;
-  }
-};
-
 std::vector<double> use_of_row(const MeasuredUsage& measured, std::size_t row, const Columns& columns) {
   std::vector<double> use(columns.size(), -1);
   for (std::size_t r = 0; r < columns.size(); ++r) {
@@ -129,28 +107,27 @@ base::TimePoint newest_time(const MeasuredUsage& measured) {
   return newest;
 }
 
-/// Ratio of usage to requests, by resource.
-struct Share {
-  static constexpr double kMinPods = 20;
-  static constexpr double kMin = 0.1;
-  static constexpr double kMax = 2;
-  std::vector<double> used, requested, counts;
+/// Ratio of two sums over pods, by resource.
+struct Ratio {
+  std::vector<double> sums, bases, counts;
 
-  void add(const std::vector<double>& use, const std::vector<double>& requests) {
-    for (auto* each : {&used, &requested, &counts}) each->resize(use.size());
+  /// Skips resources whose usage is unknown or whose base is 0.
+  void add(const std::vector<double>& use, const std::vector<double>& base) {
+    for (auto* each : {&sums, &bases, &counts}) each->resize(use.size());
     for (std::size_t r = 0; r < use.size(); ++r) {
-      if (use[r] < 0 || requests[r] <= 0) continue;
-      used[r] += use[r];
-      requested[r] += requests[r];
+      if (use[r] < 0 || base[r] <= 0) continue;
+      sums[r] += use[r];
+      bases[r] += base[r];
       counts[r] += 1;
     }
   }
-  std::vector<double> get(std::size_t resources) const {
-    std::vector<double> shares(resources, 1);
+  /// Returns `otherwise` for resources of fewer than `min_count` pods.
+  std::vector<double> get(std::size_t resources, double min_count, double otherwise) const {
+    std::vector<double> ratios(resources, otherwise);
     for (std::size_t r = 0; r < counts.size(); ++r) {
-      if (counts[r] >= kMinPods) shares[r] = std::clamp(used[r] / requested[r], kMin, kMax);
+      if (counts[r] >= min_count) ratios[r] = sums[r] / bases[r];
     }
-    return shares;
+    return ratios;
   }
 };
 
@@ -158,8 +135,12 @@ struct Share {
 void learn_usage(LoadModel& board, const MeasuredUsage& measured,
                  const std::vector<std::shared_ptr<const api::Pod>>& pods, const Columns& columns,
                  const std::vector<std::string>& resources, base::TimePoint warm_since) {
-  std::unordered_map<std::string, std::pair<Mean, Mean>> means;  // means of warm and of cold pods
-  Share share;
+  constexpr double kMinPods = 20;
+  constexpr double kMinRatio = 0.1;
+  constexpr double kMaxRatio = 2;
+  std::unordered_map<std::string, std::pair<Ratio, Ratio>> means;  // mean usage of warm and of cold pods
+  const std::vector<double> ones(columns.size(), 1);
+  Ratio share;
   std::size_t row = 0;
   const std::size_t rows = rows_of(measured);
   for (const auto& pod : pods) {
@@ -173,11 +154,13 @@ void learn_usage(LoadModel& board, const MeasuredUsage& measured,
     const auto* owner = pod->meta.controller();
     if (owner == nullptr || owner->uid.empty()) continue;
     auto& [warm, cold] = means[owner->uid];
-    (is_warm ? warm : cold).add(use);
+    (is_warm ? warm : cold).add(use, ones);
   }
   for (const auto& [uid, both] : means)
-    board.usual.emplace(uid, LoadModel::Usual{both.first.get(columns.size()), both.second.get(columns.size())});
-  board.usage_ratio = share.get(columns.size());
+    board.usual.emplace(
+        uid, LoadModel::Usual{both.first.get(columns.size(), 1, -1), both.second.get(columns.size(), 1, -1)});
+  board.usage_ratio = share.get(columns.size(), kMinPods, 1);
+  for (double& ratio : board.usage_ratio) ratio = std::clamp(ratio, kMinRatio, kMaxRatio);
 }
 
 }  // namespace

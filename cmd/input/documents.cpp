@@ -167,7 +167,7 @@ base::Result<std::vector<api::Json>> read_documents(const std::string& path, std
   const auto text = read_text_file(path, limit);
   if (!text) return text.error();
   auto documents = parse_documents(*text, keys);
-  return documents ? std::move(documents) : documents.error().during(path == "-" ? "standard input" : path);
+  return documents ? std::move(documents) : documents.error().during(shown_path(path));
 }
 
 }  // namespace cmd

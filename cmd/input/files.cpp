@@ -154,17 +154,17 @@ bool is_hidden(const fs::path& path) { return path.filename().string().starts_wi
 
 }  // namespace
 
+std::string shown_path(const std::string& path) { return path == "-" ? "standard input" : path; }
+
 base::Result<std::string> read_file(const std::string& path, std::size_t limit) {
-  if (path == "-") {
-    auto bytes = read_stream(std::cin, limit);
-    return bytes ? std::move(bytes) : bytes.error().during("standard input");
-  }
+  const bool is_input = path == "-";
   std::error_code error;
-  if (fs::is_directory(path, error)) return base::invalid(path + ": is a directory");
-  std::ifstream file(path, std::ios::binary);
+  if (!is_input && fs::is_directory(path, error)) return base::invalid(path + ": is a directory");
+  std::ifstream file;
+  if (!is_input) file.open(path, std::ios::binary);
   if (!file) return base::invalid(fmt::format("{}: {}", path, std::strerror(errno)));
-  auto bytes = read_stream(file, limit);
-  return bytes ? std::move(bytes) : bytes.error().during(path);
+  auto bytes = read_stream(is_input ? std::cin : file, limit);
+  return bytes ? std::move(bytes) : bytes.error().during(shown_path(path));
 }
 
 base::Result<std::string> text_of(std::string bytes, std::size_t limit) {
@@ -185,7 +185,7 @@ base::Result<std::string> read_text_file(const std::string& path, std::size_t li
   auto bytes = read_file(path, limit);
   if (!bytes) return bytes;
   auto text = text_of(*std::move(bytes), limit);
-  return text ? std::move(text) : text.error().during(path == "-" ? "standard input" : path);
+  return text ? std::move(text) : text.error().during(shown_path(path));
 }
 
 base::Result<FileSet> files_of(const std::string& path) {

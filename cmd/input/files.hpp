@@ -11,6 +11,9 @@ namespace cmd {
 inline constexpr std::size_t kMaxDumpBytes = std::size_t{4} << 30;
 inline constexpr std::size_t kMaxPolicyBytes = std::size_t{16} << 20;
 
+/// Returns the name of a file for messages: "standard input" for "-".
+std::string shown_path(const std::string& path);
+
 /// Reads a whole file of up to `limit` bytes; "-" is standard input. Errors name the file.
 base::Result<std::string> read_file(const std::string& path, std::size_t limit = kMaxDumpBytes);
 

@@ -1,5 +1,3 @@
-#include "cmd/offline/audit.hpp"
-
 #include <fmt/format.h>
 
 #include <charconv>
@@ -8,6 +6,7 @@
 #include "api/json/json.hpp"
 #include "api/json/yaml.hpp"
 #include "base/crypto/key.hpp"
+#include "cmd/commands.hpp"
 #include "cmd/input/files.hpp"
 #include "cmd/output.hpp"
 #include "cmd/table.hpp"

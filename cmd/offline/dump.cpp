@@ -25,42 +25,6 @@ std::string group_of(const std::string& version) {
   return slash == std::string::npos ? "" : version.substr(0, slash);
 }
 
-struct KindOfGroup {
-  std::string_view kind;
-  std::string_view group;
-};
-constexpr std::array kKinds = {
-    KindOfGroup{"Pod", ""},
-    KindOfGroup{"Node", ""},
-    KindOfGroup{"Namespace", ""},
-    KindOfGroup{"PersistentVolumeClaim", ""},
-    KindOfGroup{"PersistentVolume", ""},
-    KindOfGroup{"ReplicationController", ""},
-    KindOfGroup{"PodDisruptionBudget", "policy"},
-    KindOfGroup{"PriorityClass", "scheduling.k8s.io"},
-    KindOfGroup{"StorageClass", "storage.k8s.io"},
-    KindOfGroup{"CSINode", "storage.k8s.io"},
-    KindOfGroup{"CSIDriver", "storage.k8s.io"},
-    KindOfGroup{"CSIStorageCapacity", "storage.k8s.io"},
-    KindOfGroup{"VolumeAttachment", "storage.k8s.io"},
-    KindOfGroup{"ResourceClaim", "resource.k8s.io"},
-    KindOfGroup{"PodGroup", "scheduling.k8s.io"},
-    KindOfGroup{"ReplicaSet", "apps"},
-    KindOfGroup{"Deployment", "apps"},
-    KindOfGroup{"StatefulSet", "apps"},
-    KindOfGroup{"Job", "batch"},
-    KindOfGroup{"DeschedulerPolicy", "evacuator.dev"},
-    KindOfGroup{"Evacuation", "evacuator.dev"},
-};
-
-/// Returns true if planning uses this kind. Checks the group, because other groups have kinds with the same names
-/// (longhorn.io has Nodes). An empty version matches any group.
-bool is_known(const std::string& kind, const std::string& version) {
-  return std::ranges::any_of(kKinds, [&](const KindOfGroup& known) {
-    return known.kind == kind && (version.empty() || known.group == group_of(version));
-  });
-}
-
 /// Collects decoded objects and skips duplicates.
 class DumpBuilder {
  public:
@@ -68,8 +32,7 @@ class DumpBuilder {
   base::Status add(const api::Json& document, const api::FieldPath& at) {
     return for_each_object(document, at, [this](const Listed& listed) { return take(listed); });
   }
-  void skip_file() { ++dump_.skipped_files; }
-  void pass_over_files(int files) { dump_.skipped_files += files; }
+  void skip_files(int files) { dump_.skipped_files += files; }
 
   Dump finish() && { return std::move(dump_); }
 
@@ -81,66 +44,92 @@ class DumpBuilder {
           fmt::format("must be a Kubernetes object, not {}; dump with kubectl get … -o json", api::kind_of(object)));
     if (kind.empty()) return base::invalid("has no kind; dump with kubectl get … -o json");
     dump_.newest_time.look_at(object, kind);
-    if (is_known(kind, version)) return take_known(kind, object);
+    if (const KnownKind* known = known_kind(kind, version)) return (this->*known->keep)(kind, object);
     ++dump_.skipped[version.empty() ? kind : version + " " + kind];
     return base::Done{};
   }
 
-  base::Status take_known(const std::string& kind, const api::Json& object) {
-    const std::string text = api::to_json_text(object);
-    auto& into = dump_.objects;
-    if (kind == "Pod") return keep_pod(object, text);
-    if (kind == "Node") return keep(kind, api::decode_node(text), into.nodes);
-    if (kind == "Namespace") return keep(kind, api::decode_namespace(text), into.namespaces);
-    if (kind == "PodDisruptionBudget") return keep(kind, api::decode_pdb(text), into.pdbs);
-    if (kind == "PriorityClass") return keep(kind, api::decode_priority_class(text), into.priority_classes);
-    if (kind == "PersistentVolumeClaim") return keep(kind, api::decode_pvc(text), into.claims);
-    if (kind == "PersistentVolume") return keep(kind, api::decode_pv(text), into.volumes);
-    if (kind == "StorageClass") return keep(kind, api::decode_storage_class(text), into.storage_classes);
-    if (kind == "CSINode") return keep(kind, api::decode_csi_node(text), into.csi_nodes);
-    if (kind == "CSIDriver") return keep(kind, api::decode_csi_driver(text), into.csi_drivers);
-    if (kind == "CSIStorageCapacity")
-      return keep(kind, api::decode_csi_storage_capacity(text), into.storage_capacities);
-    if (kind == "VolumeAttachment") return keep(kind, api::decode_volume_attachment(text), into.volume_attachments);
-    if (kind == "ResourceClaim") return keep(kind, api::decode_resource_claim(text), into.resource_claims);
-    if (kind == "PodGroup") return keep(kind, api::decode_scheduling_pod_group(text), into.pod_groups);
-    const bool ours = kind == "DeschedulerPolicy" || kind == "Evacuation";
-    if (!ours) return keep(kind, api::decode_workload(text), into.workloads);
-    const bool kept = kind == "Evacuation" ? keep_ours(api::decode_evacuation(text), dump_.evacuations)
-                                           : keep_ours(api::decode_descheduler_policy(text), dump_.policies);
-    if (!kept) ++dump_.skipped[kind];
+  using Objects = scheduling::SnapshotInput;
+
+  /// A kind that planning uses.
+  struct KnownKind {
+    std::string_view kind;
+    std::string_view group;
+    base::Status (DumpBuilder::*keep)(const std::string& kind, const api::Json& object);
+  };
+
+  /// Returns nullptr if planning does not use the kind. Checks the group, because other groups have kinds with the same
+  /// names (longhorn.io has Nodes). An empty version matches any group.
+  static const KnownKind* known_kind(const std::string& kind, const std::string& version) {
+    using B = DumpBuilder;
+    static constexpr std::array kKinds = {
+        KnownKind{"Pod", "", &B::keep_pod},
+        KnownKind{"Node", "", &B::keep<api::decode_node, &Objects::nodes>},
+        KnownKind{"Namespace", "", &B::keep<api::decode_namespace, &Objects::namespaces>},
+        KnownKind{"PersistentVolumeClaim", "", &B::keep<api::decode_pvc, &Objects::claims>},
+        KnownKind{"PersistentVolume", "", &B::keep<api::decode_pv, &Objects::volumes>},
+        KnownKind{"ReplicationController", "", &B::keep<api::decode_workload, &Objects::workloads>},
+        KnownKind{"PodDisruptionBudget", "policy", &B::keep<api::decode_pdb, &Objects::pdbs>},
+        KnownKind{"PriorityClass", "scheduling.k8s.io",
+                  &B::keep<api::decode_priority_class, &Objects::priority_classes>},
+        KnownKind{"StorageClass", "storage.k8s.io", &B::keep<api::decode_storage_class, &Objects::storage_classes>},
+        KnownKind{"CSINode", "storage.k8s.io", &B::keep<api::decode_csi_node, &Objects::csi_nodes>},
+        KnownKind{"CSIDriver", "storage.k8s.io", &B::keep<api::decode_csi_driver, &Objects::csi_drivers>},
+        KnownKind{"CSIStorageCapacity", "storage.k8s.io",
+                  &B::keep<api::decode_csi_storage_capacity, &Objects::storage_capacities>},
+        KnownKind{"VolumeAttachment", "storage.k8s.io",
+                  &B::keep<api::decode_volume_attachment, &Objects::volume_attachments>},
+        KnownKind{"ResourceClaim", "resource.k8s.io", &B::keep<api::decode_resource_claim, &Objects::resource_claims>},
+        KnownKind{"PodGroup", "scheduling.k8s.io", &B::keep<api::decode_scheduling_pod_group, &Objects::pod_groups>},
+        KnownKind{"ReplicaSet", "apps", &B::keep<api::decode_workload, &Objects::workloads>},
+        KnownKind{"Deployment", "apps", &B::keep<api::decode_workload, &Objects::workloads>},
+        KnownKind{"StatefulSet", "apps", &B::keep<api::decode_workload, &Objects::workloads>},
+        KnownKind{"Job", "batch", &B::keep<api::decode_workload, &Objects::workloads>},
+        KnownKind{"DeschedulerPolicy", "evacuator.dev",
+                  &B::keep_ours<api::DeschedulerPolicy, api::decode_descheduler_policy, &Dump::policies>},
+        KnownKind{"Evacuation", "evacuator.dev",
+                  &B::keep_ours<api::Evacuation, api::decode_evacuation, &Dump::evacuations>},
+    };
+    const auto known = std::ranges::find_if(kKinds, [&](const KnownKind& each) {
+      return each.kind == kind && (version.empty() || each.group == group_of(version));
+    });
+    return known == kKinds.end() ? nullptr : &*known;
+  }
+
+  template <auto Decode, auto List>
+  base::Status keep(const std::string& kind, const api::Json& object) {
+    auto decoded = Decode(api::to_json_text(object));
+    if (!decoded) return decoded.error().during(kind);
+    if (decoded->meta.name.empty()) return base::invalid(kind + " without metadata.name");
+    if (!seen_.insert({kind, decoded->meta.key()}).second) return base::Done{};
+    auto& list = dump_.objects.*List;
+    list.push_back(
+        std::make_shared<typename std::decay_t<decltype(list)>::value_type::element_type>(*std::move(decoded)));
     return base::Done{};
   }
 
-  base::Status keep_pod(const api::Json& object, const std::string& text) {
-    const std::size_t before = dump_.objects.pods.size();
-    auto kept = keep("Pod", api::decode_pod(text), dump_.objects.pods);
+  base::Status keep_pod(const std::string& kind, const api::Json& object) {
+    const auto& pods = dump_.objects.pods;
+    const std::size_t before = pods.size();
+    auto kept = keep<api::decode_pod, &Objects::pods>(kind, object);
+    if (pods.size() == before) return kept;
+    dump_.pods_of_unknown_age += pods.back()->meta.creation_timestamp == base::TimePoint{};
     const api::Json* spec = api::find_at(object, {"spec"});
-    const bool has_spec = spec != nullptr && spec->is_object();
-    if (!has_spec && dump_.objects.pods.size() > before) ++dump_.pods_without_spec;
+    dump_.pods_without_spec += spec == nullptr || !spec->is_object();
     return kept;
   }
 
   /// Stores a policy or Evacuation if it is valid. Planning does not require it, so an invalid one is not an error.
-  template <typename T>
-  bool keep_ours(base::Result<T> decoded, std::vector<T>& into) {
-    if (!decoded || decoded->meta.name.empty()) return false;
-    into.push_back(*std::move(decoded));
-    return true;
-  }
-
-  template <typename T>
-  base::Status keep(const std::string& kind, base::Result<T> decoded, std::vector<std::shared_ptr<const T>>& into) {
-    if (!decoded) return decoded.error().during(kind);
-    if (decoded->meta.name.empty()) return base::invalid(kind + " without metadata.name");
-    if (!seen_.insert({kind, decoded->meta.key()}).second) return base::Done{};
-    if constexpr (std::is_same_v<T, api::Pod>)
-      dump_.pods_of_unknown_age += is_unknown(decoded->meta.creation_timestamp);
-    into.push_back(std::make_shared<const T>(*std::move(decoded)));
+  template <typename T, base::Result<T> (*Decode)(std::string_view), std::vector<T> Dump::*List>
+  base::Status keep_ours(const std::string& kind, const api::Json& object) {
+    auto decoded = Decode(api::to_json_text(object));
+    if (decoded && !decoded->meta.name.empty()) {
+      (dump_.*List).push_back(*std::move(decoded));
+    } else {
+      ++dump_.skipped[kind];
+    }
     return base::Done{};
   }
-
-  static bool is_unknown(base::TimePoint time) { return time == base::TimePoint{}; }
 
   Dump dump_;
   std::set<std::pair<std::string, api::ObjectKey>> seen_;
@@ -161,31 +150,29 @@ base::Status add_documents(const std::vector<api::Json>& documents, DumpBuilder&
   return base::Done{};
 }
 
-std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
-
 /// Reads a file. A file named by the user must be readable; a file found in a directory may be anything, such as an
 /// archive or a picture.
 base::Status add_file(const std::string& path, bool may_be_foreign, DumpBuilder& builder) {
   auto bytes = read_file(path);
   if (!bytes) return bytes.error();
   const auto text = text_of(*std::move(bytes), kMaxDumpBytes);
-  if (!text && !may_be_foreign) return text.error().during(name_of(path));
+  if (!text && !may_be_foreign) return text.error().during(shown_path(path));
   if (!text) {
-    builder.skip_file();
+    builder.skip_files(1);
     return base::Done{};
   }
   auto documents = parse_documents(*text, RepeatedKeys::kLastWins);
   if (!documents) {
     const bool foreign = text->find("apiVersion") == std::string::npos;
-    if (!may_be_foreign || !foreign) return documents.error().during(name_of(path));
-    builder.skip_file();
+    if (!may_be_foreign || !foreign) return documents.error().during(shown_path(path));
+    builder.skip_files(1);
     return base::Done{};
   }
   if (!may_be_foreign && documents->empty())
-    return base::invalid(fmt::format("{}: {}", name_of(path), api::kEmptyInput));
-  if (may_be_foreign && std::erase_if(*documents, is_foreign) > 0 && documents->empty()) builder.skip_file();
+    return base::invalid(fmt::format("{}: {}", shown_path(path), api::kEmptyInput));
+  if (may_be_foreign && std::erase_if(*documents, is_foreign) > 0 && documents->empty()) builder.skip_files(1);
   auto added = add_documents(*documents, builder);
-  return added ? added : added.error().during(name_of(path));
+  return added ? added : added.error().during(shown_path(path));
 }
 
 }  // namespace
@@ -217,7 +204,7 @@ base::Result<Dump> load_dump(const std::string& path) {
   const auto set = files_of(path);
   if (!set) return set.error();
   DumpBuilder builder;
-  builder.pass_over_files(set->foreign);
+  builder.skip_files(set->foreign);
   for (const std::string& file : set->files) {
     if (auto added = add_file(file, set->is_directory, builder); !added) return added.error();
   }

@@ -78,8 +78,7 @@ std::string names_of(const std::vector<api::DeschedulerPolicy>& policies) {
 }  // namespace
 
 std::string advice_to_convert(const std::string& path, std::string_view what) {
-  const std::string file = path == "-" ? "-" : path;
-  return fmt::format("convert {} first: evacuator convert {} > ours.yaml", what, file);
+  return fmt::format("convert {} first: evacuator convert {} > ours.yaml", what, path);
 }
 
 base::Result<std::vector<api::DeschedulerPolicy>> load_policies(const std::string& path) {

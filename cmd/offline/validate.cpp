@@ -83,11 +83,9 @@ void examine_all(const std::string& file, const api::Json& document, std::vector
   for (const api::Json& item : document["items"]) findings.push_back(examine(file, item_of(document, item)));
 }
 
-std::string shown_file(const std::string& file) { return file == "-" ? "standard input" : file; }
-
 /// Removes the file name from a message that is printed after the file name.
 std::string without_file(std::string message, const std::string& file) {
-  const std::string prefix = shown_file(file) + ": ";
+  const std::string prefix = shown_path(file) + ": ";
   return message.starts_with(prefix) ? message.substr(prefix.size()) : message;
 }
 
@@ -111,7 +109,7 @@ class DuplicateNames {
     const auto [first, is_new] = first_.try_emplace({ns, finding.object}, finding);
     if (is_new || first->second.content == finding.content) return;
     finding.problems.push_back(fmt::format("metadata.name: another {} is in {}: `kubectl apply` keeps one of them",
-                                           finding.object, shown_file(first->second.file)));
+                                           finding.object, shown_path(first->second.file)));
   }
 
  private:
@@ -119,7 +117,7 @@ class DuplicateNames {
 };
 
 void print_finding(const Finding& finding) {
-  std::string where = shown_file(finding.file);
+  std::string where = shown_path(finding.file);
   if (!finding.object.empty()) where += ": " + report::plain_text(finding.object);
   if (finding.problems.empty()) {
     print_out("{}: {}\n", where, finding.foreign ? "not checked (not a kind of Evacuator)" : "valid");
@@ -137,7 +135,7 @@ void print_findings(const std::vector<Finding>& findings) {
     if (!finding.foreign || foreign <= kMaxForeign) print_finding(finding);
   }
   if (foreign > kMaxForeign)
-    print_out("{}: {} more: not checked (not kinds of Evacuator)\n", shown_file(findings.front().file),
+    print_out("{}: {} more: not checked (not kinds of Evacuator)\n", shown_path(findings.front().file),
               report::plural(foreign - kMaxForeign, "object"));
 }
 

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
 
+#include "api/json/strict_object.hpp"
 #include "api/meta/service_uses.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/output.hpp"
@@ -16,18 +18,12 @@ namespace {
 
 using Outcome = WebhookRule::Outcome;
 
-const char* to_word(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::kPassed: return "passed";
-    case Outcome::kFailed: return "failed";
-    case Outcome::kSkipped: return "skipped";
-  }
-  return "";
-}
+constexpr std::array kOutcomes = {api::WireName{Outcome::kPassed, "passed"}, api::WireName{Outcome::kFailed, "failed"},
+                                  api::WireName{Outcome::kSkipped, "skipped"}};
 
 void print_rules(const std::vector<WebhookRule>& rules) {
   for (const WebhookRule& rule : rules) {
-    print_out("{:<8}{:<24}{}\n", to_word(rule.outcome), rule.name, rule.says);
+    print_out("{:<8}{:<24}{}\n", api::name_of(kOutcomes, rule.outcome), rule.name, rule.says);
     if (!rule.detail.empty()) print_out("{:<8}{:<24}  {}\n", "", "", rule.detail);
   }
   print_out("{}\n", all_hold(rules) ? "The service conforms to the contract." : "The service violates the contract.");
@@ -36,7 +32,7 @@ void print_rules(const std::vector<WebhookRule>& rules) {
 void print_rules_as_json(const std::vector<WebhookRule>& rules) {
   api::Json list = api::Json::array();
   for (const WebhookRule& rule : rules) {
-    list.push_back({{"rule", rule.name}, {"says", rule.says}, {"verdict", to_word(rule.outcome)}});
+    list.push_back({{"rule", rule.name}, {"says", rule.says}, {"verdict", api::name_of(kOutcomes, rule.outcome)}});
     if (!rule.detail.empty()) list.back()["detail"] = rule.detail;
   }
   const api::Json document = {{"conforms", all_hold(rules)}, {"rules", std::move(list)}};

@@ -38,51 +38,32 @@ class Walk {
   explicit Walk(const WebhookUnderTest& target) : target_(target) {}
 
   std::vector<WebhookRule> run() {
-    rule("unknown-token-is-404", "GET of a token that was never started returns 404", [&] { return unknown_token(); });
-    rule("rejects-no-json", "a start whose body is not JSON returns 4xx", [&] { return rejects("{not json"); });
-    rule("rejects-other-version", "a start of another apiVersion returns 4xx", [&] {
-      Json body = start_body(token("v9"));
-      body["apiVersion"] = "evacuator.dev/webhook/v999";
-      return rejects(body.dump(), "v9");
-    });
-    rule("rejects-other-token", "a start whose token differs from the path's returns 4xx",
-         [&] { return rejects(start_body("somebody-elses.1").dump(), "path"); });
-    rule("knows-its-methods", "methods other than POST, GET and DELETE return 4xx", [&] { return other_method(); });
-    rule(
-        "demands-credentials", "without credentials every call returns 401 or 403", [&] { return anonymous(); },
-        target_.call_anonymously ? "" : "the kit has no credentials");
-    rule("start-answers-status", "POST returns 2xx with a valid status of that token", [&] { return start(); });
-    const std::string unstarted = started_ ? "" : "the start failed";
-    rule(
-        "answers-are-json", "responses have Content-Type application/json", [&] { return content_type(); }, unstarted);
-    rule(
-        "start-is-idempotent", "a repeated POST returns 2xx and starts nothing", [&] { return start_again(); },
-        unstarted);
-    rule(
-        "tokens-do-not-mix", "a second evacuation has its own token and state", [&] { return second_token(); },
-        unstarted);
-    rule(
-        "reaches-an-end", "the state only advances, every status is valid, and an end state is reached in time",
-        [&] { return reach_end(); }, unstarted);
-    rule(
-        "abort-is-taken", "DELETE returns 2xx", [&] { return abort(); }, unstarted);
-    rule(
-        "abort-forgets", "after an abort GET returns 404 in time", [&] { return forgets(); }, unstarted);
-    rule(
-        "abort-is-idempotent", "DELETE of an unknown token returns 2xx or 404", [&] { return abort_again(); },
-        unstarted);
-    rule(
-        "aborted-stays-aborted", "a start that arrives after its abort returns 410", [&] { return start_aborted(); },
-        unstarted);
+    rule("unknown-token-is-404", "GET of a token that was never started returns 404", &Walk::unknown_token);
+    rule("rejects-no-json", "a start whose body is not JSON returns 4xx", &Walk::rejects_no_json);
+    rule("rejects-other-version", "a start of another apiVersion returns 4xx", &Walk::rejects_other_version);
+    rule("rejects-other-token", "a start whose token differs from the path's returns 4xx", &Walk::rejects_other_token);
+    rule("knows-its-methods", "methods other than POST, GET and DELETE return 4xx", &Walk::other_method);
+    rule("demands-credentials", "without credentials every call returns 401 or 403", &Walk::anonymous,
+         target_.call_anonymously ? "" : "the kit has no credentials");
+    rule("start-answers-status", "POST returns 2xx with a valid status of that token", &Walk::start);
+    const std::string skip = started_ ? "" : "the start failed";
+    rule("answers-are-json", "responses have Content-Type application/json", &Walk::content_type, skip);
+    rule("start-is-idempotent", "a repeated POST returns 2xx and starts nothing", &Walk::start_again, skip);
+    rule("tokens-do-not-mix", "a second evacuation has its own token and state", &Walk::second_token, skip);
+    rule("reaches-an-end", "the state only advances, every status is valid, and an end state is reached in time",
+         &Walk::reach_end, skip);
+    rule("abort-is-taken", "DELETE returns 2xx", &Walk::abort, skip);
+    rule("abort-forgets", "after an abort GET returns 404 in time", &Walk::forgets, skip);
+    rule("abort-is-idempotent", "DELETE of an unknown token returns 2xx or 404", &Walk::abort_again, skip);
+    rule("aborted-stays-aborted", "a start that arrives after its abort returns 410", &Walk::start_aborted, skip);
     return std::move(rules_);
   }
 
  private:
-  template <typename Check>
-  void rule(std::string name, std::string says, const Check& check, std::string skip = {}) {
+  void rule(std::string name, std::string says, RuleFailure (Walk::*check)(), std::string skip = {}) {
     WebhookRule result{std::move(name), std::move(says), WebhookRule::Outcome::kSkipped, std::move(skip)};
     if (result.detail.empty()) {
-      result.detail = check();
+      result.detail = (this->*check)();
       result.outcome = result.detail.empty() ? WebhookRule::Outcome::kPassed : WebhookRule::Outcome::kFailed;
     }
     rules_.push_back(std::move(result));
@@ -125,13 +106,23 @@ class Walk {
     return answer && answer->status == 404 ? "" : told(answer);
   }
 
-  RuleFailure rejects(const std::string& body, const std::string& name = "bad") {
+  RuleFailure rejects(const std::string& body, const std::string& name) {
     kube::Request request = contract::start_request(token(name), {});
     request.body = body;
     const CallResult answer = target_.call(request);
     if (is_2xx(answer)) (void)remove(name);  // abort the start that the service wrongly accepted
     return is_4xx(answer) ? "" : told(answer);
   }
+
+  RuleFailure rejects_no_json() { return rejects("{not json", "bad"); }
+
+  RuleFailure rejects_other_version() {
+    Json body = start_body(token("v9"));
+    body["apiVersion"] = "evacuator.dev/webhook/v999";
+    return rejects(body.dump(), "v9");
+  }
+
+  RuleFailure rejects_other_token() { return rejects(start_body("somebody-elses.1").dump(), "path"); }
 
   RuleFailure other_method() {
     kube::Request request = contract::start_request(token("put"), start_body(token("put")));
@@ -155,9 +146,16 @@ class Walk {
     return complaint;
   }
 
-  RuleFailure content_type() const {
+  RuleFailure content_type() {
     const std::string& type = first_->content_type;
     return type.starts_with("application/json") ? "" : fmt::format("Content-Type: {}", type.empty() ? "(none)" : type);
+  }
+
+  /// Reads the status of the first token and checks that it may follow the last one.
+  RuleFailure look_on() {
+    contract::ServiceStatus next;
+    RuleFailure bad = judge(look("main"), "main", next);
+    return bad.empty() ? follow(next) : bad;
   }
 
   RuleFailure follow(const contract::ServiceStatus& next) {
@@ -170,10 +168,9 @@ class Walk {
   /// Starts the same token again. The pause is long enough to detect, by state or progress, a service that restarts the
   /// work.
   RuleFailure start_again() {
-    contract::ServiceStatus looked;
     target_.pause(target_.poll);
-    if (RuleFailure bad = judge(look("main"), "main", looked); !bad.empty()) return bad;
-    if (RuleFailure bad = follow(looked); !bad.empty()) return bad;
+    if (RuleFailure bad = look_on(); !bad.empty()) return bad;
+    const contract::ServiceStatus looked = newest_;
     contract::ServiceStatus again;
     if (RuleFailure bad = judge(post("main"), "main", again); !bad.empty()) return bad;
     if (RuleFailure bad = follow(again); !bad.empty()) return bad;
@@ -184,9 +181,7 @@ class Walk {
   RuleFailure second_token() {
     contract::ServiceStatus other;
     if (RuleFailure bad = judge(post("other"), "other", other); !bad.empty()) return bad;
-    contract::ServiceStatus mine;
-    if (RuleFailure bad = judge(look("main"), "main", mine); !bad.empty()) return bad;
-    return follow(mine);
+    return look_on();
   }
 
   bool at_end() const {
@@ -200,17 +195,14 @@ class Walk {
       if (target_.clock.now() >= until)
         return fmt::format("still {} after {}", to_string(newest_.state), base::format_duration(target_.patience));
       target_.pause(target_.poll);
-      contract::ServiceStatus next;
-      if (RuleFailure bad = judge(look("main"), "main", next); !bad.empty()) return bad;
-      if (RuleFailure bad = follow(next); !bad.empty()) return bad;
+      if (RuleFailure bad = look_on(); !bad.empty()) return bad;
     }
     return {};
   }
 
   RuleFailure abort() {
     const CallResult other = remove("other");
-    const CallResult main = remove("main");  // informs the service that this run is over
-    (void)main;
+    (void)remove("main");  // informs the service that this run is over
     return is_2xx(other) ? "" : told(other);
   }
 

@@ -27,12 +27,6 @@ std::vector<std::string> lines_of_text(const std::string& text) {
   return lines;
 }
 
-std::vector<api::Evacuation> values_of(const std::vector<StoredEvacuation>& stored) {
-  std::vector<api::Evacuation> values;
-  for (const auto& each : stored) values.push_back(each.evacuation);
-  return values;
-}
-
 }  // namespace
 
 void LiveTable::show(const std::string& title, std::vector<api::Evacuation> evacuations) {

@@ -25,9 +25,11 @@ class PodCommand {
     if (!chosen) return fail(session_.io(), chosen.error());
     if (const auto whole = complete_groups(*chosen); !whole) return fail(session_.io(), whole.error());
     for (const api::Pod& pod : *chosen) ask(pod);
-    warn_about_operator();
-    if (options_.wait && options_.request.dry_run == "none" && !asked_.empty()) return wait();
-    print_asked();
+    if (options_.request.dry_run == "none" && !asked_.empty()) {
+      session_.warn_about_operator();
+      if (options_.wait) return wait();
+    }
+    session_.print_raw(asked_);
     return code_;
   }
 
@@ -114,12 +116,6 @@ class PodCommand {
     asked_.push_back(std::move(asked->stored));
   }
 
-  void warn_about_operator() {
-    if (asked_.empty() || options_.request.dry_run != "none") return;
-    if (const std::string warning = session_.operator_warning(); !warning.empty())
-      session_.io().err("Warning: " + warning + "\n");
-  }
-
   base::Result<std::vector<StoredEvacuation>> read() {
     auto all = session_.evacuations(listing(session_.scope()));
     if (!all) return all;
@@ -137,7 +133,7 @@ class PodCommand {
     auto followed = follow(session_, follow_options, [this] { return read(); });
     if (!followed) return fail(session_.io(), followed.error());
     asked_ = std::move(followed->last);
-    print_asked();
+    session_.print_raw(asked_);
     switch (followed->end) {
       case FollowEnd::kSettled: return followed->progress.all_gone() ? code_ : kFailed;
       case FollowEnd::kTimeout:
@@ -152,10 +148,6 @@ class PodCommand {
         return kInterrupted;
     }
     std::abort();
-  }
-
-  void print_asked() {
-    if (!session_.is_human_readable()) print_objects(session_.io(), session_.flags().output, raw_objects(asked_));
   }
 
   Session& session_;

@@ -30,9 +30,7 @@ base::Result<std::vector<StoredEvacuation>> named(Session& session, const std::s
   const auto target = parse_target(name, TargetKind::kEvacuation);
   if (!target) return target.error();
   if (target->kind == TargetKind::kEvacuation) {
-    auto text = session.get(kube::kEvacuations, {session.ns(), target->name});
-    if (!text) return text.error();
-    auto stored = parse_evacuation(*std::move(text));
+    auto stored = session.evacuation({session.ns(), target->name});
     if (!stored) return stored.error();
     return std::vector<StoredEvacuation>{*std::move(stored)};
   }

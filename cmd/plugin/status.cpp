@@ -14,21 +14,8 @@
 namespace cmd::plugin {
 namespace {
 
-std::vector<api::Evacuation> plain_values(const std::vector<StoredEvacuation>& stored) {
-  std::vector<api::Evacuation> values;
-  for (const StoredEvacuation& each : stored) values.push_back(each.evacuation);
-  return values;
-}
-
-/// Returns the policies, empty if the user may not read these cluster-scoped objects.
-std::vector<api::DeschedulerPolicy> readable_policies(Session& session) {
-  std::vector<api::DeschedulerPolicy> policies;
-  const auto items = session.list(kube::kPolicies, {});
-  if (!items) return policies;
-  for (const std::string& item : *items) {
-    if (auto policy = api::decode_descheduler_policy(std::string_view(item))) policies.push_back(*std::move(policy));
-  }
-  return policies;
+base::Result<api::DeschedulerPolicy> decode_policy(std::string_view text) {
+  return api::decode_descheduler_policy(text);
 }
 
 int overview(Session& session) {
@@ -36,12 +23,13 @@ int overview(Session& session) {
   const auto stored = session.evacuations(listing(session.scope()));
   if (!stored) return fail(io, stored.error());
   if (session.flags().output == "name") {
-    print_objects(io, "name", raw_objects(*stored));
+    session.print_raw(*stored);
     return kDone;
   }
-  std::vector<api::Evacuation> evacuations = plain_values(*stored);
+  std::vector<api::Evacuation> evacuations = values_of(*stored);
   sort_for_display(evacuations);
-  const auto policies = readable_policies(session);
+  const auto listed = session.readable(kube::kPolicies, decode_policy);
+  const auto policies = listed ? *listed : std::vector<api::DeschedulerPolicy>();  // users may lack access to them
   const Progress progress = progress_of(newest_per_pod(evacuations));
   const std::string warning = session.operator_warning();
   if (!session.is_human_readable()) {
@@ -77,24 +65,14 @@ int node_status(Session& session, const std::string& name) {
   const DrainRules everything{.ignore_daemonsets = true, .delete_emptydir_data = true, .force = true};
   const NodeView view{*std::move(node),
                       plan_drain(*std::move(pods), everything, [&](const api::Pod& pod) { return replicas(pod); }),
-                      newest_per_pod(plain_values(*stored))};
-  if (session.is_human_readable()) {
-    session.io().out(node_text(view, session.now(), session.io().colour));
-  } else {
-    print_value(session.io(), session.flags().output, node_json(view));
-  }
-  return kDone;
+                      newest_per_pod(values_of(*stored))};
+  return session.show(node_text(view, session.now(), session.io().colour), node_json(view));
 }
 
 int policy_status(Session& session, const std::string& name) {
   const auto policy = session.policy(name);
   if (!policy) return fail(session.io(), policy.error());
-  if (session.is_human_readable()) {
-    session.io().out(policy_text(*policy, session.now(), session.io().colour));
-  } else {
-    print_value(session.io(), session.flags().output, policy_json(*policy));
-  }
-  return kDone;
+  return session.show(policy_text(*policy, session.now(), session.io().colour), policy_json(*policy));
 }
 
 /// Explains a pod or an Evacuation without evaluating policies.
@@ -104,7 +82,7 @@ int story(Session& session, const Target& target) {
   if (!stored) return fail(io, stored.error());
   Explanation explanation;
   explanation.key = {session.ns(), target.name};
-  std::vector<api::Evacuation> all = plain_values(*stored);
+  std::vector<api::Evacuation> all = values_of(*stored);
   if (target.kind == TargetKind::kEvacuation) {
     const auto found = std::ranges::find(all, target.name, [](const auto& each) { return each.meta.name; });
     if (found == all.end()) {
@@ -118,12 +96,7 @@ int story(Session& session, const Target& target) {
   if (pod) explanation.pod = *pod;
   assign_evacuations(explanation, all);
   if (!pod && (explanation.of_pod.empty() || !base::is_not_found(pod.error()))) return fail(io, pod.error());
-  if (session.is_human_readable()) {
-    io.out(render(explanation, session.now(), io.colour));
-  } else {
-    print_value(io, session.flags().output, as_json(explanation));
-  }
-  return kDone;
+  return session.show(render(explanation, session.now(), io.colour), as_json(explanation));
 }
 
 }  // namespace

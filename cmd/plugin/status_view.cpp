@@ -90,6 +90,7 @@ api::Json policy_json(const api::DeschedulerPolicy& policy) {
           {"status", api::encode_status(policy.status)}};
 }
 
+/// Returns the plan's pods that have no unfinished Evacuation.
 std::vector<DrainMove> unasked(const NodeView& view) {
   std::vector<DrainMove> left;
   for (const DrainMove& move : view.plan.moves) {

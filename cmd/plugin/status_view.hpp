@@ -26,8 +26,6 @@ struct NodeView {
   DrainPlan plan;                            ///< plan with every flag set, that is, all pods that can be evacuated
   std::vector<api::Evacuation> evacuations;  ///< Evacuations from this node, newest per pod
 };
-/// Returns the plan's pods that have no unfinished Evacuation.
-std::vector<DrainMove> pods_without_evacuation(const NodeView& view);
 std::string node_text(const NodeView& view, base::TimePoint now, bool colour);
 api::Json node_json(const NodeView& view);
 

@@ -249,12 +249,10 @@ class Uninstall {
 
   /// Returns the number of nodes with our taint, or 0 if nodes cannot be listed.
   std::size_t tainted_nodes() {
-    const auto nodes = session_.list(kube::kNodes, {});
+    const auto nodes = session_.readable(kube::kNodes, api::decode_node);
     if (!nodes) return 0;
-    return static_cast<std::size_t>(std::ranges::count_if(*nodes, [](const std::string& each) {
-      const auto node = api::decode_node(each);
-      return node && std::ranges::any_of(node->taints, api::is_soft_taint);
-    }));
+    return static_cast<std::size_t>(std::ranges::count_if(
+        *nodes, [](const api::Node& node) { return std::ranges::any_of(node.taints, api::is_soft_taint); }));
   }
 
   Session& session_;

@@ -11,32 +11,16 @@
 namespace cmd::plugin {
 namespace {
 
-base::Result<std::vector<api::Node>> read_nodes(Session& session) {
-  const auto texts = session.list(kube::kNodes, {});
-  if (!texts) return texts.error();
-  std::vector<api::Node> nodes;
-  for (const std::string& text : *texts) {
-    auto node = api::decode_node(text);
-    if (node) nodes.push_back(*std::move(node));
-  }
-  return nodes;
+base::Result<api::DeschedulerPolicy> decode_stored_policy(std::string_view text) {
+  const auto json = api::parse_json(text);
+  return json ? api::decode_stored_descheduler_policy(*json) : json.error();
 }
 
 base::Result<std::vector<api::DeschedulerPolicy>> read_policies(Session& session, const std::string& name) {
-  if (!name.empty()) {
-    auto policy = session.policy(name);
-    if (!policy) return policy.error();
-    return std::vector<api::DeschedulerPolicy>{*std::move(policy)};
-  }
-  const auto texts = session.list(kube::kPolicies, {});
-  if (!texts) return texts.error();
-  std::vector<api::DeschedulerPolicy> policies;
-  for (const std::string& text : *texts) {
-    const auto json = api::parse_json(text);
-    auto policy = json ? api::decode_stored_descheduler_policy(*json) : json.error();
-    if (policy) policies.push_back(*std::move(policy));
-  }
-  return policies;
+  if (name.empty()) return session.readable(kube::kPolicies, decode_stored_policy);
+  auto policy = session.policy(name);
+  if (!policy) return policy.error();
+  return std::vector<api::DeschedulerPolicy>{*std::move(policy)};
 }
 
 /// Queries a source. Like the operator, maps samples to nodes by name or address.
@@ -52,7 +36,7 @@ int run_usage(Session& session, const UsageOptions& options) {
   Io& io = session.io();
   const auto policies = read_policies(session, options.policy);
   if (!policies) return fail(io, policies.error());
-  const auto nodes = read_nodes(session);
+  const auto nodes = session.readable(kube::kNodes, api::decode_node);
   if (!nodes) return fail(io, nodes.error());
   std::vector<usage::NodeNames> names;
   for (const api::Node& node : *nodes) names.push_back(usage::names_of(node));

@@ -40,11 +40,7 @@ base::Status run(const RunOptions& options) {
 
 int run_operator(const RunOptions& options) {
   base::configure_allocator();
-  if (const auto done = run(options); !done) {
-    print_err("evacuator run: {}\n", done.error().message);
-    return 1;
-  }
-  return 0;
+  return exit_code_of("evacuator run", run(options));
 }
 
 }  // namespace cmd

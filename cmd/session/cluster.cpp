@@ -53,14 +53,12 @@ class ClusterReader {
   template <typename T>
   bool read_all(const kube::ResourceType& type, base::Result<T> (*decode)(std::string_view),
                 std::vector<std::shared_ptr<const T>>& into) {
-    const auto items = session_.list(type, {});
-    if (!items) {
-      cluster_.problems.push_back(first_line(items.error().message));
+    auto objects = session_.readable(type, decode);
+    if (!objects) {
+      cluster_.problems.push_back(first_line(objects.error().message));
       return false;
     }
-    for (const std::string& item : *items) {
-      if (auto one = decode(item)) into.push_back(std::make_shared<const T>(*std::move(one)));
-    }
+    for (T& object : *objects) into.push_back(std::make_shared<const T>(std::move(object)));
     return true;
   }
 
@@ -83,7 +81,7 @@ class ClusterReader {
     auto stored = session_.evacuations({});
     if (!stored && stored.error().code == base::ErrorCode::kForbidden) stored = session_.evacuations(listing(ns));
     if (!stored) return cluster_.problems.push_back(first_line(stored.error().message));
-    for (auto& each : *stored) cluster_.evacuations.push_back(std::move(each.evacuation));
+    cluster_.evacuations = values_of(*stored);
   }
 
   Session& session_;
@@ -99,13 +97,7 @@ LiveCluster read_cluster(Session& session, const std::string& ns) { return Clust
 
 base::Result<std::vector<api::PodDisruptionBudget>> budgets_in(Session& session, const std::string& ns) {
   const ClusterReader reader(session);
-  const auto items = session.list(reader.budgets(), listing(ns));
-  if (!items) return items.error();
-  std::vector<api::PodDisruptionBudget> budgets;
-  for (const std::string& item : *items) {
-    if (auto budget = reader.decode_budget()(item)) budgets.push_back(*std::move(budget));
-  }
-  return budgets;
+  return session.readable(reader.budgets(), reader.decode_budget(), listing(ns));
 }
 
 }  // namespace cmd::plugin

@@ -65,11 +65,17 @@ base::Result<T> decoded(base::Result<T> value, std::string_view what) {
 
 }  // namespace
 
-base::Result<StoredEvacuation> parse_evacuation(std::string raw) {
-  auto parsed = controllers::evacuation::parse_stored_evacuation(raw);
-  if (!parsed) return parsed.error();
-  parsed->raw = std::move(raw);
+base::Result<StoredEvacuation> parse_evacuation(base::Result<std::string> raw) {
+  if (!raw) return raw.error();
+  auto parsed = controllers::evacuation::parse_stored_evacuation(*raw);
+  if (parsed) parsed->raw = *std::move(raw);
   return parsed;
+}
+
+std::vector<api::Evacuation> values_of(const std::vector<StoredEvacuation>& stored) {
+  std::vector<api::Evacuation> values;
+  for (const StoredEvacuation& each : stored) values.push_back(each.evacuation);
+  return values;
 }
 
 kube::ListOptions listing(std::string ns, std::string label_selector, std::string field_selector) {
@@ -189,10 +195,8 @@ base::Result<api::Node> Session::node(const std::string& name) {
   base::Error error = text.error();
   if (!base::is_not_found(error)) return error;
   std::vector<std::string> names;
-  if (const auto items = list(kube::kNodes, {})) {
-    for (const std::string& item : *items) {
-      if (const auto meta = api::decode_meta(item)) names.push_back(meta->name);
-    }
+  if (const auto nodes = readable(kube::kNodes, api::decode_meta)) {
+    for (const api::ObjectMeta& meta : *nodes) names.push_back(meta.name);
   }
   if (const std::string others = other_names(name, std::move(names)); !others.empty()) error.message += "\n" + others;
   return error;
@@ -202,6 +206,10 @@ base::Result<api::DeschedulerPolicy> Session::policy(const std::string& name) {
   const auto text = get(kube::kPolicies, {"", name});
   if (!text) return text.error();
   return decoded(api::decode_descheduler_policy(std::string_view(*text)), "policy " + name);
+}
+
+base::Result<StoredEvacuation> Session::evacuation(const api::ObjectKey& key) {
+  return parse_evacuation(get(kube::kEvacuations, key));
 }
 
 base::Result<std::vector<StoredEvacuation>> Session::evacuations(const kube::ListOptions& options) {
@@ -238,14 +246,44 @@ std::string Session::operator_warning() {
   return plugin::operator_warning(operator_state(lease, now()), lease, key, now());
 }
 
+void Session::print_raw(const std::vector<StoredEvacuation>& stored) {
+  if (!is_human_readable()) print_objects(io_, flags_.output, raw_objects(stored));
+}
+
+int Session::show(const std::string& text, const api::Json& json) {
+  if (is_human_readable()) {
+    io_.out(text);
+  } else {
+    print_value(io_, flags_.output, json);
+  }
+  return kDone;
+}
+
+void Session::warn_about_operator() {
+  if (const std::string warning = operator_warning(); !warning.empty()) io_.err("Warning: " + warning + "\n");
+}
+
 int fail(Io& io, const base::Error& error) {
   const bool says_where = error.message.starts_with("Error from server") || error.message.starts_with("Unable to ");
   io.err((says_where ? "" : "error: ") + error.message + "\n");
   return kFailed;
 }
 
+int with_session(const GlobalFlags& flags, Io& io, const std::function<int(Session&)>& command) {
+  const auto session = Session::connect(flags, io);
+  return session ? command(**session) : fail(io, session.error());
+}
+
 std::string resource_name(const api::ObjectKey& evacuation) {
   return fmt::format("evacuation.{}/{}", kube::kEvacuations.group, evacuation.name);
+}
+
+std::vector<api::Json> raw_objects(const std::vector<StoredEvacuation>& stored) {
+  std::vector<api::Json> objects;
+  for (const StoredEvacuation& each : stored) {
+    if (auto parsed = api::parse_json(each.raw)) objects.push_back(*std::move(parsed));
+  }
+  return objects;
 }
 
 void print_value(Io& io, const std::string& format, const api::Json& value) {

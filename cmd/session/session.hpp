@@ -20,18 +20,19 @@ namespace cmd::plugin {
 
 /// Flags of every command, named like those of kubectl plugins.
 struct GlobalFlags {
-  std::string kubeconfig;
-  std::string context;
-  std::string ns;
+  std::string kubeconfig{};
+  std::string context{};
+  std::string ns{};
   bool all_namespaces = false;
   std::string request_timeout = "0";  ///< "0" selects the default of 34 s per call
   std::string operator_namespace = "evacuator-system";
-  std::string output;  ///< json, yaml, name; human-readable if empty
+  std::string output{};  ///< json, yaml, name; human-readable if empty
 };
 
 using controllers::evacuation::StoredEvacuation;
-/// Parses an Evacuation and keeps the raw text, which -o prints.
-base::Result<StoredEvacuation> parse_evacuation(std::string raw);
+/// Parses an Evacuation, unless `raw` is an error, and keeps the raw text, which -o prints.
+base::Result<StoredEvacuation> parse_evacuation(base::Result<std::string> raw);
+std::vector<api::Evacuation> values_of(const std::vector<StoredEvacuation>& stored);
 
 /// A connection to the API server. Every Error it returns is complete for the user: message in kubectl's format, the
 /// failed call, and advice. Not thread-safe.
@@ -61,7 +62,28 @@ class Session {
   /// Reads a node. The error for a missing node lists the existing names.
   base::Result<api::Node> node(const std::string& name);
   base::Result<api::DeschedulerPolicy> policy(const std::string& name);
+  base::Result<StoredEvacuation> evacuation(const api::ObjectKey& key);
   base::Result<std::vector<StoredEvacuation>> evacuations(const kube::ListOptions& options);
+
+  /// Lists the objects of a kind and leaves out those that cannot be decoded.
+  template <typename T>
+  base::Result<std::vector<T>> readable(const kube::ResourceType& type, base::Result<T> (*decode)(std::string_view),
+                                        const kube::ListOptions& options = {}) {
+    const auto items = list(type, options);
+    if (!items) return items.error();
+    std::vector<T> objects;
+    for (const std::string& item : *items) {
+      if (auto object = decode(item)) objects.push_back(*std::move(object));
+    }
+    return objects;
+  }
+
+  /// Prints Evacuations as the server returned them, in the format of -o. No-op without -o.
+  void print_raw(const std::vector<StoredEvacuation>& stored);
+  /// Prints the text or, with -o, the JSON. Returns kDone.
+  int show(const std::string& text, const api::Json& json);
+  /// Warns on standard error if the operator does not run.
+  void warn_about_operator();
 
   /// Returns the user name as known to the server, or the program name if the server does not return it.
   std::string requester();
@@ -95,8 +117,12 @@ base::Result<base::Duration> parse_timeout(std::string_view flag, const std::str
 /// Prints the error, prefixed with "error: " unless the message already names its origin. Returns kFailed.
 int fail(Io& io, const base::Error& error);
 
+/// Connects and runs the command. Returns its exit code, or prints why there is no connection.
+int with_session(const GlobalFlags& flags, Io& io, const std::function<int(Session&)>& command);
+
 /// Prints objects as a List in JSON or YAML, or as lines "evacuation.evacuator.dev/NAME".
 void print_objects(Io& io, const std::string& format, const std::vector<api::Json>& objects);
+std::vector<api::Json> raw_objects(const std::vector<StoredEvacuation>& stored);
 void print_value(Io& io, const std::string& format, const api::Json& value);
 
 std::string resource_name(const api::ObjectKey& evacuation);

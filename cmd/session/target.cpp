@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <optional>
 
 namespace cmd::plugin {
 namespace {
@@ -14,6 +13,7 @@ struct KindWord {
   TargetKind kind;
 };
 
+/// The first word of a kind is its name.
 constexpr std::array kKindWords = {
     KindWord{"pod", TargetKind::kPod},
     KindWord{"pods", TargetKind::kPod},
@@ -34,24 +34,9 @@ constexpr std::array kKindWords = {
     KindWord{"evac", TargetKind::kEvacuation},
 };
 
-std::optional<TargetKind> kind_named(std::string_view word) {
-  for (const KindWord& each : kKindWords) {
-    if (each.word == word) return each.kind;
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
-std::string_view to_string(TargetKind kind) {
-  switch (kind) {
-    case TargetKind::kPod: return "pod";
-    case TargetKind::kNode: return "node";
-    case TargetKind::kPolicy: return "policy";
-    case TargetKind::kEvacuation: return "evacuation";
-  }
-  std::abort();
-}
+std::string_view to_string(TargetKind kind) { return std::ranges::find(kKindWords, kind, &KindWord::kind)->word; }
 
 base::Result<Target> parse_target(std::string_view text, TargetKind otherwise) {
   const auto slash = text.find('/');
@@ -61,12 +46,12 @@ base::Result<Target> parse_target(std::string_view text, TargetKind otherwise) {
         fmt::format("\"{}\" has no name: use {}/NAME (and the namespace with -n)", text, to_string(otherwise)));
   }
   if (slash == std::string_view::npos) return Target{otherwise, std::string(name)};
-  const auto kind = kind_named(text.substr(0, slash));
-  if (!kind) {
+  const auto known = std::ranges::find(kKindWords, text.substr(0, slash), &KindWord::word);
+  if (known == kKindWords.end()) {
     return base::invalid(
         fmt::format("\"{}\": {} is not supported; use pod/, node/, policy/ or evac/", text, text.substr(0, slash)));
   }
-  return Target{*kind, std::string(name)};
+  return Target{known->kind, std::string(name)};
 }
 
 }  // namespace cmd::plugin

@@ -10,8 +10,8 @@
 
 #include "api/core/codec.hpp"
 #include "api/json/json_access.hpp"
+#include "cmd/cli.hpp"
 #include "cmd/drain/request.hpp"
-#include "cmd/plugin/cli.hpp"
 #include "cmd/plugin/commands.hpp"
 #include "kube/kubevirt.hpp"
 #include "simulator/http_server.hpp"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "cmd/plugin/cli.hpp"
+#include "cmd/cli.hpp"
 #include "simulator/http_server.hpp"
 #include "test/integration/rig/rig.hpp"
 

@@ -9,7 +9,6 @@
 #include <regex>
 #include <sstream>
 
-#include "cmd/plugin/cli.hpp"
 #include "cmd/version/version.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cmd/completion.hpp"
+#include "cmd/cli/completion.hpp"
 #include "cmd/evacuation_view.hpp"
 #include "cmd/table.hpp"
 

@@ -10,7 +10,6 @@
 #include "advisor/rolling/codec.hpp"
 #include "cmd/advise/past.hpp"
 #include "cmd/cli.hpp"
-#include "cmd/plugin/cli.hpp"
 #include "kube/transport.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "api/meta/label_value.hpp"
-#include "cmd/plugin/complete.hpp"
+#include "cmd/cli/completion.hpp"
 #include "cmd/session/target.hpp"
 #include "evictors/registry.hpp"
 #include "test/builders/cluster.hpp"

@@ -1,5 +1,3 @@
-#include "cmd/explain/explain.hpp"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cmd/offline/audit.hpp"
+#include "cmd/commands.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

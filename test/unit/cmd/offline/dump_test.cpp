@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/commands.hpp"
-#include "cmd/explain/explain.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 
 namespace cmd {

@@ -8,7 +8,6 @@
 
 #include "api/json/json.hpp"
 #include "cmd/commands.hpp"
-#include "cmd/explain/explain.hpp"
 #include "cmd/input/dump_time.hpp"
 #include "test/unit/cmd/command_fixture.hpp"
 #include "test/unit/cmd/convert/convert_cases.hpp"

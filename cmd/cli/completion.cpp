@@ -1,27 +1,17 @@
-#include "cmd/completion.hpp"
+#include "cmd/cli/completion.hpp"
 
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace cmd {
 namespace {
 
-std::string joined(const std::vector<std::string>& words) {
-  std::string line;
-  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
-  return line;
-}
-
-std::vector<std::string> names_of(const std::vector<CommandCompletion>& commands) {
-  std::vector<std::string> names;
-  for (const CommandCompletion& command : commands) names.push_back(command.name);
-  return names;
-}
-
 std::string bash_script(const std::vector<CommandCompletion>& commands) {
   std::string cases;
   for (const CommandCompletion& command : commands) {
-    cases += fmt::format("    {}) words=\"{}\" below=\"{}\" ;;\n", command.name, joined(command.flags),
-                         joined(command.subcommands));
+    cases += fmt::format("    {}) words=\"{}\" below=\"{}\" ;;\n", command.name, fmt::join(command.flags, " "),
+                         fmt::join(command.subcommands, " "));
   }
   return fmt::format(R"(# bash completion for evacuator: source <(evacuator completion bash)
 _evacuator() {{
@@ -43,7 +33,7 @@ _evacuator() {{
 }}
 complete -o filenames -F _evacuator evacuator
 )",
-                     joined(names_of(commands)), cases);
+                     fmt::join(names_of(commands), " "), cases);
 }
 
 std::string zsh_script(const std::vector<CommandCompletion>& commands) {
@@ -69,11 +59,46 @@ std::string fish_script(const std::vector<CommandCompletion>& commands) {
   return script;
 }
 
+/// Cobra's ShellCompDirectiveNoFileComp.
+constexpr const char* kNoFiles = ":4\n";
+
+const CommandCompletion* command_in(const std::vector<CommandCompletion>& commands,
+                                    const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i + 1 < words.size(); ++i) {
+    const auto at = std::ranges::find(commands, words[i], &CommandCompletion::name);
+    if (at != commands.end()) return &*at;
+  }
+  return nullptr;
+}
+
 }  // namespace
+
+std::vector<std::string_view> names_of(const std::vector<CommandCompletion>& commands) {
+  std::vector<std::string_view> names;
+  for (const CommandCompletion& command : commands) names.push_back(command.name);
+  return names;
+}
 
 std::string completion_script(const std::string& shell, const std::vector<CommandCompletion>& commands) {
   if (shell == "fish") return fish_script(commands);
   return shell == "zsh" ? zsh_script(commands) : bash_script(commands);
+}
+
+std::string completions(const std::vector<CommandCompletion>& commands, const std::vector<std::string>& words) {
+  const std::string current = words.empty() ? "" : words.back();
+  const CommandCompletion* command = command_in(commands, words);
+  std::string text;
+  if (command && current.starts_with("-")) {
+    for (const std::string& flag : command->flags) {
+      if (flag.starts_with(current)) text += flag + "\n";
+    }
+  }
+  if (!command) {
+    for (const CommandCompletion& each : commands) {
+      if (each.name.starts_with(current)) text += each.name + "\t" + each.description + "\n";
+    }
+  }
+  return text + kNoFiles;
 }
 
 }  // namespace cmd
