@@ -33,6 +33,21 @@ void read_scoring_type(StrictObject& object, std::optional<ScoringStrategyType>&
   if (object.errors().size() == before) target = type;
 }
 
+/// Reads `version`: "Auto", which leaves `minor` absent, or "1.20" to "1.36". Reports any other value.
+void read_scheduler_version(StrictObject& object, std::optional<int>& minor) {
+  std::string text = "Auto";
+  const std::size_t before = object.errors().size();
+  object.read("version", text);
+  if (text == "Auto" || object.errors().size() > before) return;
+  for (int known = kOldestSchedulerMinor; known <= kNewestSchedulerMinor; ++known) {
+    if (text != fmt::format("1.{}", known)) continue;
+    minor = known;
+    return;
+  }
+  object.complain("version", fmt::format("\"{}\" is not Auto or one of 1.{} to 1.{}", text, kOldestSchedulerMinor,
+                                         kNewestSchedulerMinor));
+}
+
 StrategyChoice read_strategy(const Json& json, const FieldPath& path, FieldErrors& errors) {
   StrategyChoice choice{"", "{}"};
   StrictObject object(json, path, errors);
@@ -102,16 +117,7 @@ base::Result<DeschedulerPolicy> decode_descheduler_policy(std::string_view text)
 }
 
 base::Result<DeschedulerPolicy> decode_descheduler_policy(const Json& json) {
-  if (!json.is_object())
-    return base::invalid(fmt::format("a DeschedulerPolicy must be an object, not {}", kind_of(json)));
-  FieldErrors errors;
-  DeschedulerPolicy policy;
-  policy.meta = lenient::meta(json);
-  const auto spec = json.find("spec");
-  if (spec != json.end()) policy.spec = read_policy_spec(*spec, errors);
-  if (!errors.empty()) return to_error(errors);
-  if (const Json* status = lenient::object(json, "status")) policy.status = policy_status_of(*status);
-  return policy;
+  return decode_own_kind<DeschedulerPolicy>(json, "a DeschedulerPolicy", read_policy_spec, policy_status_of);
 }
 
 base::Result<DeschedulerPolicy> decode_stored_descheduler_policy(const Json& json) {

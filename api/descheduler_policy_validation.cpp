@@ -165,12 +165,7 @@ FieldErrors validate(const DeschedulerPolicySpec& spec, const std::vector<std::s
 }
 
 FieldErrors check_descheduler_policy(const Json& object, const std::vector<std::string_view>& known_evictors) {
-  if (!object.is_object()) return {{"", fmt::format("a DeschedulerPolicy must be an object, not {}", kind_of(object))}};
-  FieldErrors errors;
-  const auto spec = object.find("spec");
-  const DeschedulerPolicySpec read = spec == object.end() ? DeschedulerPolicySpec{} : read_policy_spec(*spec, errors);
-  for (FieldError& error : validate(read, known_evictors)) append_new_fields(errors, {std::move(error)});
-  return errors;
+  return check_own_kind(object, "a DeschedulerPolicy", read_policy_spec, known_evictors);
 }
 
 }  // namespace api

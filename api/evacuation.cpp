@@ -6,7 +6,6 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
-#include "api/evacuation/spec.hpp"
 #include "api/evacuation/status.hpp"
 #include "api/evacuation_parts.hpp"
 #include "api/meta/names.hpp"
@@ -94,15 +93,7 @@ base::Result<Evacuation> decode_evacuation(std::string_view text) {
 }
 
 base::Result<Evacuation> decode_evacuation(const Json& json) {
-  if (!json.is_object()) return base::invalid(fmt::format("an Evacuation must be an object, not {}", kind_of(json)));
-  FieldErrors errors;
-  Evacuation evacuation;
-  evacuation.meta = lenient::meta(json);
-  const auto spec = json.find("spec");
-  if (spec != json.end()) evacuation.spec = read_evacuation_spec(*spec, errors);
-  if (!errors.empty()) return to_error(errors);
-  if (const Json* status = lenient::object(json, "status")) evacuation.status = evacuation_status_of(*status);
-  return evacuation;
+  return decode_own_kind<Evacuation>(json, "an Evacuation", read_evacuation_spec, evacuation_status_of);
 }
 
 namespace {
@@ -189,12 +180,7 @@ FieldErrors validate(const EvacuationSpec& spec, const std::vector<std::string_v
 }
 
 FieldErrors check_evacuation(const Json& object, const std::vector<std::string_view>& known_evictors) {
-  if (!object.is_object()) return {{"", fmt::format("an Evacuation must be an object, not {}", kind_of(object))}};
-  FieldErrors errors;
-  const auto spec = object.find("spec");
-  const EvacuationSpec read = spec == object.end() ? EvacuationSpec{} : read_evacuation_spec(*spec, errors);
-  for (FieldError& error : validate(read, known_evictors)) append_new_fields(errors, {std::move(error)});
-  return errors;
+  return check_own_kind(object, "an Evacuation", read_evacuation_spec, known_evictors);
 }
 
 FieldErrors validate_update(const EvacuationSpec& before, const EvacuationSpec& after) {

@@ -96,11 +96,6 @@ void check_range(FieldErrors& errors, const FieldPath& at, std::int64_t value, s
   if (value > most) errors.push_back({at.text(), fmt::format("{} is above {}", value, most)});
 }
 
-void check_length(FieldErrors& errors, const FieldPath& at, std::string_view text, std::size_t most) {
-  if (length_in_characters(text) > most)
-    errors.push_back({at.text(), fmt::format("is longer than {} characters", most)});
-}
-
 void check_count(FieldErrors& errors, const FieldPath& at, std::size_t count, std::size_t most) {
   if (count > most) errors.push_back({at.text(), fmt::format("has {} items, at most {} are allowed", count, most)});
 }

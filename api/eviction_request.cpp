@@ -21,7 +21,7 @@ constexpr std::array kResponderStates = {
 
 constexpr const auto& wire_names(ResponderState) { return kResponderStates; }
 
-/// Of an entry of status.responders[], without its name.
+/// Fields of an entry of status.responders[], without its name.
 template <>
 inline constexpr auto kFields<NativeResponder> = std::tuple{
     field("startTime", &NativeResponder::start_time), field("heartbeatTime", &NativeResponder::heartbeat_time),

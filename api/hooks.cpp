@@ -15,15 +15,6 @@ namespace {
 constexpr std::array kHookFailureNames = {WireName{HookFailurePolicy::kAbort, "Abort"},
                                           WireName{HookFailurePolicy::kIgnore, "Ignore"}};
 
-/// The four hooks with their names, in the order in which they may run.
-struct HookField {
-  std::string_view name;
-  std::optional<Hook> EvacuationHooks::*member;
-};
-constexpr std::array kHookFields = {
-    HookField{"pre", &EvacuationHooks::pre}, HookField{"migrate", &EvacuationHooks::migrate},
-    HookField{"post", &EvacuationHooks::post}, HookField{"undo", &EvacuationHooks::undo}};
-
 void read_job(StrictObject& job, Hook& hook) {
   job.read("ttlSecondsAfterFinished", hook.job_ttl);
   const Json* wanted = job.find("template");
@@ -41,18 +32,6 @@ void read_hook(StrictObject& object, Hook& hook) {
   object.read("timeoutSeconds", hook.timeout);
   object.read("retries", hook.retries);
   object.read("failurePolicy", kHookFailureNames, hook.on_failure);
-}
-
-Json encode_hook(const Hook& hook) {
-  Json json = {{"timeoutSeconds", hook.timeout.count()},
-               {"retries", hook.retries},
-               {"failurePolicy", to_string(hook.on_failure)}};
-  if (!hook.service.empty()) json["webhook"] = {{"service", hook.service}};
-  if (hook.job_template_json.empty()) return json;
-  auto wanted = parse_json(hook.job_template_json);
-  json["job"] = {{"template", wanted && wanted->is_object() ? *std::move(wanted) : Json::object()},
-                 {"ttlSecondsAfterFinished", hook.job_ttl.count()}};
-  return json;
 }
 
 void check_template(const Hook& hook, const FieldPath& at, FieldErrors& errors) {
@@ -93,26 +72,26 @@ void check_hook(const Hook& hook, const FieldPath& at, FieldErrors& errors) {
 
 std::string_view to_string(HookFailurePolicy policy) { return name_of(kHookFailureNames, policy); }
 
-void read_member(StrictObject& object, std::string_view name, EvacuationHooks& to) {
-  object.with(name, [&](StrictObject& hooks) {
-    for (const HookField& field : kHookFields) {
-      hooks.with(field.name, [&](StrictObject& hook) { read_hook(hook, (to.*field.member).emplace()); });
-    }
-  });
-}
-
-Json encode_value(const EvacuationHooks& hooks) {
-  Json json = Json::object();
-  for (const HookField& field : kHookFields) {
-    if (const auto& hook = hooks.*field.member) json[std::string(field.name)] = encode_hook(*hook);
-  }
+Json encode_value(const Hook& hook) {
+  Json json = {{"timeoutSeconds", hook.timeout.count()},
+               {"retries", hook.retries},
+               {"failurePolicy", to_string(hook.on_failure)}};
+  if (!hook.service.empty()) json["webhook"] = {{"service", hook.service}};
+  if (hook.job_template_json.empty()) return json;
+  auto wanted = parse_json(hook.job_template_json);
+  json["job"] = {{"template", wanted && wanted->is_object() ? *std::move(wanted) : Json::object()},
+                 {"ttlSecondsAfterFinished", hook.job_ttl.count()}};
   return json;
 }
 
+void read_member(StrictObject& object, std::string_view name, std::optional<Hook>& to) {
+  object.with(name, [&](StrictObject& hook) { read_hook(hook, to.emplace()); });
+}
+
 void check_hooks(const EvacuationHooks& hooks, const FieldPath& at, FieldErrors& errors) {
-  for (const HookField& field : kHookFields) {
+  for_each_field<EvacuationHooks>([&](const auto& field) {
     if (const auto& hook = hooks.*field.member) check_hook(*hook, at.field(field.name), errors);
-  }
+  });
   if (hooks.migrate && !hooks.migrate->is_job()) {
     errors.push_back({at.field("migrate").field("webhook").text(),
                       "migrate must be a job; to drive a move from outside use the evictor webhook"});

@@ -43,9 +43,9 @@ struct EvacuationHooks {
   friend bool operator==(const EvacuationHooks&, const EvacuationHooks&) = default;
 };
 
-/// Codec, as api/json/fields.hpp calls it.
-void read_member(StrictObject& object, std::string_view name, EvacuationHooks& to);
-Json encode_value(const EvacuationHooks& hooks);
+/// Codec of a hook, as api/json/fields.hpp calls it.
+void read_member(StrictObject& object, std::string_view name, std::optional<Hook>& to);
+Json encode_value(const Hook& hook);
 /// Checks bounds, and that a Job's template contains nothing forbidden.
 void check_hooks(const EvacuationHooks& hooks, const FieldPath& at, FieldErrors& errors);
 

@@ -61,6 +61,11 @@ inline constexpr std::array kProtectionNames = {
     WireName{PodProtection::kPodsWithoutPDB, "PodsWithoutPDB"},
     WireName{PodProtection::kPodsWithResourceClaims, "PodsWithResourceClaims"}};
 
+inline constexpr std::array kPodPhaseNames = {
+    WireName{PodPhase::kNone, ""},           WireName{PodPhase::kPending, "Pending"},
+    WireName{PodPhase::kRunning, "Running"}, WireName{PodPhase::kSucceeded, "Succeeded"},
+    WireName{PodPhase::kFailed, "Failed"},   WireName{PodPhase::kUnknown, "Unknown"}};
+
 inline constexpr std::array kConditionStatusNames = {WireName{ConditionStatus::kTrue, "True"},
                                                      WireName{ConditionStatus::kFalse, "False"},
                                                      WireName{ConditionStatus::kUnknown, "Unknown"}};

@@ -11,9 +11,6 @@ namespace {
 
 constexpr std::string_view kJsonType = "application/json";
 
-/// Replaces invalid UTF-8, for example in another program's annotation, by U+FFFD instead of throwing.
-std::string to_body(const api::Json& json) { return json.dump(-1, ' ', false, api::Json::error_handler_t::replace); }
-
 std::string accepted(const ListOptions& options, std::string_view parameter) {
   if (!options.protobuf) return std::string(kJsonType);
   return std::string(api::protobuf::kMediaType).append(parameter).append(",").append(kJsonType);
@@ -38,7 +35,7 @@ Request with_body(std::string method, std::string path, std::string_view content
   request.method = std::move(method);
   request.path = std::move(path);
   request.content_type = content_type;
-  request.body = to_body(body);
+  request.body = api::to_json_text(body);
   request.flow = flow;
   return request;
 }
@@ -131,7 +128,8 @@ Request delete_request(const ResourceType& type, const api::ObjectKey& key, std:
   request.flow = flow_for(type, Flow::kWrite);
   if (uid.empty()) return request;
   request.content_type = kJsonType;
-  request.body = to_body({{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", uid}}}});
+  request.body =
+      api::to_json_text({{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"preconditions", {{"uid", uid}}}});
   return request;
 }
 

@@ -28,6 +28,12 @@ inline constexpr ResourceType kPersistentVolumeClaims{"", "v1", "persistentvolum
 inline constexpr ResourceType kPersistentVolumes{"", "v1", "persistentvolumes", "PersistentVolume", false};
 inline constexpr ResourceType kStorageClasses{"storage.k8s.io", "v1", "storageclasses", "StorageClass", false};
 inline constexpr ResourceType kCsiNodes{"storage.k8s.io", "v1", "csinodes", "CSINode", false};
+inline constexpr ResourceType kVolumeAttachments{"storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment",
+                                                 false};
+inline constexpr ResourceType kCsiDrivers{"storage.k8s.io", "v1", "csidrivers", "CSIDriver", false};
+/// v1 since Kubernetes 1.24.
+inline constexpr ResourceType kCsiStorageCapacities{"storage.k8s.io", "v1", "csistoragecapacities",
+                                                    "CSIStorageCapacity"};
 /// Dynamic resource allocation; see Discovery::resource_claims for the version.
 inline constexpr ResourceType kResourceClaims{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim"};
 inline constexpr ResourceType kResourceClaimsV1beta2{"resource.k8s.io", "v1beta2", "resourceclaims", "ResourceClaim"};

@@ -2,11 +2,6 @@
 
 /// Aggregation of a source's samples over a window. Pure; no clock.
 
-#include <cstddef>
-#include <deque>
-#include <map>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "api/policy/usage_source.hpp"

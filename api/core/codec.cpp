@@ -9,33 +9,21 @@
 namespace api::wire {
 namespace {
 
-template <typename V>
-error_code read_node_spec(V& value, Node& node) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "unschedulable") return read(member, node.unschedulable);
-    if (key == "taints") return for_elements(member, [&](auto& item) { return read_taint(item, node.taints); });
-    return simdjson::SUCCESS;
-  });
-}
-
-template <typename V>
-error_code read_address(V& value, Node& node) {
+error_code read_address(auto& value, Node& node) {
   return for_members(value, [&](std::string_view key, auto& member) {
     if (key != "address" || node.addresses.size() == kMaxNodeAddresses) return simdjson::SUCCESS;
     return read(member, node.addresses.emplace_back());
   });
 }
 
-template <typename V>
-error_code read_node_status(V& value, Node& node) {
+error_code read_node_status(auto& value, Node& node) {
   Unread strange;
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "capacity") return read_resources(member, node.capacity, strange, key);
-    if (key == "allocatable") return read_resources(member, node.allocatable, strange, key);
-    if (key == "conditions") return read_conditions(member, node.conditions);
-    if (key == "addresses") return for_elements(member, [&](auto& item) { return read_address(item, node); });
-    return simdjson::SUCCESS;
-  });
+  const error_code error = read_members(
+      value, on("capacity", [&](auto& amounts) { return read_resources(amounts, node.capacity, strange, "capacity"); }),
+      on("allocatable",
+         [&](auto& amounts) { return read_resources(amounts, node.allocatable, strange, "allocatable"); }),
+      on("conditions", [&](auto& list) { return read_conditions(list, node.conditions); }),
+      on("addresses", elements([&](auto& item) { return read_address(item, node); })));
   add_unread(node.unread, std::move(strange), "status.");
   return error;
 }
@@ -77,23 +65,19 @@ error_code read_amount_or_percent(Value& value, std::optional<IntOrPercent>& tar
   return unless_about_value(error);
 }
 
-template <typename V>
-error_code read_pdb_spec(V& value, PodDisruptionBudget& pdb) {
+error_code read_pdb_spec(auto& value, PodDisruptionBudget& pdb) {
   std::string unhealthy;
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "selector") return read_selector(member, pdb.selector);
-    if (key == "minAvailable") return read_amount_or_percent(member, pdb.min_available);
-    if (key == "maxUnavailable") return read_amount_or_percent(member, pdb.max_unavailable);
-    if (key == "unhealthyPodEvictionPolicy") return read(member, unhealthy);
-    return simdjson::SUCCESS;
-  });
+  const error_code error = read_members(
+      value, on("selector", [&](auto& selector) { return read_selector(selector, pdb.selector); }),
+      on("minAvailable", [&](auto& amount) { return read_amount_or_percent(amount, pdb.min_available); }),
+      on("maxUnavailable", [&](auto& amount) { return read_amount_or_percent(amount, pdb.max_unavailable); }),
+      on("unhealthyPodEvictionPolicy", unhealthy));
   pdb.always_allow_unhealthy = unhealthy == "AlwaysAllow";
   return error;
 }
 
 /// Reads the message of the disruption controller when it cannot compute the expected number of pods.
-template <typename V>
-error_code read_sync_failure(V& value, std::string& target) {
+error_code read_sync_failure(auto& value, std::string& target) {
   std::vector<Condition> conditions;
   const error_code error = read_conditions(value, conditions);
   for (const Condition& each : conditions) {
@@ -104,37 +88,23 @@ error_code read_sync_failure(V& value, std::string& target) {
   return error;
 }
 
-template <typename V>
-error_code read_pdb_status(V& value, PodDisruptionBudget& pdb) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "observedGeneration") return read(member, pdb.observed_generation);
-    if (key == "disruptionsAllowed") return read(member, pdb.disruptions_allowed);
-    if (key == "currentHealthy") return read(member, pdb.current_healthy);
-    if (key == "desiredHealthy") return read(member, pdb.desired_healthy);
-    if (key == "expectedPods") return read(member, pdb.expected_pods);
-    if (key == "conditions") return read_sync_failure(member, pdb.sync_failure);
-    return simdjson::SUCCESS;
-  });
+auto pdb_status(PodDisruptionBudget& pdb) {
+  return members(on("observedGeneration", pdb.observed_generation), on("disruptionsAllowed", pdb.disruptions_allowed),
+                 on("currentHealthy", pdb.current_healthy), on("desiredHealthy", pdb.desired_healthy),
+                 on("expectedPods", pdb.expected_pods),
+                 on("conditions", [&](auto& list) { return read_sync_failure(list, pdb.sync_failure); }));
 }
 
 /// Reads spec of a workload. Jobs have parallelism instead of replicas; DaemonSets have neither.
-template <typename V>
-error_code read_workload_spec(V& value, Workload& workload) {
+error_code read_workload_spec(auto& value, Workload& workload) {
   workload.replicas = 1;  // default of the API server, often omitted in manual dumps
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "replicas" || key == "parallelism") return read(member, workload.replicas);
-    if (key == "ttlSecondsAfterFinished") return read(member, workload.ttl_seconds_after_finished);
-    return simdjson::SUCCESS;
-  });
+  return read_members(value, on("replicas", workload.replicas), on("parallelism", workload.replicas),
+                      on("ttlSecondsAfterFinished", workload.ttl_seconds_after_finished));
 }
 
-template <typename V>
-error_code read_workload_status(V& value, Workload& workload, std::optional<std::int32_t>& desired) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "readyReplicas" || key == "numberReady" || key == "active") return read(member, workload.ready_replicas);
-    if (key == "desiredNumberScheduled") return read(member, desired);
-    return simdjson::SUCCESS;
-  });
+auto workload_status(Workload& workload, std::optional<std::int32_t>& desired) {
+  return members(on("readyReplicas", workload.ready_replicas), on("numberReady", workload.ready_replicas),
+                 on("active", workload.ready_replicas), on("desiredNumberScheduled", desired));
 }
 
 }  // namespace
@@ -143,24 +113,26 @@ error_code read_workload_status(V& value, Workload& workload, std::optional<std:
 
 namespace api {
 
+using wire::elements;
+using wire::members;
+using wire::on;
+
 base::Result<Node> decode_node(std::string_view bytes) {
-  return wire::decode_object<Node>(bytes, "a Node", {"Node"}, [](std::string_view key, auto& value, Node& decoded) {
-    if (key == "spec") return wire::read_node_spec(value, decoded);
-    if (key == "status") return wire::read_node_status(value, decoded);
-    return simdjson::SUCCESS;
+  return wire::decode_object<Node>(bytes, "a Node", {"Node"}, [](Node& node) {
+    const auto add_taint = [&](auto& item) { return wire::read_taint(item, node.taints); };
+    return members(on("spec", members(on("unschedulable", node.unschedulable), on("taints", elements(add_taint)))),
+                   on("status", [&](auto& value) { return wire::read_node_status(value, node); }));
   });
 }
 
 base::Result<PodDisruptionBudget> decode_pdb(std::string_view bytes) {
   std::string version;
-  auto pdb =
-      wire::decode_object<PodDisruptionBudget>(bytes, "a PodDisruptionBudget", {"PodDisruptionBudget"},
-                                               [&](std::string_view key, auto& value, PodDisruptionBudget& decoded) {
-                                                 if (key == "apiVersion") return wire::read(value, version);
-                                                 if (key == "spec") return wire::read_pdb_spec(value, decoded);
-                                                 if (key == "status") return wire::read_pdb_status(value, decoded);
-                                                 return simdjson::SUCCESS;
-                                               });
+  auto pdb = wire::decode_object<PodDisruptionBudget>(
+      bytes, "a PodDisruptionBudget", {"PodDisruptionBudget"}, [&](PodDisruptionBudget& decoded) {
+        return members(on("apiVersion", version),
+                       on("spec", [&](auto& value) { return wire::read_pdb_spec(value, decoded); }),
+                       on("status", wire::pdb_status(decoded)));
+      });
   if (pdb) pdb->from_v1beta1 = version == "policy/v1beta1";
   return pdb;
 }
@@ -172,38 +144,30 @@ base::Result<PodDisruptionBudget> decode_pdb_v1beta1(std::string_view bytes) {
 }
 
 base::Result<Namespace> decode_namespace(std::string_view bytes) {
-  return wire::decode_object<Namespace>(bytes, "a Namespace", {"Namespace"},
-                                        [](std::string_view, auto&, Namespace&) { return simdjson::SUCCESS; });
+  return wire::decode_object<Namespace>(bytes, "a Namespace", {"Namespace"}, [](Namespace&) { return members(); });
 }
 
 base::Result<PriorityClass> decode_priority_class(std::string_view bytes) {
-  return wire::decode_object<PriorityClass>(bytes, "a PriorityClass", {"PriorityClass"},
-                                            [](std::string_view key, auto& value, PriorityClass& decoded) {
-                                              if (key == "value") return wire::read(value, decoded.value);
-                                              if (key == "globalDefault")
-                                                return wire::read(value, decoded.global_default);
-                                              return simdjson::SUCCESS;
-                                            });
+  return wire::decode_object<PriorityClass>(bytes, "a PriorityClass", {"PriorityClass"}, [](PriorityClass& decoded) {
+    return members(on("value", decoded.value), on("globalDefault", decoded.global_default));
+  });
 }
 
 base::Result<Workload> decode_workload(std::string_view bytes) {
   std::optional<std::int32_t> desired;
-  auto workload = wire::decode_object<Workload>(bytes, "a workload", {"ReplicaSet", "StatefulSet", "Job"},
-                                                [&](std::string_view key, auto& value, Workload& decoded) {
-                                                  if (key == "kind") return wire::read(value, decoded.kind);
-                                                  if (key == "spec") return wire::read_workload_spec(value, decoded);
-                                                  if (key == "status")
-                                                    return wire::read_workload_status(value, decoded, desired);
-                                                  return simdjson::SUCCESS;
-                                                });
+  auto workload =
+      wire::decode_object<Workload>(bytes, "a workload", {"ReplicaSet", "StatefulSet", "Job"}, [&](Workload& decoded) {
+        return members(on("kind", decoded.kind),
+                       on("spec", [&](auto& value) { return wire::read_workload_spec(value, decoded); }),
+                       on("status", wire::workload_status(decoded, desired)));
+      });
   if (workload && desired) workload->replicas = *desired;
   return workload;
 }
 
 base::Result<ObjectMeta> decode_meta(std::string_view bytes) {
-  auto decoded =
-      wire::decode_object<wire::OnlyMeta>(bytes, "an object's metadata", {wire::kAnyKind},
-                                          [](std::string_view, auto&, wire::OnlyMeta&) { return simdjson::SUCCESS; });
+  auto decoded = wire::decode_object<wire::OnlyMeta>(bytes, "an object's metadata", {wire::kAnyKind},
+                                                     [](wire::OnlyMeta&) { return members(); });
   if (!decoded) return std::move(decoded).error();
   return std::move(decoded->meta);
 }

@@ -10,14 +10,14 @@
 namespace api {
 namespace {
 
-template <typename V>
-wire::error_code read_list_meta(V& value, ListMeta& meta) {
-  return wire::for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "resourceVersion") return wire::read(member, meta.resource_version);
-    if (key == "continue") return wire::read(member, meta.continue_token);
-    if (key == "remainingItemCount") return wire::read(member, meta.remaining_item_count);
-    return simdjson::SUCCESS;
-  });
+using wire::elements;
+using wire::members;
+using wire::on;
+
+/// Returns a reader of the metadata of a list.
+auto list_meta(ListMeta& meta) {
+  return members(on("resourceVersion", meta.resource_version), on("continue", meta.continue_token),
+                 on("remainingItemCount", meta.remaining_item_count));
 }
 
 /// Returns the text of an object in the parser's buffer, or INCORRECT_TYPE if the value is not an object.
@@ -81,7 +81,7 @@ base::Result<ListMeta> decode_list_meta(std::string_view envelope) {
   while (cursor.next()) {
     if (cursor.number() != 1) continue;
     wire::ProtoValue value(protobuf::kListMeta, cursor.bytes());
-    if (read_list_meta(value, meta)) return base::invalid("decoding a list in protobuf: its metadata is malformed");
+    if (list_meta(meta)(value)) return base::invalid("decoding a list in protobuf: its metadata is malformed");
   }
   if (cursor.failed()) return base::invalid("decoding a list in protobuf: it is malformed");
   return meta;
@@ -108,15 +108,9 @@ base::Result<ListMeta> for_each_item(std::string_view list_json,
   };
 
   wire::Lease lease;
-  const auto status = wire::read_document(*lease, list_json, "a list", [&](wire::Object& root) {
-    return wire::for_members(root, [&](std::string_view key, wire::Value& value) {
-      if (key == "apiVersion") return wire::read(value, meta.api_version);
-      if (key == "kind") return wire::read(value, meta.kind);
-      if (key == "metadata") return read_list_meta(value, meta);
-      if (key == "items") return wire::for_elements(value, visit);
-      return simdjson::SUCCESS;
-    });
-  });
+  const auto status = wire::read_document(*lease, list_json, "a list",
+                                          members(on("apiVersion", meta.api_version), on("kind", meta.kind),
+                                                  on("metadata", list_meta(meta)), on("items", elements(visit))));
   if (stopped) return *std::move(stopped);
   if (!status) return status.error();
   return meta;
@@ -129,17 +123,15 @@ base::Result<WatchLine> split_watch_line(std::string_view line) {
   }
   WatchLine watch;
   wire::Lease lease;
-  const auto status = wire::read_document(*lease, line, "a watch event", [&](wire::Object& root) {
-    return wire::for_members(root, [&](std::string_view key, wire::Value& value) {
-      if (key == "type") return wire::read(value, watch.type);
-      if (key != "object") return simdjson::SUCCESS;
-      std::string_view text;
-      const auto error = raw_object(value, text);
-      // Translate to the caller's line, because the parser's copy does not outlive this function.
-      if (!error) watch.object = line.substr(static_cast<std::size_t>(text.data() - lease->text.get()), text.size());
-      return wire::unless_about_value(error);
-    });
-  });
+  const auto read_object = [&](wire::Value& value) {
+    std::string_view text;
+    const auto error = raw_object(value, text);
+    // Translate to the caller's line, because the parser's copy does not outlive this function.
+    if (!error) watch.object = line.substr(static_cast<std::size_t>(text.data() - lease->text.get()), text.size());
+    return wire::unless_about_value(error);
+  };
+  const auto status =
+      wire::read_document(*lease, line, "a watch event", members(on("type", watch.type), on("object", read_object)));
   if (!status) return status.error();
   return complete(std::move(watch));
 }

@@ -7,6 +7,7 @@
 
 #include "api/core/protobuf/fields.hpp"
 #include "api/json/lenient.hpp"
+#include "api/wire_names.hpp"
 #include "base/text.hpp"
 
 namespace api::wire {
@@ -16,8 +17,7 @@ constexpr std::size_t kMaxKind = 64;
 
 }  // namespace
 
-template <typename V>
-error_code read_map(V& value, bool annotations, StringMap& target) {
+error_code read_map(auto& value, bool annotations, StringMap& target) {
   std::vector<StringMap::Entry> entries;
   const error_code error = for_entries(value, [&](std::string_view key, auto& entry) {
     std::string_view text;
@@ -29,23 +29,15 @@ error_code read_map(V& value, bool annotations, StringMap& target) {
   return error;
 }
 
-template <typename V>
-error_code read_owner(V& value, OwnerReference& owner) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "apiVersion") return read(member, owner.api_version);
-    if (key == "kind") return read(member, owner.kind);
-    if (key == "name") return read(member, owner.name);
-    if (key == "uid") return read(member, owner.uid);
-    if (key == "controller") return read(member, owner.controller);
-    return simdjson::SUCCESS;
-  });
+error_code read_owner(auto& value, OwnerReference& owner) {
+  return read_members(value, on("apiVersion", owner.api_version), on("kind", owner.kind), on("name", owner.name),
+                      on("uid", owner.uid), on("controller", owner.controller));
 }
 
 namespace {
 
 /// Counts even an empty object as an owner, because protections and limits ask for the number of owners.
-template <typename V>
-error_code add_owner(V& value, std::vector<OwnerReference>& target) {
+error_code add_owner(auto& value, std::vector<OwnerReference>& target) {
   bool is_one = false;
   if (const error_code error = is_object(value, is_one)) return unless_about_value(error);
   if (!is_one) return simdjson::SUCCESS;
@@ -58,25 +50,17 @@ error_code add_owner(V& value, std::vector<OwnerReference>& target) {
 
 }  // namespace
 
-template <typename V>
-error_code read_meta(V& value, ObjectMeta& meta) {
-  const error_code read_all = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "name") return read(member, meta.name);
-    if (key == "namespace") return read(member, meta.ns);
-    if (key == "uid") return read(member, meta.uid);
-    if (key == "resourceVersion") return read(member, meta.resource_version);
-    if (key == "generation") return read(member, meta.generation);
-    if (key == "creationTimestamp") return read(member, meta.creation_timestamp);
-    if (key == "deletionTimestamp") return read(member, meta.deletion_timestamp);
-    if (key == "deletionGracePeriodSeconds") return read(member, meta.deletion_grace_period_seconds);
-    if (key == "labels") return read_map(member, false, meta.labels);
-    if (key == "annotations") return read_map(member, true, meta.annotations);
-    if (key == "finalizers") return read(member, meta.finalizers);
-    if (key == "ownerReferences") {
-      return for_elements(member, [&](auto& item) { return add_owner(item, meta.owner_references.edit()); });
-    }
-    return simdjson::SUCCESS;  // skips managedFields, half of the text, without parsing it
-  });
+error_code read_meta(auto& value, ObjectMeta& meta) {
+  // Skips managedFields, half of the text, without parsing it.
+  const error_code read_all = read_members(
+      value, on("name", meta.name), on("namespace", meta.ns), on("uid", meta.uid),
+      on("resourceVersion", meta.resource_version), on("generation", meta.generation),
+      on("creationTimestamp", meta.creation_timestamp), on("deletionTimestamp", meta.deletion_timestamp),
+      on("deletionGracePeriodSeconds", meta.deletion_grace_period_seconds),
+      on("labels", [&](auto& map) { return read_map(map, false, meta.labels); }),
+      on("annotations", [&](auto& map) { return read_map(map, true, meta.annotations); }),
+      on("finalizers", meta.finalizers),
+      on("ownerReferences", elements([&](auto& item) { return add_owner(item, meta.owner_references.edit()); })));
   meta.share_owners();
   return read_all;
 }
@@ -157,8 +141,7 @@ void sort_by_name(ResourceList& list) {
 
 }  // namespace
 
-template <typename V>
-error_code read_resources(V& value, ResourceList& target, Unread& unread, std::string_view field) {
+error_code read_resources(auto& value, ResourceList& target, Unread& unread, std::string_view field) {
   const error_code read_all = for_entries(value, [&](std::string_view name, auto& entry) {
     std::optional<Quantity> amount;
     std::string text;
@@ -174,34 +157,23 @@ error_code read_resources(V& value, ResourceList& target, Unread& unread, std::s
   return read_all;
 }
 
-template <typename V>
-error_code read_requests_and_limits(V& value, ResourceList& requests, ResourceList& limits, Unread& unread) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "requests") return read_resources(member, requests, unread, key);
-    if (key == "limits") return read_resources(member, limits, unread, key);
-    return simdjson::SUCCESS;
-  });
+error_code read_requests_and_limits(auto& value, ResourceList& requests, ResourceList& limits, Unread& unread) {
+  return read_members(value,
+                      on("requests", [&](auto& list) { return read_resources(list, requests, unread, "requests"); }),
+                      on("limits", [&](auto& list) { return read_resources(list, limits, unread, "limits"); }));
 }
 
-template <typename V>
-error_code read_condition(V& value, Condition& condition) {
+error_code read_condition(auto& value, Condition& condition) {
   std::string status;
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "type") return read(member, condition.type);
-    if (key == "status") return read(member, status);
-    if (key == "reason") return read(member, condition.reason);
-    if (key == "message") return read(member, condition.message);
-    if (key == "observedGeneration") return read(member, condition.observed_generation);
-    if (key == "lastTransitionTime") return read(member, condition.last_transition_time);
-    return simdjson::SUCCESS;
-  });
-  if (status == "True") condition.status = ConditionStatus::kTrue;
-  if (status == "False") condition.status = ConditionStatus::kFalse;
+  const error_code error =
+      read_members(value, on("type", condition.type), on("status", status), on("reason", condition.reason),
+                   on("message", condition.message), on("observedGeneration", condition.observed_generation),
+                   on("lastTransitionTime", condition.last_transition_time));
+  condition.status = value_of(kConditionStatusNames, status).value_or(condition.status);
   return error;
 }
 
-template <typename V>
-error_code read_conditions(V& value, std::vector<Condition>& target) {
+error_code read_conditions(auto& value, std::vector<Condition>& target) {
   return for_elements(value, [&](auto& item) { return read_condition(item, target.emplace_back()); });
 }
 
@@ -209,8 +181,6 @@ template error_code read_map(Value&, bool, StringMap&);
 template error_code read_map(ProtoValue&, bool, StringMap&);
 template error_code read_meta(Value&, ObjectMeta&);
 template error_code read_meta(ProtoValue&, ObjectMeta&);
-template error_code read_owner(Value&, OwnerReference&);
-template error_code read_condition(Value&, Condition&);
 template error_code read_conditions(Value&, std::vector<Condition>&);
 template error_code read_conditions(ProtoValue&, std::vector<Condition>&);
 template error_code read_resources(Value&, ResourceList&, Unread&, std::string_view);

@@ -2,8 +2,8 @@
 
 /// Readers of parts that several kinds share, and the frame around all decoders. Internal to api/core/codec*.cpp and
 /// api/evacuation/stored.cpp. Each function reads its value once and in document order; a field of a wrong type leaves
-/// the target unchanged (codec_reader.hpp). V is a Value of JSON or a ProtoValue; templates are explicitly instantiated
-/// for both in their source file.
+/// the target unchanged (codec_reader.hpp). `value` is a Value of JSON or a ProtoValue; templates are explicitly
+/// instantiated for both in their source file.
 
 #include <initializer_list>
 #include <string>
@@ -19,50 +19,32 @@ namespace api::wire {
 
 /// Reads labels or annotations. Maps are equal for all pods of a workload, so equal ones share their storage. With
 /// `annotations`, keeps only the annotations that keeps_annotation() accepts.
-template <typename V>
-error_code read_map(V& value, bool annotations, StringMap& target);
-template <typename V>
-error_code read_meta(V& value, ObjectMeta& meta);
-/// Does not check keeps_owner().
-template <typename V>
-error_code read_owner(V& value, OwnerReference& owner);
-template <typename V>
-error_code read_condition(V& value, Condition& condition);
-template <typename V>
-error_code read_conditions(V& value, std::vector<Condition>& target);
+error_code read_map(auto& value, bool annotations, StringMap& target);
+error_code read_meta(auto& value, ObjectMeta& meta);
+error_code read_conditions(auto& value, std::vector<Condition>& target);
 
 /// Fields that could not be read. Paths are relative, because the prefix is known to the caller only.
 using Unread = std::vector<UnreadField>;
 void add_unread(UnreadFields& target, Unread unread, const std::string& prefix);
 
 /// `field` is the name of the list, the prefix of unread names.
-template <typename V>
-error_code read_resources(V& value, ResourceList& target, Unread& unread, std::string_view field);
-template <typename V>
-error_code read_requests_and_limits(V& value, ResourceList& requests, ResourceList& limits, Unread& unread);
+error_code read_resources(auto& value, ResourceList& target, Unread& unread, std::string_view field);
+error_code read_requests_and_limits(auto& value, ResourceList& requests, ResourceList& limits, Unread& unread);
 
 /// A requirement that the API server would refuse never widens a selector: it matches nothing.
-template <typename V>
-error_code read_selector(V& value, std::optional<LabelSelector>& target);
-template <typename V>
-error_code read_node_term(V& value, NodeSelectorTerm& term);
+error_code read_selector(auto& value, std::optional<LabelSelector>& target);
+error_code read_node_term(auto& value, NodeSelectorTerm& term);
 /// {nodeSelectorTerms: […]}
-template <typename V>
-error_code read_node_selector(V& value, std::vector<NodeSelectorTerm>& target);
+error_code read_node_selector(auto& value, std::vector<NodeSelectorTerm>& target);
 /// Equal affinities, such as those of one workload, share their storage. Returns nullptr for an empty affinity.
 std::shared_ptr<const Affinity> share(Affinity affinity);
-template <typename V>
-error_code read_affinity(V& value, std::shared_ptr<const Affinity>& target);
-template <typename V>
-error_code read_toleration(V& value, std::vector<Toleration>& target);
-template <typename V>
-error_code read_taint(V& value, std::vector<Taint>& target);
-template <typename V>
-error_code read_spread(V& value, std::vector<TopologySpreadConstraint>& target);
+error_code read_affinity(auto& value, std::shared_ptr<const Affinity>& target);
+error_code read_toleration(auto& value, std::vector<Toleration>& target);
+error_code read_taint(auto& value, std::vector<Taint>& target);
+error_code read_spread(auto& value, std::vector<TopologySpreadConstraint>& target);
 
 /// Reads the spec of a claim or claim template into a new `pvc`.
-template <typename V>
-error_code read_pvc_spec(V& value, PersistentVolumeClaim& pvc);
+error_code read_pvc_spec(auto& value, PersistentVolumeClaim& pvc);
 
 /// Kind for decode_object() that accepts an envelope of any kind and reads its metadata only.
 inline constexpr std::string_view kAnyKind = "*";
@@ -76,14 +58,15 @@ base::Error while_decoding(const char* what, base::Error error);
 /// Implements decode_object() for a protobuf envelope.
 template <typename T, typename F>
 base::Result<T> decode_envelope(std::string_view bytes, const char* what, std::initializer_list<std::string_view> kinds,
-                                F& read) {
+                                F& members_of) {
   auto envelope = protobuf::open(bytes);
   if (!envelope) return while_decoding(what, std::move(envelope).error());
   const protobuf::Message* message = message_for(*envelope, kinds);
   if (message == nullptr) return wrong_kind(what, *envelope);
   T decoded;
+  const auto others = members_of(decoded);
   const auto member = [&](std::string_view key, ProtoValue& value) {
-    return key == "metadata" ? read_meta(value, decoded.meta) : read(key, value, decoded);
+    return key == "metadata" ? read_meta(value, decoded.meta) : others.read_member(key, value);
   };
   static constexpr protobuf::Field kTypeField{1, "kind", protobuf::FieldType::kText};
   ProtoValue version(kTypeField, envelope->api_version);
@@ -96,16 +79,17 @@ base::Result<T> decode_envelope(std::string_view bytes, const char* what, std::i
 }
 
 /// Decodes an object from JSON or from an envelope of one of `kinds`. T must have a member `meta`, which is read here;
-/// `read(key, value, T&)` reads all other members.
+/// members_of(T&) returns the members() to read besides.
 template <typename T, typename F>
 base::Result<T> decode_object(std::string_view bytes, const char* what, std::initializer_list<std::string_view> kinds,
-                              F&& read) {
-  if (protobuf::is_envelope(bytes)) return decode_envelope<T>(bytes, what, kinds, read);
+                              F&& members_of) {
+  if (protobuf::is_envelope(bytes)) return decode_envelope<T>(bytes, what, kinds, members_of);
   T decoded;
+  const auto others = members_of(decoded);
   Lease lease;
   const auto status = read_document(*lease, bytes, what, [&](Object& root) {
     return for_members(root, [&](std::string_view key, Value& value) {
-      return key == "metadata" ? read_meta(value, decoded.meta) : read(key, value, decoded);
+      return key == "metadata" ? read_meta(value, decoded.meta) : others.read_member(key, value);
     });
   });
   if (!status) return status.error();

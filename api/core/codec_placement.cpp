@@ -7,19 +7,10 @@
 #include "api/core/codec_parts.hpp"
 #include "api/core/terms/term_hash.hpp"
 #include "api/meta/names.hpp"
+#include "api/wire_names.hpp"
 
 namespace api::wire {
 namespace {
-
-std::optional<SelectorOperator> selector_operator(std::string_view text) {
-  if (text == "In") return SelectorOperator::kIn;
-  if (text == "NotIn") return SelectorOperator::kNotIn;
-  if (text == "Exists") return SelectorOperator::kExists;
-  if (text == "DoesNotExist") return SelectorOperator::kDoesNotExist;
-  if (text == "Gt") return SelectorOperator::kGt;
-  if (text == "Lt") return SelectorOperator::kLt;
-  return std::nullopt;
-}
 
 /// Makes an invalid requirement match nothing (In without values), so that it cannot widen the selector. The API server
 /// accepts no such requirement.
@@ -34,17 +25,12 @@ void check_names(SelectorRequirement& requirement) {
   }
 }
 
-template <typename V>
-error_code read_requirement(V& value, bool names_fields, std::vector<SelectorRequirement>& target) {
+error_code read_requirement(auto& value, bool names_fields, std::vector<SelectorRequirement>& target) {
   SelectorRequirement requirement;
   std::string op;
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "key") return read(member, requirement.key);
-    if (key == "operator") return read(member, op);
-    if (key == "values") return read(member, requirement.values);
-    return simdjson::SUCCESS;
-  });
-  if (const auto known = selector_operator(op)) {
+  const error_code error =
+      read_members(value, on("key", requirement.key), on("operator", op), on("values", requirement.values));
+  if (const auto known = value_of(kNodeOperatorNames, op)) {
     requirement.op = *known;
     if (!names_fields) check_names(requirement);
   } else {
@@ -54,13 +40,12 @@ error_code read_requirement(V& value, bool names_fields, std::vector<SelectorReq
   return error;
 }
 
-template <typename V>
-error_code read_requirements(V& value, std::vector<SelectorRequirement>& target, bool names_fields = false) {
-  return for_elements(value, [&](auto& item) { return read_requirement(item, names_fields, target); });
+/// Returns a reader of a list of requirements.
+auto requirements(std::vector<SelectorRequirement>& target, bool names_fields = false) {
+  return elements([&target, names_fields](auto& item) { return read_requirement(item, names_fields, target); });
 }
 
-template <typename V>
-error_code read_match_label_entries(V& value, std::vector<SelectorRequirement>& target) {
+error_code read_match_label_entries(auto& value, std::vector<SelectorRequirement>& target) {
   return for_entries(value, [&](std::string_view key, auto& entry) {
     std::string_view text;
     const error_code error = text_of(entry, text);
@@ -73,36 +58,26 @@ error_code read_match_label_entries(V& value, std::vector<SelectorRequirement>& 
 
 }  // namespace
 
-template <typename V>
-error_code read_selector(V& value, std::optional<LabelSelector>& target) {
+error_code read_selector(auto& value, std::optional<LabelSelector>& target) {
   bool is_one = false;
   if (const error_code error = is_object(value, is_one)) return unless_about_value(error);
   if (!is_one) return simdjson::SUCCESS;
   LabelSelector selector;
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "matchLabels") return read_match_label_entries(member, selector.requirements);
-    if (key == "matchExpressions") return read_requirements(member, selector.requirements);
-    return simdjson::SUCCESS;
-  });
+  const error_code error = read_members(
+      value, on("matchLabels", [&](auto& map) { return read_match_label_entries(map, selector.requirements); }),
+      on("matchExpressions", requirements(selector.requirements)));
   target = std::move(selector);
   return error;
 }
 
-template <typename V>
-error_code read_node_term(V& value, NodeSelectorTerm& term) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "matchExpressions") return read_requirements(member, term.match_expressions);
-    if (key == "matchFields") return read_requirements(member, term.match_fields, true);
-    return simdjson::SUCCESS;
-  });
+error_code read_node_term(auto& value, NodeSelectorTerm& term) {
+  return read_members(value, on("matchExpressions", requirements(term.match_expressions)),
+                      on("matchFields", requirements(term.match_fields, true)));
 }
 
-template <typename V>
-error_code read_node_selector(V& value, std::vector<NodeSelectorTerm>& target) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key != "nodeSelectorTerms") return simdjson::SUCCESS;
-    return for_elements(member, [&](auto& item) { return read_node_term(item, target.emplace_back()); });
-  });
+error_code read_node_selector(auto& value, std::vector<NodeSelectorTerm>& target) {
+  const auto add_term = [&](auto& item) { return read_node_term(item, target.emplace_back()); };
+  return read_members(value, on("nodeSelectorTerms", elements(add_term)));
 }
 
 namespace {
@@ -136,109 +111,80 @@ std::shared_ptr<const Affinity> share(Affinity affinity) {
 
 namespace {
 
-template <typename V>
-error_code read_node_affinity(V& value, Affinity& affinity) {
+constexpr std::string_view kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+constexpr std::string_view kPreferred = "preferredDuringSchedulingIgnoredDuringExecution";
+
+error_code read_node_affinity(auto& value, Affinity& affinity) {
   if (const error_code error = is_object(value, affinity.has_node_affinity)) return unless_about_value(error);
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "requiredDuringSchedulingIgnoredDuringExecution") {
-      bool is_one = false;
-      if (const error_code error = is_object(member, is_one)) return unless_about_value(error);
-      if (!is_one) return simdjson::SUCCESS;
-      return read_node_selector(member, affinity.required_node_terms.emplace());
-    }
-    if (key != "preferredDuringSchedulingIgnoredDuringExecution") return simdjson::SUCCESS;
-    return for_elements(member, [&](auto& item) {
-      PreferredNodeTerm& preferred = affinity.preferred_node_terms.emplace_back();
-      return for_members(item, [&](std::string_view name, auto& part) {
-        if (name == "weight") return read(part, preferred.weight);
-        if (name == "preference") return read_node_term(part, preferred.term);
-        return simdjson::SUCCESS;
-      });
-    });
-  });
+  const auto read_required = [&](auto& selector) {
+    bool is_one = false;
+    if (const error_code error = is_object(selector, is_one)) return unless_about_value(error);
+    if (!is_one) return simdjson::SUCCESS;
+    return read_node_selector(selector, affinity.required_node_terms.emplace());
+  };
+  const auto add_preferred = [&](auto& item) {
+    PreferredNodeTerm& preferred = affinity.preferred_node_terms.emplace_back();
+    return read_members(item, on("weight", preferred.weight),
+                        on("preference", [&](auto& term) { return read_node_term(term, preferred.term); }));
+  };
+  return read_members(value, on(kRequired, read_required), on(kPreferred, elements(add_preferred)));
 }
 
-template <typename V>
-error_code read_pod_affinity_term(V& value, PodAffinityTerm& term) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "labelSelector") return read_selector(member, term.label_selector);
-    if (key == "namespaces") return read(member, term.namespaces);
-    if (key == "namespaceSelector") return read_selector(member, term.namespace_selector);
-    if (key == "topologyKey") return read(member, term.topology_key);
-    if (key == "matchLabelKeys") return read(member, term.match_label_keys);
-    if (key == "mismatchLabelKeys") return read(member, term.mismatch_label_keys);
-    return simdjson::SUCCESS;
-  });
+error_code read_pod_affinity_term(auto& value, PodAffinityTerm& term) {
+  return read_members(
+      value, on("labelSelector", [&](auto& selector) { return read_selector(selector, term.label_selector); }),
+      on("namespaces", term.namespaces),
+      on("namespaceSelector", [&](auto& selector) { return read_selector(selector, term.namespace_selector); }),
+      on("topologyKey", term.topology_key), on("matchLabelKeys", term.match_label_keys),
+      on("mismatchLabelKeys", term.mismatch_label_keys));
 }
 
 using WeightedPodTerms = std::vector<std::pair<int, PodAffinityTerm>>;
 
-template <typename V>
-error_code read_pod_affinity(V& value, std::vector<PodAffinityTerm>& required, WeightedPodTerms& preferred) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "requiredDuringSchedulingIgnoredDuringExecution") {
-      return for_elements(member, [&](auto& item) { return read_pod_affinity_term(item, required.emplace_back()); });
-    }
-    if (key != "preferredDuringSchedulingIgnoredDuringExecution") return simdjson::SUCCESS;
-    return for_elements(member, [&](auto& item) {
-      auto& [weight, term] = preferred.emplace_back(1, PodAffinityTerm{});
-      return for_members(item, [&weight = weight, &term = term](std::string_view name, auto& part) {
-        if (name == "weight") return read(part, weight);
-        if (name == "podAffinityTerm") return read_pod_affinity_term(part, term);
-        return simdjson::SUCCESS;
-      });
-    });
-  });
+/// Returns a reader of podAffinity or podAntiAffinity.
+auto pod_affinity(std::vector<PodAffinityTerm>& required, WeightedPodTerms& preferred) {
+  const auto add_required = [&](auto& item) { return read_pod_affinity_term(item, required.emplace_back()); };
+  const auto add_preferred = [&](auto& item) {
+    auto& [weight, term] = preferred.emplace_back(1, PodAffinityTerm{});
+    return read_members(item, on("weight", weight), on("podAffinityTerm", [&term = term](auto& part) {
+                          return read_pod_affinity_term(part, term);
+                        }));
+  };
+  return members(on(kRequired, elements(add_required)), on(kPreferred, elements(add_preferred)));
 }
 
 }  // namespace
 
-template <typename V>
-error_code read_affinity(V& value, std::shared_ptr<const Affinity>& target) {
+error_code read_affinity(auto& value, std::shared_ptr<const Affinity>& target) {
   Affinity affinity;
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "nodeAffinity") return read_node_affinity(member, affinity);
-    if (key == "podAffinity") {
-      return read_pod_affinity(member, affinity.required_pod_affinity, affinity.preferred_pod_affinity);
-    }
-    if (key == "podAntiAffinity") {
-      return read_pod_affinity(member, affinity.required_pod_anti_affinity, affinity.preferred_pod_anti_affinity);
-    }
-    return simdjson::SUCCESS;
-  });
+  const error_code error = read_members(
+      value, on("nodeAffinity", [&](auto& part) { return read_node_affinity(part, affinity); }),
+      on("podAffinity", pod_affinity(affinity.required_pod_affinity, affinity.preferred_pod_affinity)),
+      on("podAntiAffinity", pod_affinity(affinity.required_pod_anti_affinity, affinity.preferred_pod_anti_affinity)));
   if (affinity != Affinity{}) target = share(std::move(affinity));
   return error;
 }
 
 namespace {
 
-std::optional<TaintEffect> taint_effect(std::string_view text) {
-  if (text == "NoSchedule") return TaintEffect::kNoSchedule;
-  if (text == "PreferNoSchedule") return TaintEffect::kPreferNoSchedule;
-  if (text == "NoExecute") return TaintEffect::kNoExecute;
-  return std::nullopt;
-}
+constexpr std::array kTaintEffects = {WireName{TaintEffect::kNoSchedule, "NoSchedule"},
+                                      WireName{TaintEffect::kPreferNoSchedule, "PreferNoSchedule"},
+                                      WireName{TaintEffect::kNoExecute, "NoExecute"}};
 
 }  // namespace
 
-template <typename V>
-error_code read_toleration(V& value, std::vector<Toleration>& target) {
+error_code read_toleration(auto& value, std::vector<Toleration>& target) {
   Toleration toleration;
   std::string op;
   std::string effect;
   std::optional<std::int64_t> seconds;
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "key") return read(member, toleration.key);
-    if (key == "operator") return read(member, op);
-    if (key == "value") return read(member, toleration.value);
-    if (key == "effect") return read(member, effect);
-    if (key == "tolerationSeconds") return read(member, seconds);
-    return simdjson::SUCCESS;
-  });
+  const error_code error =
+      read_members(value, on("key", toleration.key), on("operator", op), on("value", toleration.value),
+                   on("effect", effect), on("tolerationSeconds", seconds));
   toleration.exists = op == "Exists";
   if (op == "Lt") toleration.comparison = TolerationComparison::kLessThan;
   if (op == "Gt") toleration.comparison = TolerationComparison::kGreaterThan;
-  toleration.effect = taint_effect(effect);
+  toleration.effect = value_of(kTaintEffects, effect);
   if (seconds) toleration.toleration_seconds = base::seconds(*seconds);
   const bool known = (op.empty() || op == "Equal" || op == "Exists" || op == "Lt" || op == "Gt") &&
                      (effect.empty() || toleration.effect);
@@ -247,38 +193,26 @@ error_code read_toleration(V& value, std::vector<Toleration>& target) {
   return error;
 }
 
-template <typename V>
-error_code read_taint(V& value, std::vector<Taint>& target) {
+error_code read_taint(auto& value, std::vector<Taint>& target) {
   Taint taint;
   std::string effect;
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "key") return read(member, taint.key);
-    if (key == "value") return read(member, taint.value);
-    if (key == "effect") return read(member, effect);
-    return simdjson::SUCCESS;
-  });
-  taint.effect = taint_effect(effect).value_or(TaintEffect::kOther);
+  const error_code error = read_members(value, on("key", taint.key), on("value", taint.value), on("effect", effect));
+  taint.effect = value_of(kTaintEffects, effect).value_or(TaintEffect::kOther);
   target.push_back(std::move(taint));
   return error;
 }
 
-template <typename V>
-error_code read_spread(V& value, std::vector<TopologySpreadConstraint>& target) {
+error_code read_spread(auto& value, std::vector<TopologySpreadConstraint>& target) {
   TopologySpreadConstraint& spread = target.emplace_back();
   std::string unsatisfiable;
   std::string affinity_policy;
   std::string taints_policy;
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "maxSkew") return read(member, spread.max_skew);
-    if (key == "topologyKey") return read(member, spread.topology_key);
-    if (key == "whenUnsatisfiable") return read(member, unsatisfiable);
-    if (key == "labelSelector") return read_selector(member, spread.label_selector);
-    if (key == "minDomains") return read(member, spread.min_domains);
-    if (key == "nodeAffinityPolicy") return read(member, affinity_policy);
-    if (key == "nodeTaintsPolicy") return read(member, taints_policy);
-    if (key == "matchLabelKeys") return read(member, spread.match_label_keys);
-    return simdjson::SUCCESS;
-  });
+  const error_code error =
+      read_members(value, on("maxSkew", spread.max_skew), on("topologyKey", spread.topology_key),
+                   on("whenUnsatisfiable", unsatisfiable),
+                   on("labelSelector", [&](auto& selector) { return read_selector(selector, spread.label_selector); }),
+                   on("minDomains", spread.min_domains), on("nodeAffinityPolicy", affinity_policy),
+                   on("nodeTaintsPolicy", taints_policy), on("matchLabelKeys", spread.match_label_keys));
   spread.schedule_anyway = unsatisfiable == "ScheduleAnyway";
   spread.honor_node_affinity = affinity_policy != "Ignore";
   spread.honor_node_taints = taints_policy == "Honor";

@@ -4,40 +4,33 @@
 #include "api/core/codec_parts.hpp"
 #include "api/core/placement_hint.hpp"
 #include "api/core/terms/pod_bounds.hpp"
+#include "api/wire_names.hpp"
 
 namespace api::wire {
 namespace {
 
-template <typename V>
-error_code read_port(V& value, std::vector<HostPort>& target) {
+error_code read_port(auto& value, std::vector<HostPort>& target) {
   HostPort port;
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "hostPort") return read(member, port.port);
-    if (key == "hostIP") return read(member, port.ip);
-    if (key == "protocol") return read(member, port.protocol);
-    return simdjson::SUCCESS;
-  });
+  const error_code error =
+      read_members(value, on("hostPort", port.port), on("hostIP", port.ip), on("protocol", port.protocol));
   if (port.port <= 0) return error;
   if (port.protocol.empty()) port.protocol = "TCP";
   target.push_back(std::move(port));
   return error;
 }
 
-template <typename V>
-error_code read_container(V& value, std::vector<Container>& target, const char* field, UnreadFields& unread) {
+error_code read_container(auto& value, std::vector<Container>& target, const char* field, UnreadFields& unread) {
   Container& container = target.emplace_back();
   std::string restart_policy;
   Unread strange;
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "name") return read(member, container.name);
-    if (key == "image") return read(member, container.image);
-    if (key == "resources") return read_requests_and_limits(member, container.requests, container.limits, strange);
-    if (key == "restartPolicy") return read(member, restart_policy);
-    if (key == "ports") {
-      return for_elements(member, [&](auto& item) { return read_port(item, container.host_ports); });
-    }
-    return simdjson::SUCCESS;
-  });
+  const error_code error =
+      read_members(value, on("name", container.name), on("image", container.image),
+                   on("resources",
+                      [&](auto& resources) {
+                        return read_requests_and_limits(resources, container.requests, container.limits, strange);
+                      }),
+                   on("restartPolicy", restart_policy),
+                   on("ports", elements([&](auto& item) { return read_port(item, container.host_ports); })));
   container.restart_always = restart_policy == "Always";
   if (!strange.empty()) {
     add_unread(unread, std::move(strange),
@@ -46,44 +39,32 @@ error_code read_container(V& value, std::vector<Container>& target, const char* 
   return error;
 }
 
-std::optional<VolumeKind> volume_kind(std::string_view key) {
-  if (key == "persistentVolumeClaim") return VolumeKind::kPersistentVolumeClaim;
-  if (key == "hostPath") return VolumeKind::kHostPath;
-  if (key == "emptyDir") return VolumeKind::kEmptyDir;
-  if (key == "secret") return VolumeKind::kSecret;
-  if (key == "configMap") return VolumeKind::kConfigMap;
-  if (key == "ephemeral") return VolumeKind::kEphemeral;
-  return std::nullopt;
-}
+constexpr std::array kVolumeKinds = {WireName{VolumeKind::kPersistentVolumeClaim, "persistentVolumeClaim"},
+                                     WireName{VolumeKind::kHostPath, "hostPath"},
+                                     WireName{VolumeKind::kEmptyDir, "emptyDir"},
+                                     WireName{VolumeKind::kSecret, "secret"},
+                                     WireName{VolumeKind::kConfigMap, "configMap"},
+                                     WireName{VolumeKind::kEphemeral, "ephemeral"}};
 
-/// {volumeClaimTemplate: {spec}}
-template <typename V>
-error_code read_claim_template(V& value, Volume& volume) {
-  return for_members(value, [&](std::string_view key, auto& claim) {
-    if (key != "volumeClaimTemplate") return simdjson::SUCCESS;
-    return for_members(claim, [&](std::string_view part, auto& spec) {
-      if (part != "spec") return simdjson::SUCCESS;
-      PersistentVolumeClaim claim_spec;
-      const error_code error = read_pvc_spec(spec, claim_spec);
-      volume.storage_class = claim_spec.storage_class;
-      volume.claim_template = std::make_shared<const PersistentVolumeClaim>(std::move(claim_spec));
-      return error;
-    });
-  });
+/// Returns a reader of {volumeClaimTemplate: {spec}}.
+auto claim_template(Volume& volume) {
+  return members(on("volumeClaimTemplate", members(on("spec", [&volume](auto& spec) {
+                      PersistentVolumeClaim claim_spec;
+                      const error_code error = read_pvc_spec(spec, claim_spec);
+                      volume.storage_class = claim_spec.storage_class;
+                      volume.claim_template = std::make_shared<const PersistentVolumeClaim>(std::move(claim_spec));
+                      return error;
+                    }))));
 }
 
 /// {name, resourceClaimName} or {name, resourceClaimTemplateName}
-template <typename V>
-error_code read_pod_claims(V& value, Pod& pod) {
+error_code read_pod_claims(auto& value, Pod& pod) {
   return for_elements(value, [&](auto& item) {
     pod.uses_resource_claims = true;
     std::string name;
     std::string made_by;
-    const error_code error = for_members(item, [&](std::string_view key, auto& member) {
-      if (key == "resourceClaimName") return read(member, name);
-      if (key == "resourceClaimTemplateName") return read(member, made_by);
-      return simdjson::SUCCESS;
-    });
+    const error_code error =
+        read_members(item, on("resourceClaimName", name), on("resourceClaimTemplateName", made_by));
     if (!name.empty()) pod.resource_claims.edit().push_back(std::move(name));
     pod.makes_resource_claims = pod.makes_resource_claims || !made_by.empty();
     return error;
@@ -98,23 +79,20 @@ bool may_be_local(VolumeKind kind) {
 }
 
 /// Reads a volume. The source of an ephemeral volume is its own name until finish_volumes() adds the pod's name.
-template <typename V>
-error_code read_volume(V& value, std::vector<Volume>& target) {
+error_code read_volume(auto& value, std::vector<Volume>& target) {
   Volume& volume = target.emplace_back();
   std::string name;
   const error_code error = for_members(value, [&](std::string_view key, auto& member) {
     if (key == "name") return read(member, name);
-    const auto kind = volume_kind(key);
+    const auto kind = value_of(kVolumeKinds, key);
     bool is_null = false;
     if (!kind) return simdjson::SUCCESS;
     if (const error_code null_error = wire::is_null(member, is_null)) return unless_about_value(null_error);
     if (is_null) return simdjson::SUCCESS;
     volume.kind = *kind;
-    if (*kind == VolumeKind::kEphemeral) return read_claim_template(member, volume);
+    if (*kind == VolumeKind::kEphemeral) return claim_template(volume)(member);
     if (*kind != VolumeKind::kPersistentVolumeClaim) return simdjson::SUCCESS;
-    return for_members(member, [&](std::string_view part, auto& claim) {
-      return part == "claimName" ? read(claim, volume.source) : simdjson::SUCCESS;
-    });
+    return read_members(member, on("claimName", volume.source));
   });
   if (volume.kind == VolumeKind::kEphemeral) volume.source = name;
   if (may_be_local(volume.kind)) volume.name = std::move(name);
@@ -127,110 +105,64 @@ void finish_volumes(Pod& pod) {
   }
 }
 
-template <typename V>
-error_code read_responders(V& value, std::vector<PodResponder>& target) {
-  return for_elements(value, [&](auto& item) {
-    PodResponder responder;
-    const error_code error = for_members(item, [&](std::string_view key, auto& member) {
-      if (key == "name") return read(member, responder.name);
-      if (key == "priority") return read(member, responder.priority);
-      return simdjson::SUCCESS;
-    });
-    if (!responder.name.empty()) target.push_back(std::move(responder));
-    return error;
-  });
+error_code read_responder(auto& value, std::vector<PodResponder>& target) {
+  PodResponder responder;
+  const error_code error = read_members(value, on("name", responder.name), on("priority", responder.priority));
+  if (!responder.name.empty()) target.push_back(std::move(responder));
+  return error;
 }
 
-template <typename V>
-error_code read_scheduling_group(V& value, Pod& pod) {
+error_code read_scheduling_group(auto& value, Pod& pod) {
   return for_members(value, [&](std::string_view key, auto& member) {
     pod.has_scheduling_group = true;
     return key == "podGroupName" ? read(member, pod.scheduling_group.edit()) : simdjson::SUCCESS;
   });
 }
 
-template <typename V>
-error_code read_placement(std::string_view key, V& member, Pod& pod) {
-  if (key == "nodeName") return read(member, pod.node_name.value);
-  if (key == "schedulerName") return read(member, pod.scheduler_name.edit());
-  if (key == "priority") return read(member, pod.priority);
-  if (key == "priorityClassName") return read(member, pod.priority_class_name.edit());
-  if (key == "nodeSelector") return read_map(member, false, pod.node_selector);
-  if (key == "affinity") return read_affinity(member, pod.affinity);
-  if (key == "tolerations") {
-    return for_elements(member, [&](auto& item) { return read_toleration(item, pod.tolerations.edit()); });
-  }
-  if (key == "topologySpreadConstraints") {
-    return for_elements(member, [&](auto& item) { return read_spread(item, pod.topology_spread.edit()); });
-  }
-  if (key == "schedulingGates") return read_non_empty(member, pod.has_scheduling_gates);
-  if (key == "schedulingGroup") return read_scheduling_group(member, pod);
-  if (key == "evictionResponders") return read_responders(member, pod.eviction_responders.edit());
-  return simdjson::SUCCESS;
-}
-
-template <typename V>
-error_code read_pod_resources(std::string_view key, V& member, Pod& pod) {
+error_code read_overhead(auto& value, Pod& pod) {
   Unread strange;
-  const error_code error =
-      key == "overhead" ? read_resources(member, pod.overhead.edit(), strange, "spec.overhead")
-                        : read_requests_and_limits(member, pod.pod_requests.edit(), pod.pod_limits.edit(), strange);
-  add_unread(pod.unread, std::move(strange), key == "overhead" ? "" : "spec.resources.");
+  const error_code error = read_resources(value, pod.overhead.edit(), strange, "spec.overhead");
+  add_unread(pod.unread, std::move(strange), "");
   return error;
 }
 
-template <typename V>
-error_code read_pod_spec(V& value, Pod& pod) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "containers" || key == "initContainers") {
-      const bool init = key == "initContainers";
-      return for_elements(member, [&](auto& item) {
-        return read_container(item, (init ? pod.init_containers : pod.containers).edit(),
-                              init ? "initContainers" : "containers", pod.unread);
-      });
-    }
-    if (key == "volumes") {
-      return for_elements(member, [&](auto& item) { return read_volume(item, pod.volumes.edit()); });
-    }
-    if (key == "overhead" || key == "resources") return read_pod_resources(key, member, pod);
-    if (key == "hostNetwork") return read(member, pod.host_network);
-    if (key == "resourceClaims") return read_pod_claims(member, pod);
-    if (key == "restartPolicy") return read(member, pod.restart_policy.edit());
-    if (key == "terminationGracePeriodSeconds") return read(member, pod.termination_grace_period_seconds);
-    return read_placement(key, member, pod);
-  });
+error_code read_pod_resources(auto& value, Pod& pod) {
+  Unread strange;
+  const error_code error = read_requests_and_limits(value, pod.pod_requests.edit(), pod.pod_limits.edit(), strange);
+  add_unread(pod.unread, std::move(strange), "spec.resources.");
+  return error;
 }
 
-PodPhase pod_phase(std::string_view text) {
-  if (text == "Pending") return PodPhase::kPending;
-  if (text == "Running") return PodPhase::kRunning;
-  if (text == "Succeeded") return PodPhase::kSucceeded;
-  if (text == "Failed") return PodPhase::kFailed;
-  return text == "Unknown" ? PodPhase::kUnknown : PodPhase::kNone;
+auto pod_spec(Pod& pod) {
+  return members(
+      on("containers",
+         elements([&](auto& item) { return read_container(item, pod.containers.edit(), "containers", pod.unread); })),
+      on("initContainers", elements([&](auto& item) {
+           return read_container(item, pod.init_containers.edit(), "initContainers", pod.unread);
+         })),
+      on("volumes", elements([&](auto& item) { return read_volume(item, pod.volumes.edit()); })),
+      on("overhead", [&](auto& value) { return read_overhead(value, pod); }),
+      on("resources", [&](auto& value) { return read_pod_resources(value, pod); }), on("hostNetwork", pod.host_network),
+      on("resourceClaims", [&](auto& value) { return read_pod_claims(value, pod); }),
+      on("restartPolicy", pod.restart_policy),
+      on("terminationGracePeriodSeconds", pod.termination_grace_period_seconds), on("nodeName", pod.node_name.value),
+      on("schedulerName", pod.scheduler_name), on("priority", pod.priority),
+      on("priorityClassName", pod.priority_class_name),
+      on("nodeSelector", [&](auto& map) { return read_map(map, false, pod.node_selector); }),
+      on("affinity", [&](auto& value) { return read_affinity(value, pod.affinity); }),
+      on("tolerations", elements([&](auto& item) { return read_toleration(item, pod.tolerations.edit()); })),
+      on("topologySpreadConstraints",
+         elements([&](auto& item) { return read_spread(item, pod.topology_spread.edit()); })),
+      on("schedulingGates", [&](auto& value) { return read_non_empty(value, pod.has_scheduling_gates); }),
+      on("schedulingGroup", [&](auto& value) { return read_scheduling_group(value, pod); }),
+      on("evictionResponders",
+         elements([&](auto& item) { return read_responder(item, pod.eviction_responders.edit()); })));
 }
 
-/// {terminated: {exitCode, reason, finishedAt}}
-template <typename V>
-error_code read_terminated(V& value, std::string& reason, std::optional<std::int32_t>& exit_code,
-                           std::optional<base::TimePoint>& finished_at) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "reason") return read(member, reason);
-    if (key == "exitCode") return read(member, exit_code);
-    if (key == "finishedAt") return read(member, finished_at);
-    return simdjson::SUCCESS;
-  });
-}
-
-template <typename V>
-error_code read_container_state(V& value, ContainerStatus& status) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "terminated")
-      return read_terminated(member, status.terminated_reason, status.exit_code, status.finished_at);
-    if (key != "waiting") return simdjson::SUCCESS;
-    return for_members(member, [&](std::string_view part, auto& detail) {
-      return part == "reason" ? read(detail, status.waiting_reason) : simdjson::SUCCESS;
-    });
-  });
+/// Returns a reader of {exitCode, reason, finishedAt}.
+auto terminated(std::string& reason, std::optional<std::int32_t>& exit_code,
+                std::optional<base::TimePoint>& finished_at) {
+  return members(on("reason", reason), on("exitCode", exit_code), on("finishedAt", finished_at));
 }
 
 /// Resources that the containers, or the pod as a whole, hold according to their status.
@@ -258,8 +190,7 @@ void raise_to(ResourceList& resources, const ResourceList& least) {
 }
 
 /// Reads `resources` (its requests) or `allocatedResources`.
-template <typename V>
-error_code read_held(std::string_view key, V& member, std::optional<ResourceList>& target) {
+error_code read_held(std::string_view key, auto& member, std::optional<ResourceList>& target) {
   ResourceList requests;
   ResourceList limits;
   Unread unread;  // unreadable amounts count as not held
@@ -305,24 +236,20 @@ bool is_infeasible_resize(const PodCondition& condition) {
          condition.reason == "Infeasible";
 }
 
-template <typename V>
-error_code read_container_status(V& value, ContainerStatus& status, std::optional<ResourceList>& held) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "name") return read(member, status.name);
-    if (key == "resources" || key == "allocatedResources") return read_held(key, member, held);
-    if (key == "restartCount") return read(member, status.restart_count);
-    if (key == "ready") return read(member, status.ready);
-    if (key == "state") return read_container_state(member, status);
-    if (key != "lastState") return simdjson::SUCCESS;
-    return for_members(member, [&](std::string_view part, auto& last) {
-      if (part != "terminated") return simdjson::SUCCESS;
-      return read_terminated(last, status.last_terminated_reason, status.last_exit_code, status.last_finished_at);
-    });
-  });
+error_code read_container_status(auto& value, ContainerStatus& status, std::optional<ResourceList>& held) {
+  const auto held_as = [&held](std::string_view key) {
+    return on(key, [&held, key](auto& amounts) { return read_held(key, amounts, held); });
+  };
+  return read_members(
+      value, on("name", status.name), held_as("resources"), held_as("allocatedResources"),
+      on("restartCount", status.restart_count), on("ready", status.ready),
+      on("state", members(on("terminated", terminated(status.terminated_reason, status.exit_code, status.finished_at)),
+                          on("waiting", members(on("reason", status.waiting_reason))))),
+      on("lastState", members(on("terminated", terminated(status.last_terminated_reason, status.last_exit_code,
+                                                          status.last_finished_at)))));
 }
 
-template <typename V>
-error_code read_container_statuses(V& value, ContainerStatus like, std::vector<ContainerStatus>& target,
+error_code read_container_statuses(auto& value, const ContainerStatus& like, std::vector<ContainerStatus>& target,
                                    HeldResources& held) {
   return for_elements(value, [&](auto& item) {
     ContainerStatus& status = target.emplace_back(like);
@@ -352,8 +279,7 @@ void sort_statuses(std::vector<ContainerStatus>& statuses) {
   });
 }
 
-template <typename V>
-error_code read_pod_conditions(V& value, std::vector<PodCondition>& target) {
+error_code read_pod_conditions(auto& value, std::vector<PodCondition>& target) {
   std::vector<Condition> conditions;
   const error_code error = read_conditions(value, conditions);
   target.reserve(target.size() + conditions.size());
@@ -364,26 +290,24 @@ error_code read_pod_conditions(V& value, std::vector<PodCondition>& target) {
   return error;
 }
 
-template <typename V>
-error_code read_pod_status(V& value, Pod& pod, HeldResources& held) {
+error_code read_pod_status(auto& value, Pod& pod, HeldResources& held) {
   std::string phase;
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "phase") return read(member, phase);
-    if (key == "reason") return read(member, pod.status_reason.edit());
-    if (key == "qosClass") return read(member, pod.qos_class.edit());
-    if (key == "startTime") return read(member, pod.start_time);
-    if (key == "conditions") return read_pod_conditions(member, pod.conditions);
-    if (key == "containerStatuses") return read_container_statuses(member, {}, pod.container_statuses.edit(), held);
-    if (key == "initContainerStatuses")
-      return read_container_statuses(member, init_status(), pod.container_statuses.edit(), held);
-    if (key == "ephemeralContainerStatuses") {
-      return read_container_statuses(member, ephemeral_status(), pod.container_statuses.edit(), held);
-    }
-    if (key == "nominatedNodeName") return read(member, pod.nominated_node.value);
-    if (key == "resources" || key == "allocatedResources") return read_held(key, member, held.of_pod);
-    return simdjson::SUCCESS;
-  });
-  pod.phase = pod_phase(phase);
+  const auto statuses = [&](const char* key, const ContainerStatus& like) {
+    return on(key, [&, like](auto& list) {
+      return read_container_statuses(list, like, pod.container_statuses.edit(), held);
+    });
+  };
+  const auto held_as = [&](std::string_view key) {
+    return on(key, [&, key](auto& amounts) { return read_held(key, amounts, held.of_pod); });
+  };
+  const error_code error = read_members(
+      value, on("phase", phase), on("reason", pod.status_reason), on("qosClass", pod.qos_class),
+      on("startTime", pod.start_time),
+      on("conditions", [&](auto& list) { return read_pod_conditions(list, pod.conditions); }),
+      statuses("containerStatuses", {}), statuses("initContainerStatuses", init_status()),
+      statuses("ephemeralContainerStatuses", ephemeral_status()), on("nominatedNodeName", pod.nominated_node.value),
+      held_as("resources"), held_as("allocatedResources"));
+  pod.phase = value_of(kPodPhaseNames, phase).value_or(PodPhase::kNone);
   sort_statuses(pod.container_statuses.edit());
   held.resize_infeasible = std::ranges::any_of(pod.conditions, is_infeasible_resize);
   return error;
@@ -397,10 +321,9 @@ namespace api {
 
 base::Result<Pod> decode_pod(std::string_view bytes) {
   wire::HeldResources held;
-  auto pod = wire::decode_object<Pod>(bytes, "a Pod", {"Pod"}, [&](std::string_view key, auto& value, Pod& decoded) {
-    if (key == "spec") return wire::read_pod_spec(value, decoded);
-    if (key == "status") return wire::read_pod_status(value, decoded, held);
-    return simdjson::SUCCESS;
+  auto pod = wire::decode_object<Pod>(bytes, "a Pod", {"Pod"}, [&](Pod& decoded) {
+    return wire::members(wire::on("spec", wire::pod_spec(decoded)),
+                         wire::on("status", [&](auto& value) { return wire::read_pod_status(value, decoded, held); }));
   });
   if (!pod) return pod;
   wire::finish_volumes(*pod);

@@ -8,14 +8,17 @@
 
 #include <simdjson.h>
 
-#include <array>
+#include <concepts>
+#include <cstdint>
 #include <cstring>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "api/json/json.hpp"
@@ -193,19 +196,21 @@ inline error_code read(Value& value, bool& target) {
   return unless_about_value(error);
 }
 
-inline error_code read(Value& value, std::int64_t& target) {
+/// A number out of range leaves the target unchanged.
+template <std::signed_integral Integer>
+error_code read(Value& value, std::optional<Integer>& target) {
   std::int64_t read = 0;
   const error_code error = value.get_int64().get(read);
-  if (!error) target = read;
+  if (!error && std::in_range<Integer>(read)) target = static_cast<Integer>(read);
   return unless_about_value(error);
 }
 
-inline error_code read(Value& value, std::int32_t& target) {
-  using Limits = std::numeric_limits<std::int32_t>;
-  std::int64_t read = 0;
-  const error_code error = value.get_int64().get(read);
-  if (!error && read >= Limits::min() && read <= Limits::max()) target = static_cast<std::int32_t>(read);
-  return unless_about_value(error);
+template <std::signed_integral Integer>
+error_code read(Value& value, Integer& target) {
+  std::optional<Integer> number;
+  const error_code error = read(value, number);
+  target = number.value_or(target);
+  return error;
 }
 
 inline error_code read(Value& value, base::TimePoint& target) {
@@ -219,21 +224,6 @@ inline error_code read(Value& value, std::optional<base::TimePoint>& target) {
   std::string_view text;
   const error_code error = value.get_string().get(text);
   if (!error) target = base::parse_time(text);
-  return unless_about_value(error);
-}
-
-inline error_code read(Value& value, std::optional<std::int64_t>& target) {
-  std::int64_t read = 0;
-  const error_code error = value.get_int64().get(read);
-  if (!error) target = read;
-  return unless_about_value(error);
-}
-
-inline error_code read(Value& value, std::optional<std::int32_t>& target) {
-  using Limits = std::numeric_limits<std::int32_t>;
-  std::int64_t read = 0;
-  const error_code error = value.get_int64().get(read);
-  if (!error && read >= Limits::min() && read <= Limits::max()) target = static_cast<std::int32_t>(read);
   return unless_about_value(error);
 }
 
@@ -257,6 +247,67 @@ inline error_code read_non_empty(Value& value, bool& target) {
   if (type == simdjson::ondemand::json_type::array) return for_elements(value, seen);
   if (type == simdjson::ondemand::json_type::object) return for_members(value, seen);
   return simdjson::SUCCESS;
+}
+
+/// The member `name` of an object, with the function that reads its value.
+template <typename F>
+struct MemberReader {
+  std::string_view name;
+  F read;
+};
+
+/// Returns the reader of a member: into a variable that read() accepts, into a Shared of such a variable, or with a
+/// function of the value, which must be constant or an rvalue.
+template <typename T>
+auto on(std::string_view name, T&& target) {
+  if constexpr (std::is_lvalue_reference_v<T> && !std::is_const_v<std::remove_reference_t<T>>) {
+    auto into = [&target](auto& value) {
+      if constexpr (requires { target.edit(); }) {
+        return read(value, target.edit());
+      } else {
+        return read(value, target);
+      }
+    };
+    return MemberReader<decltype(into)>{name, into};
+  } else {
+    return MemberReader<std::remove_cvref_t<T>>{name, std::forward<T>(target)};
+  }
+}
+
+/// Reader of an object that reads these members and skips all others. A value that is not an object has no members.
+template <typename... F>
+struct ObjectReader {
+  std::tuple<MemberReader<F>...> members;
+
+  template <typename V>
+  error_code read_member(std::string_view key, V& value) const {
+    error_code error = simdjson::SUCCESS;
+    const auto read_if_named = [&](const auto& member) {
+      if (key != member.name) return false;
+      error = member.read(value);
+      return true;
+    };
+    std::apply([&](const auto&... each) { static_cast<void>((read_if_named(each) || ...)); }, members);
+    return error;
+  }
+  template <typename V>
+  error_code operator()(V& object) const {
+    return for_members(object, [this](std::string_view key, auto& value) { return read_member(key, value); });
+  }
+};
+template <typename... F>
+auto members(MemberReader<F>... readers) {
+  return ObjectReader<F...>{{std::move(readers)...}};
+}
+template <typename V, typename... F>
+error_code read_members(V& object, MemberReader<F>... readers) {
+  return members(std::move(readers)...)(object);
+}
+
+/// Returns a reader of an array that calls read(element) for each element.
+template <typename F>
+auto elements(F read) {
+  return [read](auto& array) { return for_elements(array, read); };
 }
 
 /// Parses `json`, which must be exactly one JSON object, and calls read(root), which returns an error_code. The

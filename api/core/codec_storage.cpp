@@ -9,8 +9,7 @@ namespace api::wire {
 namespace {
 
 /// Reads `storage` from a list of resources.
-template <typename V>
-error_code read_storage(V& value, Quantity& target) {
+error_code read_storage(auto& value, Quantity& target) {
   ResourceList amounts;
   Unread unread;  // a volume of unknown size satisfies no claim
   const error_code error = read_resources(value, amounts, unread, "");
@@ -19,8 +18,7 @@ error_code read_storage(V& value, Quantity& target) {
 }
 
 /// Reads volumeMode, default Filesystem.
-template <typename V>
-error_code read_is_block(V& value, bool& target) {
+error_code read_is_block(auto& value, bool& target) {
   std::string mode;
   const error_code error = read(value, mode);
   target = mode == "Block";
@@ -39,8 +37,7 @@ constexpr std::pair<std::string_view, std::string_view> kMigratedPlugins[] = {
 };
 
 /// Sets `driver` if the volume uses a migrated plugin.
-template <typename V>
-error_code read_migrated(std::string_view key, V& member, std::string& driver) {
+error_code read_migrated(std::string_view key, auto& member, std::string& driver) {
   const auto plugin = std::ranges::find(kMigratedPlugins, key, &std::pair<std::string_view, std::string_view>::first);
   if (plugin == std::end(kMigratedPlugins)) return simdjson::SUCCESS;
   bool is_there = false;
@@ -49,14 +46,9 @@ error_code read_migrated(std::string_view key, V& member, std::string& driver) {
   return error;
 }
 
-template <typename V>
-error_code read_claim_ref(V& value, PersistentVolume& pv) {
-  const error_code error = for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "namespace") return read(member, pv.claim.ns);
-    if (key == "name") return read(member, pv.claim.name);
-    if (key == "uid") return read(member, pv.claim_uid);
-    return simdjson::SUCCESS;
-  });
+error_code read_claim_ref(auto& value, PersistentVolume& pv) {
+  const error_code error =
+      read_members(value, on("namespace", pv.claim.ns), on("name", pv.claim.name), on("uid", pv.claim_uid));
   pv.is_claimed = !pv.claim.name.empty();
   return error;
 }
@@ -65,8 +57,7 @@ error_code read_claim_ref(V& value, PersistentVolume& pv) {
 /// four.
 constexpr std::size_t kMaxAccessModes = 8;
 
-template <typename V>
-error_code read_access_modes(V& value, std::vector<std::string>& modes) {
+error_code read_access_modes(auto& value, std::vector<std::string>& modes) {
   std::vector<std::string> all;
   const error_code error = read(value, all);
   for (std::string& mode : all) {
@@ -78,20 +69,14 @@ error_code read_access_modes(V& value, std::vector<std::string>& modes) {
 
 }  // namespace
 
-template <typename V>
-error_code read_pvc_spec(V& value, PersistentVolumeClaim& pvc) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "volumeName") return read(member, pvc.volume_name);
-    if (key == "storageClassName") return read(member, pvc.storage_class);
-    if (key == "volumeMode") return read_is_block(member, pvc.wants_block);
-    if (key == "volumeAttributesClassName") return read(member, pvc.attributes_class);
-    if (key == "selector") return read_selector(member, pvc.selector);
-    if (key == "accessModes") return read_access_modes(member, pvc.access_modes);
-    if (key != "resources") return simdjson::SUCCESS;
-    return for_members(member, [&](std::string_view part, auto& amounts) {
-      return part == "requests" ? read_storage(amounts, pvc.request) : simdjson::SUCCESS;
-    });
-  });
+error_code read_pvc_spec(auto& value, PersistentVolumeClaim& pvc) {
+  return read_members(
+      value, on("volumeName", pvc.volume_name), on("storageClassName", pvc.storage_class),
+      on("volumeMode", [&](auto& mode) { return read_is_block(mode, pvc.wants_block); }),
+      on("volumeAttributesClassName", pvc.attributes_class),
+      on("selector", [&](auto& selector) { return read_selector(selector, pvc.selector); }),
+      on("accessModes", [&](auto& modes) { return read_access_modes(modes, pvc.access_modes); }),
+      on("resources", members(on("requests", [&](auto& amounts) { return read_storage(amounts, pvc.request); }))));
 }
 
 template error_code read_pvc_spec(Value&, PersistentVolumeClaim&);
@@ -99,74 +84,53 @@ template error_code read_pvc_spec(ProtoValue&, PersistentVolumeClaim&);
 
 namespace {
 
-template <typename V>
-error_code read_pv_spec(V& value, PersistentVolume& pv) {
+error_code read_pv_spec(auto& value, PersistentVolume& pv) {
+  const auto read_local = [&](auto& block) { return read_non_empty(block, pv.is_local); };
+  const auto spec = members(
+      on("local", read_local), on("hostPath", read_local),
+      on("claimRef", [&](auto& claim) { return read_claim_ref(claim, pv); }),
+      on("volumeMode", [&](auto& mode) { return read_is_block(mode, pv.is_block); }),
+      on("volumeAttributesClassName", pv.attributes_class), on("storageClassName", pv.storage_class),
+      on("capacity", [&](auto& amounts) { return read_storage(amounts, pv.capacity); }),
+      on("accessModes", [&](auto& modes) { return read_access_modes(modes, pv.access_modes); }),
+      on("csi", members(on("driver", pv.csi_driver))),
+      on("nodeAffinity",
+         members(on("required", [&](auto& terms) { return read_node_selector(terms, pv.required_node_terms); }))));
   return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "local" || key == "hostPath") return read_non_empty(member, pv.is_local);
-    if (key == "claimRef") return read_claim_ref(member, pv);
-    if (key == "volumeMode") return read_is_block(member, pv.is_block);
-    if (key == "volumeAttributesClassName") return read(member, pv.attributes_class);
-    if (key == "storageClassName") return read(member, pv.storage_class);
-    if (key == "capacity") return read_storage(member, pv.capacity);
-    if (key == "accessModes") return read_access_modes(member, pv.access_modes);
-    if (key == "csi") {
-      return for_members(member, [&](std::string_view part, auto& driver) {
-        return part == "driver" ? read(driver, pv.csi_driver) : simdjson::SUCCESS;
-      });
-    }
-    if (key != "nodeAffinity") return read_migrated(key, member, pv.csi_driver);
-    return for_members(member, [&](std::string_view part, auto& required) {
-      return part == "required" ? read_node_selector(required, pv.required_node_terms) : simdjson::SUCCESS;
-    });
+    const error_code error = read_migrated(key, member, pv.csi_driver);
+    return error ? error : spec.read_member(key, member);
   });
 }
 
-/// {matchLabelExpressions: [{key, values}]}; each key must have one of its values.
-template <typename V>
-error_code read_topology_term(V& value, NodeSelectorTerm& term) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key != "matchLabelExpressions") return simdjson::SUCCESS;
-    return for_elements(member, [&](auto& item) {
-      SelectorRequirement& requirement = term.match_expressions.emplace_back();
-      requirement.op = SelectorOperator::kIn;
-      return for_members(item, [&](std::string_view part, auto& text) {
-        if (part == "key") return read(text, requirement.key);
-        if (part == "values") return read(text, requirement.values);
-        return simdjson::SUCCESS;
-      });
-    });
-  });
+/// Adds {matchLabelExpressions: [{key, values}]}; each key must have one of its values.
+error_code add_topology_term(auto& value, std::vector<NodeSelectorTerm>& terms) {
+  NodeSelectorTerm& term = terms.emplace_back();
+  return read_members(value, on("matchLabelExpressions", elements([&](auto& item) {
+                                  SelectorRequirement& requirement = term.match_expressions.emplace_back();
+                                  requirement.op = SelectorOperator::kIn;
+                                  return read_members(item, on("key", requirement.key),
+                                                      on("values", requirement.values));
+                                })));
 }
 
-template <typename V>
-error_code read_csi_driver(V& value, CsiNode::Driver& driver) {
-  return for_members(value, [&](std::string_view key, auto& member) {
-    if (key == "name") return read(member, driver.name);
-    if (key != "allocatable") return simdjson::SUCCESS;
-    return for_members(member, [&](std::string_view part, auto& count) {
-      return part == "count" ? read(count, driver.max_volumes) : simdjson::SUCCESS;
-    });
-  });
+error_code add_csi_driver(auto& value, std::vector<CsiNode::Driver>& drivers) {
+  CsiNode::Driver& driver = drivers.emplace_back();
+  return read_members(value, on("name", driver.name), on("allocatable", members(on("count", driver.max_volumes))));
 }
 
-template <typename V>
-error_code read_allocation(V& value, ResourceClaim& claim) {
+error_code read_allocation(auto& value, ResourceClaim& claim) {
   if (const error_code error = is_object(value, claim.is_allocated)) return unless_about_value(error);
-  return for_members(value, [&](std::string_view key, auto& member) {
-    return key == "nodeSelector" ? read_node_selector(member, claim.node_terms) : simdjson::SUCCESS;
-  });
+  return read_members(value,
+                      on("nodeSelector", [&](auto& terms) { return read_node_selector(terms, claim.node_terms); }));
 }
 
 /// v1alpha3 has an object with the member "all" or "single", v1alpha2 has the text "PodGroup" or "Pod".
-template <typename V>
-error_code read_disruption_mode(V& value, bool& is_whole) {
+error_code read_disruption_mode(auto& value, bool& is_whole) {
   std::string text;
   if (const error_code error = read(value, text)) return error;
   is_whole = text == "PodGroup" || text == "All";
   if (!text.empty()) return simdjson::SUCCESS;
-  return for_members(value, [&](std::string_view key, auto& member) {
-    return key == "all" ? unless_about_value(is_object(member, is_whole)) : simdjson::SUCCESS;
-  });
+  return read_members(value, on("all", [&](auto& all) { return unless_about_value(is_object(all, is_whole)); }));
 }
 
 }  // namespace
@@ -175,16 +139,16 @@ error_code read_disruption_mode(V& value, bool& is_whole) {
 
 namespace api {
 
+using wire::elements;
+using wire::members;
+using wire::on;
+
 base::Result<PersistentVolumeClaim> decode_pvc(std::string_view bytes) {
   std::string phase;
   auto decoded = wire::decode_object<PersistentVolumeClaim>(
-      bytes, "a PersistentVolumeClaim", {"PersistentVolumeClaim"},
-      [&](std::string_view key, auto& value, PersistentVolumeClaim& claim) {
-        if (key == "spec") return wire::read_pvc_spec(value, claim);
-        if (key != "status") return simdjson::SUCCESS;
-        return wire::for_members(value, [&](std::string_view part, auto& text) {
-          return part == "phase" ? wire::read(text, phase) : simdjson::SUCCESS;
-        });
+      bytes, "a PersistentVolumeClaim", {"PersistentVolumeClaim"}, [&](PersistentVolumeClaim& claim) {
+        return members(on("spec", [&](auto& spec) { return wire::read_pvc_spec(spec, claim); }),
+                       on("status", members(on("phase", phase))));
       });
   if (decoded && phase == "Lost") decoded->volume_name = kLostVolume;
   return decoded;
@@ -192,26 +156,19 @@ base::Result<PersistentVolumeClaim> decode_pvc(std::string_view bytes) {
 
 base::Result<PersistentVolume> decode_pv(std::string_view bytes) {
   return wire::decode_object<PersistentVolume>(
-      bytes, "a PersistentVolume", {"PersistentVolume"},
-      [](std::string_view key, auto& value, PersistentVolume& decoded) {
-        if (key == "spec") return wire::read_pv_spec(value, decoded);
-        if (key != "status") return simdjson::SUCCESS;
-        return wire::for_members(value, [&](std::string_view part, auto& text) {
-          return part == "phase" ? wire::read(text, decoded.phase) : simdjson::SUCCESS;
-        });
+      bytes, "a PersistentVolume", {"PersistentVolume"}, [](PersistentVolume& decoded) {
+        return members(on("spec", [&](auto& spec) { return wire::read_pv_spec(spec, decoded); }),
+                       on("status", members(on("phase", decoded.phase))));
       });
 }
 
 base::Result<StorageClass> decode_storage_class(std::string_view bytes) {
   std::string mode;
-  auto decoded = wire::decode_object<StorageClass>(
-      bytes, "a StorageClass", {"StorageClass"}, [&](std::string_view key, auto& value, StorageClass& read) {
-        if (key == "provisioner") return wire::read(value, read.provisioner);
-        if (key == "volumeBindingMode") return wire::read(value, mode);
-        if (key != "allowedTopologies") return simdjson::SUCCESS;
-        return wire::for_elements(
-            value, [&](auto& item) { return wire::read_topology_term(item, read.allowed_topologies.emplace_back()); });
-      });
+  auto decoded = wire::decode_object<StorageClass>(bytes, "a StorageClass", {"StorageClass"}, [&](StorageClass& read) {
+    return members(on("provisioner", read.provisioner), on("volumeBindingMode", mode),
+                   on("allowedTopologies",
+                      elements([&](auto& item) { return wire::add_topology_term(item, read.allowed_topologies); })));
+  });
   if (!decoded) return decoded;
   decoded->waits_for_pod = mode == "WaitForFirstConsumer";
   decoded->makes_volumes = decoded->provisioner != "kubernetes.io/no-provisioner";
@@ -222,37 +179,24 @@ base::Result<StorageClass> decode_storage_class(std::string_view bytes) {
 }
 
 base::Result<CsiNode> decode_csi_node(std::string_view bytes) {
-  return wire::decode_object<CsiNode>(
-      bytes, "a CSINode", {"CSINode"}, [](std::string_view key, auto& value, CsiNode& decoded) {
-        if (key != "spec") return simdjson::SUCCESS;
-        return wire::for_members(value, [&](std::string_view part, auto& drivers) {
-          if (part != "drivers") return simdjson::SUCCESS;
-          return wire::for_elements(
-              drivers, [&](auto& item) { return wire::read_csi_driver(item, decoded.drivers.emplace_back()); });
-        });
-      });
+  return wire::decode_object<CsiNode>(bytes, "a CSINode", {"CSINode"}, [](CsiNode& decoded) {
+    const auto add_driver = [&](auto& item) { return wire::add_csi_driver(item, decoded.drivers); };
+    return members(on("spec", members(on("drivers", elements(add_driver)))));
+  });
 }
 
 base::Result<ResourceClaim> decode_resource_claim(std::string_view json) {
-  return wire::decode_object<ResourceClaim>(
-      json, "a ResourceClaim", {}, [](std::string_view key, auto& value, ResourceClaim& decoded) {
-        if (key != "status") return simdjson::SUCCESS;
-        return wire::for_members(value, [&](std::string_view part, auto& allocation) {
-          if (part != "allocation") return simdjson::SUCCESS;
-          return wire::read_allocation(allocation, decoded);
-        });
-      });
+  return wire::decode_object<ResourceClaim>(json, "a ResourceClaim", {}, [](ResourceClaim& decoded) {
+    const auto read_allocation = [&](auto& allocation) { return wire::read_allocation(allocation, decoded); };
+    return members(on("status", members(on("allocation", read_allocation))));
+  });
 }
 
 base::Result<SchedulingPodGroup> decode_scheduling_pod_group(std::string_view json) {
-  return wire::decode_object<SchedulingPodGroup>(
-      json, "a PodGroup", {}, [](std::string_view key, auto& value, SchedulingPodGroup& decoded) {
-        if (key != "spec") return simdjson::SUCCESS;
-        return wire::for_members(value, [&](std::string_view part, auto& mode) {
-          return part == "disruptionMode" ? wire::read_disruption_mode(mode, decoded.is_disrupted_whole)
-                                          : simdjson::SUCCESS;
-        });
-      });
+  return wire::decode_object<SchedulingPodGroup>(json, "a PodGroup", {}, [](SchedulingPodGroup& decoded) {
+    const auto read_mode = [&](auto& mode) { return wire::read_disruption_mode(mode, decoded.is_disrupted_whole); };
+    return members(on("spec", members(on("disruptionMode", read_mode))));
+  });
 }
 
 }  // namespace api

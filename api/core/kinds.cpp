@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 
 #include "api/core/terms/term_hash.hpp"
 #include "api/meta/well_known.hpp"
+#include "api/wire_names.hpp"
 
 namespace api {
 namespace {
@@ -50,17 +50,7 @@ bool Toleration::tolerates(const Taint& taint) const {
   return comparison == TolerationComparison::kLessThan ? *theirs < *ours : *theirs > *ours;
 }
 
-std::string_view to_string(PodPhase phase) {
-  switch (phase) {
-    case PodPhase::kNone: return "";
-    case PodPhase::kPending: return "Pending";
-    case PodPhase::kRunning: return "Running";
-    case PodPhase::kSucceeded: return "Succeeded";
-    case PodPhase::kFailed: return "Failed";
-    case PodPhase::kUnknown: return "Unknown";
-  }
-  std::abort();
-}
+std::string_view to_string(PodPhase phase) { return name_of(kPodPhaseNames, phase); }
 
 bool Pod::is_ready() const {
   const auto ready = std::ranges::find_if(conditions, [](const PodCondition& each) { return each.type == "Ready"; });

@@ -16,6 +16,9 @@ namespace api {
 /// also allows the operators Gt and Lt, which only node selectors have.
 void read_label_selector(StrictObject& object, std::string_view name, std::optional<LabelSelector>& target,
                          bool of_nodes = false);
+inline void read_member(StrictObject& object, std::string_view name, std::optional<LabelSelector>& target) {
+  read_label_selector(object, name, target);
+}
 /// Encodes a selector. Decoding returns an equal selector if this one was decoded.
 Json encode_label_selector(const LabelSelector& selector);
 inline Json encode_value(const LabelSelector& selector) { return encode_label_selector(selector); }

@@ -8,6 +8,7 @@
 #include "api/json/fields.hpp"
 
 namespace api {
+
 template <>
 inline constexpr auto kFields<PriorityThreshold> =
     std::tuple{field("value", &PriorityThreshold::value), field("name", &PriorityThreshold::name)};
@@ -32,22 +33,6 @@ void read_protection_list(StrictObject& object, std::string_view name, std::vect
   });
 }
 
-void read_protections(StrictObject& object, PodProtections& protections) {
-  read_protection_list(object, "defaultDisabled", protections.default_disabled);
-  read_protection_list(object, "extraEnabled", protections.extra_enabled);
-  object.with("config", [&](StrictObject& config) {
-    config.with("PodsWithLocalStorage",
-                [&](StrictObject& local) { local.read("ignoredVolumes", protections.ignored_volumes); });
-    config.with("PodsWithPVC", [&](StrictObject& pvc) {
-      pvc.for_each("protectedStorageClasses", [&](const Json& item, const FieldPath& path) {
-        StrictObject storage_class(item, path, pvc.errors());
-        storage_class.read("name", protections.protected_storage_classes.emplace_back());
-        storage_class.finish();
-      });
-    });
-  });
-}
-
 /// Reads true or false, like upstream, or an object: {level: Basic}.
 void read_node_fit(StrictObject& object, Evictability& evictability) {
   const Json* json = object.find("nodeFit");
@@ -65,18 +50,53 @@ void read_node_fit(StrictObject& object, Evictability& evictability) {
 
 }  // namespace
 
+/// Codec of podProtections, as api/json/fields.hpp calls it.
+static void read_member(StrictObject& parent, std::string_view name, PodProtections& protections) {
+  parent.with(name, [&](StrictObject& object) {
+    read_protection_list(object, "defaultDisabled", protections.default_disabled);
+    read_protection_list(object, "extraEnabled", protections.extra_enabled);
+    object.with("config", [&](StrictObject& config) {
+      config.with("PodsWithLocalStorage",
+                  [&](StrictObject& local) { local.read("ignoredVolumes", protections.ignored_volumes); });
+      config.with("PodsWithPVC", [&](StrictObject& pvc) {
+        pvc.for_each("protectedStorageClasses", [&](const Json& item, const FieldPath& path) {
+          StrictObject storage_class(item, path, pvc.errors());
+          storage_class.read("name", protections.protected_storage_classes.emplace_back());
+          storage_class.finish();
+        });
+      });
+    });
+  });
+}
+
+static Json encode_value(const PodProtections& protections) {
+  Json json = Json::object();
+  for (const PodProtection p : protections.default_disabled) json["defaultDisabled"].push_back(to_string(p));
+  for (const PodProtection p : protections.extra_enabled) json["extraEnabled"].push_back(to_string(p));
+  if (!protections.ignored_volumes.empty())
+    json["config"]["PodsWithLocalStorage"]["ignoredVolumes"] = protections.ignored_volumes;
+  for (const std::string& name : protections.protected_storage_classes)
+    json["config"]["PodsWithPVC"]["protectedStorageClasses"].push_back({{"name", name}});
+  return json;
+}
+
+/// The fields that are not special; nodeFit, nodeSelector and autoscalerAnnotations are.
+template <>
+inline constexpr auto kFields<Evictability> =
+    std::tuple{always("minReplicas", &Evictability::min_replicas),
+               field("minPodAge", &Evictability::min_pod_age),
+               field("priorityThreshold", &Evictability::priority_threshold),
+               field("labelSelector", &Evictability::label_selector),
+               field("namespaceLabelSelector", &Evictability::namespace_label_selector),
+               field("namespaces", &Evictability::namespaces),
+               field("podProtections", &Evictability::pod_protections),
+               always("noEvictionPolicy", &Evictability::no_eviction_policy),
+               field("optOuts", &Evictability::opt_outs)};
+
 void read_evictability(StrictObject& object, Evictability& evictability) {
   read_node_fit(object, evictability);
   read_label_selector(object, "nodeSelector", evictability.node_selector, true);
-  object.read("minReplicas", evictability.min_replicas);
-  object.read_duration("minPodAge", evictability.min_pod_age);
-  read_member(object, "priorityThreshold", evictability.priority_threshold);
-  read_label_selector(object, "labelSelector", evictability.label_selector);
-  read_label_selector(object, "namespaceLabelSelector", evictability.namespace_label_selector);
-  read_member(object, "namespaces", evictability.namespaces);
-  object.with("podProtections", [&](StrictObject& json) { read_protections(json, evictability.pod_protections); });
-  object.read("noEvictionPolicy", kNoEvictionNames, evictability.no_eviction_policy);
-  read_member(object, "optOuts", evictability.opt_outs);
+  read_fields(object, evictability);
   if (object.find("autoscalerAnnotations") != nullptr) {
     evictability.autoscaler_annotations = AutoscalerAnnotations::kRespect;
     object.read("autoscalerAnnotations", kAutoscalerAnnotationsNames, *evictability.autoscaler_annotations);
@@ -84,33 +104,14 @@ void read_evictability(StrictObject& object, Evictability& evictability) {
 }
 
 Json encode_evictability(const Evictability& evictability) {
-  Json json = {{"nodeFit", evictability.node_fit},
-               {"minReplicas", evictability.min_replicas},
-               {"noEvictionPolicy", to_string(evictability.no_eviction_policy)}};
+  Json json = encode_fields(evictability);
+  json["nodeFit"] = evictability.node_fit;
   if (evictability.node_fit && evictability.node_fit_level) {
     json["nodeFit"] = {{"level", to_string(*evictability.node_fit_level)}};
   }
   if (evictability.autoscaler_annotations)
     json["autoscalerAnnotations"] = to_string(*evictability.autoscaler_annotations);
   if (evictability.node_selector) json["nodeSelector"] = encode_label_selector(*evictability.node_selector);
-  if (evictability.min_pod_age) json["minPodAge"] = base::format_duration(*evictability.min_pod_age);
-  if (evictability.priority_threshold) json["priorityThreshold"] = encode(*evictability.priority_threshold);
-  if (evictability.label_selector) json["labelSelector"] = encode_label_selector(*evictability.label_selector);
-  if (evictability.namespace_label_selector) {
-    json["namespaceLabelSelector"] = encode_label_selector(*evictability.namespace_label_selector);
-  }
-  if (evictability.namespaces != NamespaceFilter{}) json["namespaces"] = encode(evictability.namespaces);
-  if (!evictability.opt_outs.empty()) json["optOuts"] = encode(evictability.opt_outs);
-  const PodProtections& protections = evictability.pod_protections;
-  for (const PodProtection p : protections.default_disabled)
-    json["podProtections"]["defaultDisabled"].push_back(to_string(p));
-  for (const PodProtection p : protections.extra_enabled)
-    json["podProtections"]["extraEnabled"].push_back(to_string(p));
-  if (!protections.ignored_volumes.empty())
-    json["podProtections"]["config"]["PodsWithLocalStorage"]["ignoredVolumes"] = protections.ignored_volumes;
-  for (const std::string& name : protections.protected_storage_classes) {
-    json["podProtections"]["config"]["PodsWithPVC"]["protectedStorageClasses"].push_back({{"name", name}});
-  }
   return json;
 }
 

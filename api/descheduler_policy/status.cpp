@@ -100,6 +100,17 @@ inline constexpr auto kFields<RestartRecord> =
                Field<RestartRecord, std::vector<RestartObservation>>{"looks", &RestartRecord::looks, true, read_looks}};
 
 template <>
+inline constexpr auto kFields<Imbalance> =
+    std::tuple{always("deviation", &Imbalance::deviation), always("peakToMean", &Imbalance::peak_to_mean)};
+
+template <>
+inline constexpr auto kFields<BalanceRow> =
+    std::tuple{always("strategy", &BalanceRow::strategy), always("resource", &BalanceRow::resource),
+               always("before", &BalanceRow::before),     always("after", &BalanceRow::after),
+               always("state", &BalanceRow::state),       always("withoutGain", &BalanceRow::without_gain),
+               always("best", &BalanceRow::best)};
+
+template <>
 inline constexpr auto kFields<DeschedulerPolicyStatus> =
     std::tuple{always("observedGeneration", &DeschedulerPolicyStatus::observed_generation),
                field("conditions", &DeschedulerPolicyStatus::conditions),
@@ -114,7 +125,8 @@ inline constexpr auto kFields<DeschedulerPolicyStatus> =
                field("refusals", &DeschedulerPolicyStatus::refusals, kMaxPublishedRefusals),
                field("cooldowns", &DeschedulerPolicyStatus::cooldowns),
                field("restarts", &DeschedulerPolicyStatus::restarts),
-               field("history", &DeschedulerPolicyStatus::history)};
+               field("history", &DeschedulerPolicyStatus::history),
+               field("balance", &DeschedulerPolicyStatus::balance, kMaxBalanceRows)};
 
 namespace {
 
@@ -124,7 +136,6 @@ Json encode_changed(const DeschedulerPolicyStatus& status, const DeschedulerPoli
   if (const Condition* ready = find_condition(status.conditions, ConditionType::kReady))
     json["ready"] = to_string(ready->status);
   if (status.plan_truncated || status.plan.size() > kMaxPublishedPlan) json["planTruncated"] = true;
-  put_balance_rows(json, status.balance);
   put_strategy_state(json, status.strategy_state);
   if (other == nullptr || status.node_classes != other->node_classes) put_node_classes(json, status.node_classes);
   return json;
@@ -136,7 +147,7 @@ DeschedulerPolicyStatus policy_status_of(const Json& json) {
   DeschedulerPolicyStatus status;
   lenient::read(json, status);
   lenient::read(json, "planTruncated", status.plan_truncated);
-  status.balance = balance_rows_of(json);
+  if (status.balance.size() > kMaxBalanceRows) status.balance.resize(kMaxBalanceRows);
   status.strategy_state = strategy_state_of(json);
   status.node_classes = node_classes_of(json);
   return status;

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "api/core/codec_parts.hpp"
-#include "api/evacuation/spec.hpp"
 #include "api/evacuation/status.hpp"
+#include "api/evacuation_parts.hpp"
 
 namespace api {
 namespace {

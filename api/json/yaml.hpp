@@ -9,6 +9,9 @@
 
 namespace api {
 
+/// Error message for an input without documents.
+inline constexpr std::string_view kEmptyInput = "is empty: did the command that should write it fail?";
+
 /// Parses YAML (or JSON, which is YAML) into one value per document, without empty documents. Resolves types like
 /// kubectl: plain yes/no/on/off are booleans, 0644 is octal, dates and quoted scalars are strings; keys become strings.
 /// Supports anchors, aliases and merge keys. Returns an error, beginning with "line 3, column 5: ", for malformed text,

@@ -1,18 +1,12 @@
 #include "api/meta/condition.hpp"
 
 #include <algorithm>
-#include <cstdlib>
+
+#include "api/wire_names.hpp"
 
 namespace api {
 
-std::string_view to_string(ConditionStatus status) {
-  switch (status) {
-    case ConditionStatus::kTrue: return "True";
-    case ConditionStatus::kFalse: return "False";
-    case ConditionStatus::kUnknown: return "Unknown";
-  }
-  std::abort();
-}
+std::string_view to_string(ConditionStatus status) { return name_of(kConditionStatusNames, status); }
 
 bool set_condition(std::vector<Condition>& conditions, Condition next, base::TimePoint now) {
   const auto it = std::ranges::find(conditions, next.type, &Condition::type);

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "api/wire_names.hpp"
+
 namespace api {
 namespace {
 
@@ -31,17 +33,7 @@ bool compares(const std::string* found, const std::vector<std::string>& values, 
 
 }  // namespace
 
-std::string_view to_string(SelectorOperator op) {
-  switch (op) {
-    case SelectorOperator::kIn: return "In";
-    case SelectorOperator::kNotIn: return "NotIn";
-    case SelectorOperator::kExists: return "Exists";
-    case SelectorOperator::kDoesNotExist: return "DoesNotExist";
-    case SelectorOperator::kGt: return "Gt";
-    case SelectorOperator::kLt: return "Lt";
-  }
-  std::abort();
-}
+std::string_view to_string(SelectorOperator op) { return name_of(kNodeOperatorNames, op); }
 
 bool SelectorRequirement::is_well_formed() const {
   switch (op) {

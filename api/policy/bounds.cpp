@@ -33,7 +33,7 @@ void check_items(FieldErrors& errors, const FieldPath& at, std::size_t count, st
   if (count > most) errors.push_back({at.text(), fmt::format("must have at most {} items", most)});
 }
 
-void check_text(FieldErrors& errors, const FieldPath& at, std::string_view text, std::size_t most) {
+void check_length(FieldErrors& errors, const FieldPath& at, std::string_view text, std::size_t most) {
   if (length_in_characters(text) > most)
     errors.push_back({at.text(), fmt::format("is longer than {} characters", most)});
 }

@@ -36,6 +36,7 @@ void check_duration(FieldErrors& errors, const FieldPath& at, base::Duration val
 /// Reports "120 is not between 0 and 100".
 void check_number(FieldErrors& errors, const FieldPath& at, double value, double least, double most);
 void check_items(FieldErrors& errors, const FieldPath& at, std::size_t count, std::size_t most);
-void check_text(FieldErrors& errors, const FieldPath& at, std::string_view text, std::size_t most);
+/// Reports "is longer than 253 characters".
+void check_length(FieldErrors& errors, const FieldPath& at, std::string_view text, std::size_t most);
 
 }  // namespace api

@@ -48,8 +48,5 @@ inline constexpr std::size_t kMaxBalanceRows = 64;
 void read_convergence(StrictObject& object, ConvergenceSettings& settings);
 void validate_convergence(const ConvergenceSettings& settings, const FieldPath& at, FieldErrors& errors);
 Json encode_convergence(const ConvergenceSettings& settings);
-/// Reads status.balance; skips invalid rows.
-std::vector<BalanceRow> balance_rows_of(const Json& status);
-void put_balance_rows(Json& status, const std::vector<BalanceRow>& rows);
 
 }  // namespace api

@@ -46,7 +46,7 @@ void check_gate(const PolicyGate& gate, const std::vector<UsageSource>& sources,
   check_duration(errors, at.field("interval"), gate.interval, bounds::kMinInterval, std::chrono::hours(1));
   if (gate.type == GateType::kPrometheus && gate.query.empty())
     errors.push_back({block.field("query").text(), "is required"});
-  check_text(errors, block.field("query"), gate.query, bounds::kMaxQueryText);
+  check_length(errors, block.field("query"), gate.query, bounds::kMaxQueryText);
   check_items(errors, block.field("matchers"), gate.matchers.size(), bounds::kMaxMatchers);
 }
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "api/json/lenient.hpp"
+#include "api/json/fields.hpp"
 #include "api/policy/bounds.hpp"
 
 namespace api {
@@ -91,15 +91,23 @@ BlackoutWindow read_blackout(const Json& json, const FieldPath& path, FieldError
   return blackout;
 }
 
+}  // namespace
+
+constexpr const auto& wire_names(TriggerKind) { return kTriggerNames; }
+
+template <>
+inline constexpr auto kFields<ScheduleTrigger> =
+    std::tuple{always("type", &ScheduleTrigger::type), always("debounce", &ScheduleTrigger::debounce),
+               field("source", &ScheduleTrigger::source), field("resource", &ScheduleTrigger::resource),
+               field("above", &ScheduleTrigger::above)};
+
+namespace {
+
 ScheduleTrigger read_trigger(const Json& json, const FieldPath& path, FieldErrors& errors) {
   ScheduleTrigger trigger;
   StrictObject object(json, path, errors);
   if (object.find("type") == nullptr) object.complain("type", "is required");
-  object.read("type", kTriggerNames, trigger.type);
-  object.read_duration("debounce", trigger.debounce);
-  object.read("source", trigger.source);
-  object.read("resource", trigger.resource);
-  object.read("above", trigger.above);
+  read_fields(object, trigger);
   object.finish();
   return trigger;
 }
@@ -116,14 +124,6 @@ Json encode_blackout(const BlackoutWindow& blackout) {
   Json json = blackout.weekly ? encode_weekly(*blackout.weekly) : Json::object();
   if (blackout.from) json["from"] = wire_time(*blackout.from);
   if (blackout.until) json["until"] = wire_time(*blackout.until);
-  return json;
-}
-
-Json encode_trigger(const ScheduleTrigger& trigger) {
-  Json json = {{"type", to_string(trigger.type)}, {"debounce", base::format_duration(trigger.debounce)}};
-  put_text(json, "source", trigger.source);
-  put_text(json, "resource", trigger.resource);
-  if (trigger.above != 0) json["above"] = trigger.above;
   return json;
 }
 
@@ -152,8 +152,8 @@ void check_trigger(const ScheduleTrigger& trigger, const FieldPath& at, FieldErr
   if (!is_spike) return;
   if (trigger.source.empty()) errors.push_back({at.field("source").text(), "is required for UsageSpike"});
   if (trigger.resource.empty()) errors.push_back({at.field("resource").text(), "is required for UsageSpike"});
-  check_text(errors, at.field("source"), trigger.source, bounds::kMaxLabelName);
-  check_text(errors, at.field("resource"), trigger.resource, bounds::kMaxSecretText);
+  check_length(errors, at.field("source"), trigger.source, bounds::kMaxLabelName);
+  check_length(errors, at.field("resource"), trigger.resource, bounds::kMaxSecretText);
   check_number(errors, at.field("above"), trigger.above, 1, 100);
 }
 
@@ -188,7 +188,7 @@ Json encode_schedule(const PolicySchedule& schedule) {
   put_text(json, "timeZone", schedule.time_zone);
   for (const WeeklyWindow& window : schedule.windows) json["windows"].push_back(encode_weekly(window));
   for (const BlackoutWindow& blackout : schedule.blackouts) json["blackouts"].push_back(encode_blackout(blackout));
-  for (const ScheduleTrigger& trigger : schedule.triggers) json["triggers"].push_back(encode_trigger(trigger));
+  if (!schedule.triggers.empty()) json["triggers"] = encode(schedule.triggers);
   return json;
 }
 
@@ -197,8 +197,8 @@ void validate_schedule(const PolicySchedule& schedule, const FieldPath& at, Fiel
   check_items(errors, at.field("windows"), schedule.windows.size(), bounds::kMaxWindows);
   check_items(errors, at.field("blackouts"), schedule.blackouts.size(), bounds::kMaxWindows);
   check_items(errors, at.field("triggers"), schedule.triggers.size(), bounds::kMaxTriggers);
-  check_text(errors, at.field("cron"), schedule.cron, bounds::kMaxCron);
-  check_text(errors, at.field("timeZone"), schedule.time_zone, bounds::kMaxTimeZone);
+  check_length(errors, at.field("cron"), schedule.cron, bounds::kMaxCron);
+  check_length(errors, at.field("timeZone"), schedule.time_zone, bounds::kMaxTimeZone);
   for (std::size_t i = 0; i < schedule.windows.size(); ++i)
     check_weekly(schedule.windows[i], at.field("windows").index(i), errors);
   for (std::size_t i = 0; i < schedule.blackouts.size(); ++i)

@@ -93,7 +93,7 @@ void check_secret_key(const std::optional<SecretKey>& secret, const FieldPath& a
   if (!secret) return;
   if (!is_dns_subdomain(secret->name)) errors.push_back({at.field("name").text(), "must be the name of a Secret"});
   if (secret->key.empty()) errors.push_back({at.field("key").text(), "is required"});
-  check_text(errors, at.field("key"), secret->key, bounds::kMaxSecretText);
+  check_length(errors, at.field("key"), secret->key, bounds::kMaxSecretText);
 }
 
 /// Returns true for headers that the operator sets itself, or that affect how a request is parsed.
@@ -108,7 +108,7 @@ bool is_reserved_header(std::string_view name) {
 void check_headers(const UsageEndpoint& endpoint, const FieldPath& at, FieldErrors& errors) {
   check_items(errors, at, endpoint.headers.size(), bounds::kMaxHeaders);
   for (const auto& [name, value] : endpoint.headers) {
-    check_text(errors, at.key(name), value, bounds::kMaxHeaderText);
+    check_length(errors, at.key(name), value, bounds::kMaxHeaderText);
     if (!is_header_name(name)) errors.push_back({at.key(name).text(), "is not a name of an HTTP header"});
     if (is_reserved_header(name)) errors.push_back({at.key(name).text(), "is set by the operator itself"});
     if (std::ranges::any_of(value, [](unsigned char c) { return c < 0x20 || c == 0x7f; }))
@@ -137,14 +137,14 @@ void check_auth(const UsageEndpoint& endpoint, const FieldPath& at, FieldErrors&
 
 void check_query(const UsageQuery& query, const FieldPath& at, FieldErrors& errors) {
   if (query.resource.empty()) errors.push_back({at.field("resource").text(), "is required"});
-  check_text(errors, at.field("resource"), query.resource, bounds::kMaxSecretText);
+  check_length(errors, at.field("resource"), query.resource, bounds::kMaxSecretText);
   if (query.preset.empty() == query.query.empty())
     errors.push_back({at.text(), "must have either preset or query, and not both"});
-  check_text(errors, at.field("query"), query.query, bounds::kMaxQueryText);
-  check_text(errors, at.field("preset"), query.preset, bounds::kMaxLabelName);
-  check_text(errors, at.field("nodeLabel"), query.node_label, bounds::kMaxLabelName);
-  check_text(errors, at.field("namespaceLabel"), query.namespace_label, bounds::kMaxLabelName);
-  check_text(errors, at.field("podLabel"), query.pod_label, bounds::kMaxLabelName);
+  check_length(errors, at.field("query"), query.query, bounds::kMaxQueryText);
+  check_length(errors, at.field("preset"), query.preset, bounds::kMaxLabelName);
+  check_length(errors, at.field("nodeLabel"), query.node_label, bounds::kMaxLabelName);
+  check_length(errors, at.field("namespaceLabel"), query.namespace_label, bounds::kMaxLabelName);
+  check_length(errors, at.field("podLabel"), query.pod_label, bounds::kMaxLabelName);
 }
 
 void check_block(const UsageSource& source, const FieldPath& at, FieldErrors& errors) {
@@ -232,9 +232,9 @@ void encode_usage_endpoint(const UsageEndpoint& endpoint, Json& json) {
 void validate_usage_endpoint(const UsageEndpoint& endpoint, const FieldPath& at, FieldErrors& errors) {
   if (!endpoint.url.starts_with("http://") && !endpoint.url.starts_with("https://"))
     errors.push_back({at.field("url").text(), "is required and begins with http:// or https://"});
-  check_text(errors, at.field("url"), endpoint.url, bounds::kMaxUrl);
+  check_length(errors, at.field("url"), endpoint.url, bounds::kMaxUrl);
   check_duration(errors, at.field("timeout"), endpoint.timeout, base::seconds(1), base::seconds(60));
-  check_text(errors, at.field("tls").field("serverName"), endpoint.server_name, bounds::kMaxSecretText);
+  check_length(errors, at.field("tls").field("serverName"), endpoint.server_name, bounds::kMaxSecretText);
   check_auth(endpoint, at, errors);
   check_tls(endpoint, at.field("tls"), errors);
   check_headers(endpoint, at.field("headers"), errors);

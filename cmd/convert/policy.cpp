@@ -6,7 +6,6 @@
 
 #include "api/json/json_access.hpp"
 #include "api/json/yaml.hpp"
-#include "api/meta/empty_input.hpp"
 #include "base/base64.hpp"
 #include "cmd/convert/parts.hpp"
 #include "cmd/convert/surroundings.hpp"

@@ -11,7 +11,7 @@
 #include "api/json/field_path.hpp"
 #include "api/json/json_access.hpp"
 #include "api/json/strict_object.hpp"
-#include "api/meta/empty_input.hpp"
+#include "api/json/yaml.hpp"
 #include "cmd/input/documents.hpp"
 #include "cmd/input/files.hpp"
 #include "cmd/input/listed.hpp"

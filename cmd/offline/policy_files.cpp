@@ -7,7 +7,7 @@
 
 #include "api/json/field_path.hpp"
 #include "api/json/json_access.hpp"
-#include "api/meta/empty_input.hpp"
+#include "api/json/yaml.hpp"
 #include "api/meta/well_known.hpp"
 #include "cmd/input/documents.hpp"
 #include "cmd/input/files.hpp"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/core/codec.hpp"
-#include "kube/storage_resources.hpp"
+#include "kube/resource.hpp"
 #include "planner/scheduling/scoring/scheduler_rules.hpp"
 
 namespace cmd::plugin {

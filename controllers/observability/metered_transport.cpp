@@ -4,7 +4,7 @@
 #include <string_view>
 #include <utility>
 
-#include "kube/news.hpp"
+#include "kube/transport.hpp"
 
 namespace controllers {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "api/core/codec.hpp"
 #include "controllers/evacuation/io.hpp"
-#include "kube/storage_resources.hpp"
+#include "kube/resource.hpp"
 
 namespace controllers {
 namespace {

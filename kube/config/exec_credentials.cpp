@@ -17,7 +17,7 @@ std::string exec_info(const ExecPlugin& plugin) {
   api::Json info = {{"kind", "ExecCredential"}, {"apiVersion", plugin.api_version}, {"spec", {{"interactive", false}}}};
   const api::Json cluster = api::Json::parse(plugin.cluster_info, nullptr, false);
   if (cluster.is_object()) info["spec"]["cluster"] = cluster;
-  return info.dump(-1, ' ', false, api::Json::error_handler_t::replace);
+  return api::to_json_text(info);
 }
 
 base::Result<ExecAnswer> read_status(const api::Json& status) {

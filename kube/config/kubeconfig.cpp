@@ -145,7 +145,7 @@ std::string cluster_info_of(const KubeconfigCluster& cluster) {
   if (cluster.insecure_skip_tls_verify) info["insecure-skip-tls-verify"] = true;
   if (!cluster.ca_pem.empty()) info["certificate-authority-data"] = base::encode_base64(cluster.ca_pem);
   if (!cluster.proxy_url.empty()) info["proxy-url"] = cluster.proxy_url;
-  return info.dump(-1, ' ', false, api::Json::error_handler_t::replace);
+  return api::to_json_text(info);
 }
 
 template <typename T>

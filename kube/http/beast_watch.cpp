@@ -7,7 +7,6 @@
 #include "kube/client.hpp"
 #include "kube/http/beast_core.hpp"
 #include "kube/http/stream_splitter.hpp"
-#include "kube/news.hpp"
 
 namespace kube {
 namespace {

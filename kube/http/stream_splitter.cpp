@@ -1,22 +1,35 @@
 #include "kube/http/stream_splitter.hpp"
 
+#include <utility>
+
 #include "api/core/protobuf/envelope.hpp"
 #include "api/core/protobuf/list_splitter.hpp"
-#include "kube/http/line_splitter.hpp"
 
 namespace kube {
 namespace {
 
+/// Splits lines. Drops empty ones, and treats "\r\n" as "\n".
 class Lines final : public StreamSplitter {
  public:
-  explicit Lines(std::size_t longest) : lines_(longest) {}
+  explicit Lines(std::size_t longest) : max_line_bytes_(longest) {}
+
   base::Status feed(std::string_view bytes, std::vector<std::string>& pieces) override {
-    if (lines_.feed(bytes, pieces)) return base::Done{};
-    return base::unavailable("a line exceeds the maximum length");
+    for (auto end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+      partial_.append(bytes.substr(0, end));
+      if (partial_.size() > max_line_bytes_) return too_long();
+      if (partial_.ends_with('\r')) partial_.pop_back();
+      if (!partial_.empty()) pieces.push_back(std::exchange(partial_, {}));
+      bytes.remove_prefix(end + 1);
+    }
+    partial_.append(bytes);
+    return partial_.size() <= max_line_bytes_ ? base::Status(base::Done{}) : too_long();
   }
 
  private:
-  LineSplitter lines_;
+  static base::Error too_long() { return base::unavailable("a line exceeds the maximum length"); }
+
+  const std::size_t max_line_bytes_;
+  std::string partial_;
 };
 
 /// Splits frames of a 4-byte big-endian length followed by one event of that length.

@@ -33,8 +33,6 @@ api::Json reference_to(const EventObject& object) {
   return reference;
 }
 
-std::string event_text(const api::Json& json) { return json.dump(-1, ' ', false, api::Json::error_handler_t::replace); }
-
 /// Returns true if an old server rejected the Event because of its namespace. It is retried in kube-system, so it is
 /// not lost.
 bool is_misplaced(const Event& event, const EventCorrelator& correlator, const base::Error& error) {
@@ -125,13 +123,13 @@ std::optional<std::string> EventCorrelator::body_of(const api::ObjectKey& key) c
                      {"note", cut(told.note, kMaxNote)},
                      {"regarding", reference_to(told.regarding)}};
   if (told.related) event["related"] = reference_to(*told.related);
-  return event_text(event);
+  return api::to_json_text(event);
 }
 
 std::optional<std::string> EventCorrelator::series_patch_of(const api::ObjectKey& key) const {
   const Series* series = find(key);
   if (series == nullptr) return std::nullopt;
-  return event_text(
+  return api::to_json_text(
       {{"series", {{"count", series->count}, {"lastObservedTime", base::format_micro_time(series->last)}}}});
 }
 

@@ -127,11 +127,15 @@ base::Status LeaderElector::read_lease(base::Duration now) {
     return base::Done{};
   }
   if (!read) return std::move(read).error();
-  auto record = decode_lease(*read);
+  return note_lease(*std::move(read));
+}
+
+base::Status LeaderElector::note_lease(std::string json) {
+  auto record = decode_lease(json);
   if (!record) return std::move(record).error();
-  // Local time after the read, not before it: assuming a later change is the safe side.
+  // Local time after the call, not before it: assuming a later change is the safe side.
   seen_ = observe(seen_, *std::move(record), local_());
-  lease_json_ = *std::move(read);
+  lease_json_ = std::move(json);
   const std::scoped_lock lock(mutex_);
   leader_ = seen_->record.holder;
   return base::Done{};
@@ -147,10 +151,7 @@ base::Status LeaderElector::write_lease(LeaseMove move, base::Duration now) {
   auto written = client_.call(request);
   must_read_ = !written;  // also if the outcome is unknown
   if (!written) return std::move(written).error();
-  auto record = decode_lease(*written);
-  if (!record) return std::move(record).error();
-  seen_ = observe(seen_, *std::move(record), local_());
-  lease_json_ = *std::move(written);
+  if (auto noted = note_lease(*std::move(written)); !noted) return noted;
   // Counted from before the request, because no other process can have seen the renewal earlier.
   leading_until_ = (now + options_.renew_deadline).count();
   const std::scoped_lock lock(mutex_);

@@ -93,6 +93,7 @@ class LeaderElector {
   base::Status act(LeaseMove move, base::Duration now);
   base::Status read_lease(base::Duration now);
   base::Status write_lease(LeaseMove move, base::Duration now);
+  base::Status note_lease(std::string json);
   void note_leading(bool leading);
   base::milliseconds request_timeout(base::Duration now) const;
   base::Duration next_delay();

@@ -5,7 +5,6 @@
 
 #include "base/sleep.hpp"
 #include "kube/classify.hpp"
-#include "kube/news.hpp"
 #include "kube/runtime/informer.hpp"
 #include "kube/runtime/reflector_state.hpp"
 

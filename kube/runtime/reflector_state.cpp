@@ -38,69 +38,66 @@ ReflectorState after_refusal(const std::string& version, int failures, const bas
   return MustWatch{version, more(failures)};
 }
 
-struct FromMustList {
-  const NeedsList& from;
-  ReflectorState operator()(const Listed& in) const { return MustWatch{in.resource_version, from.failures}; }
-  ReflectorState operator()(const ListOpened&) const { return Streaming{from.failures}; }
-  ReflectorState operator()(const ListFailed& in) const { return after_failed_list(from, in.error); }
-  template <typename Other>
-  ReflectorState operator()(const Other&) const {
-    return from;
-  }
-};
+ReflectorState after(const NeedsList& from, const ReflectorInput& input) {
+  return std::visit(base::Overload{
+                        [&](const Listed& in) -> ReflectorState {
+                          return MustWatch{in.resource_version, from.failures};
+                        },
+                        [&](const ListOpened&) -> ReflectorState { return Streaming{from.failures}; },
+                        [&](const ListFailed& in) -> ReflectorState { return after_failed_list(from, in.error); },
+                        [&](const auto&) -> ReflectorState { return from; },
+                    },
+                    input);
+}
 
-struct FromStreaming {
-  const Streaming& from;
-  ReflectorState operator()(const Listed& in) const { return Watching{in.resource_version, from.failures, true}; }
-  /// Uses the normal page size, because no page was requested yet.
-  ReflectorState operator()(const ListFailed&) const { return NeedsList{more(from.failures)}; }
-  template <typename Other>
-  ReflectorState operator()(const Other&) const {
-    return from;
-  }
-};
+ReflectorState after(const Streaming& from, const ReflectorInput& input) {
+  return std::visit(base::Overload{
+                        [&](const Listed& in) -> ReflectorState {
+                          return Watching{in.resource_version, from.failures, true};
+                        },
+                        // Uses the normal page size, because no page was requested yet.
+                        [&](const ListFailed&) -> ReflectorState { return NeedsList{more(from.failures)}; },
+                        [&](const auto&) -> ReflectorState { return from; },
+                    },
+                    input);
+}
 
-struct FromMustWatch {
-  const MustWatch& from;
-  ReflectorState operator()(const WatchOpened&) const { return Watching{from.resource_version, from.failures}; }
-  ReflectorState operator()(const WatchRefused& in) const {
-    return after_refusal(from.resource_version, from.failures, in.error);
-  }
-  template <typename Other>
-  ReflectorState operator()(const Other&) const {
-    return from;
-  }
-};
+ReflectorState after(const MustWatch& from, const ReflectorInput& input) {
+  return std::visit(base::Overload{
+                        [&](const WatchOpened&) -> ReflectorState {
+                          return Watching{from.resource_version, from.failures};
+                        },
+                        [&](const WatchRefused& in) -> ReflectorState {
+                          return after_refusal(from.resource_version, from.failures, in.error);
+                        },
+                        [&](const auto&) -> ReflectorState { return from; },
+                    },
+                    input);
+}
 
-struct FromWatching {
-  const Watching& from;
-  ReflectorState operator()(const Changed& in) const {
-    return Watching{in.resource_version.empty() ? from.resource_version : in.resource_version, 0, true};
-  }
-  ReflectorState operator()(const ServerError& in) const {
-    return after_refusal(from.resource_version, from.failures, in.error);
-  }
-  ReflectorState operator()(const Malformed&) const { return NeedsList{more(from.failures)}; }
-  ReflectorState operator()(const StreamEnded& in) const {
-    const bool fruitless = in.immediately && !from.progressed;
-    return MustWatch{from.resource_version, fruitless ? more(from.failures) : 0};
-  }
-  template <typename Other>
-  ReflectorState operator()(const Other&) const {
-    return from;
-  }
-};
+ReflectorState after(const Watching& from, const ReflectorInput& input) {
+  return std::visit(base::Overload{
+                        [&](const Changed& in) -> ReflectorState {
+                          const bool is_named = !in.resource_version.empty();
+                          return Watching{is_named ? in.resource_version : from.resource_version, 0, true};
+                        },
+                        [&](const ServerError& in) -> ReflectorState {
+                          return after_refusal(from.resource_version, from.failures, in.error);
+                        },
+                        [&](const Malformed&) -> ReflectorState { return NeedsList{more(from.failures)}; },
+                        [&](const StreamEnded& in) -> ReflectorState {
+                          const bool fruitless = in.immediately && !from.progressed;
+                          return MustWatch{from.resource_version, fruitless ? more(from.failures) : 0};
+                        },
+                        [&](const auto&) -> ReflectorState { return from; },
+                    },
+                    input);
+}
 
 }  // namespace
 
 ReflectorState next_state(const ReflectorState& from, const ReflectorInput& input) {
-  return std::visit(base::Overload{
-                        [&](const NeedsList& state) { return std::visit(FromMustList{state}, input); },
-                        [&](const Streaming& state) { return std::visit(FromStreaming{state}, input); },
-                        [&](const MustWatch& state) { return std::visit(FromMustWatch{state}, input); },
-                        [&](const Watching& state) { return std::visit(FromWatching{state}, input); },
-                    },
-                    from);
+  return std::visit([&](const auto& state) { return after(state, input); }, from);
 }
 
 int failures_of(const ReflectorState& state) {

@@ -8,11 +8,6 @@ namespace {
 /// Limit for collected unreadable lines. A torn end normally is one line, rarely several.
 constexpr std::size_t kMaxUnexplained = std::size_t{1} << 20;
 
-std::string detail_of(const Record& record, std::string_view key) {
-  const auto at = record.detail.find(std::string(key));
-  return at == record.detail.end() ? std::string() : at->second;
-}
-
 bool matches_torn(const Record& record, std::string_view torn) {
   return record.action == action::kLogOpened && detail_of(record, kTornBytes) == std::to_string(torn.size()) &&
          detail_of(record, kTornSha256) == crypto::sha256(torn);

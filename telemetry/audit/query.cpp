@@ -14,9 +14,7 @@ bool same_word(const std::string& a, const std::string& b) {
 }
 
 bool is_about_pod(const Record& record, const std::string& pod) {
-  if (record.object.kind == "Pod" && record.object.name == pod) return true;
-  const auto at = record.detail.find("pod");
-  return at != record.detail.end() && at->second == pod;
+  return (record.object.kind == "Pod" && record.object.name == pod) || detail_of(record, "pod") == pod;
 }
 
 bool is_by(const Record& record, const std::string& actor) {

@@ -121,6 +121,11 @@ std::string with_hash(std::string canonical_text, std::string_view hash) {
 
 }  // namespace
 
+std::string detail_of(const Record& record, std::string_view key) {
+  const auto at = record.detail.find(std::string(key));
+  return at == record.detail.end() ? std::string() : at->second;
+}
+
 Record bounded(Record record) {
   for (std::string* text : {&record.actor, &record.action, &record.object.kind, &record.object.ns, &record.object.name,
                             &record.object.uid, &record.policy.name, &record.decision, &record.reason}) {

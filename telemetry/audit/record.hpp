@@ -66,6 +66,9 @@ struct Record {
   friend bool operator==(const Record&, const Record&) = default;
 };
 
+/// Returns the detail, or "" if absent.
+std::string detail_of(const Record& record, std::string_view key);
+
 /// Maximum length of a line, written or read.
 inline constexpr std::size_t kMaxLine = 64 * 1024;
 

@@ -9,11 +9,6 @@ constexpr std::string_view kPurpose = "evacuator.dev/audit-head/v1";
 constexpr const char* kKeyId = "key";
 constexpr const char* kSignature = "signature";
 
-std::string detail_of(const Record& record, const char* key) {
-  const auto at = record.detail.find(key);
-  return at == record.detail.end() ? std::string() : at->second;
-}
-
 /// Signs `head` in `record`, which directly follows it.
 std::string sign(const Record& record, const Head& head, const crypto::Key& key) {
   return key.sign(kPurpose, {record.object.name, record.actor, std::to_string(head.seq), head.hash,

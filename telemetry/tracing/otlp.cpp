@@ -79,8 +79,7 @@ std::string encode_otlp(const Resource& resource, std::span<const Span> spans) {
   Json scope = {{"scope", {{"name", "evacuator"}, {"version", resource.version}}}, {"spans", std::move(list)}};
   Json of_resource = {{"resource", {{"attributes", attributes_json(who)}}},
                       {"scopeSpans", Json::array({std::move(scope)})}};
-  return Json{{"resourceSpans", Json::array({std::move(of_resource)})}}.dump(-1, ' ', false,
-                                                                             Json::error_handler_t::replace);
+  return api::to_json_text({{"resourceSpans", Json::array({std::move(of_resource)})}});
 }
 
 std::int64_t rejected_spans(std::string_view answer) {

@@ -9,8 +9,8 @@
 
 #include "kube/classify.hpp"
 #include "kube/client.hpp"
-#include "kube/http/line_splitter.hpp"
 #include "kube/http/response_reader.hpp"
+#include "kube/http/stream_splitter.hpp"
 
 namespace {
 
@@ -44,12 +44,12 @@ Read read_in_pieces(std::string_view bytes, std::size_t piece) {
 }
 
 void split_lines(std::string_view bytes, std::size_t piece) {
-  kube::LineSplitter splitter(1000);
+  const auto splitter = kube::make_splitter(kube::StreamKind::kWatch, "application/json", 1000);
   std::vector<std::string> lines;
   bool fine = true;
   while (!bytes.empty() && fine) {
     const std::size_t size = std::min(piece, bytes.size());
-    fine = splitter.feed(bytes.substr(0, size), lines);
+    fine = splitter->feed(bytes.substr(0, size), lines).ok();
     bytes.remove_prefix(size);
   }
   for (const std::string& line : lines) {

@@ -56,4 +56,21 @@ inline wire::error_code read_view(wire::Value& value, std::string_view& target) 
   return simdjson::SUCCESS;
 }
 
+/// Reads a page of a Kubernetes list: calls read_one(item) for each item. Returns the continue token.
+template <typename F>
+base::Result<std::string> read_list_page(std::string& page, F&& read_one) {
+  std::string token;
+  bool has_items = false;
+  const auto read_items = [&](wire::Value& items) {
+    has_items = true;
+    return wire::for_elements(items, read_one);
+  };
+  const auto done = read_in_place(
+      page,
+      wire::members(wire::on("items", read_items), wire::on("metadata", wire::members(wire::on("continue", token)))));
+  if (!done) return done.error();
+  if (!has_items) return base::invalid("the response is not a list: it has no items");
+  return token;
+}
+
 }  // namespace usage

@@ -8,6 +8,11 @@
 namespace usage {
 namespace {
 
+using wire::elements;
+using wire::members;
+using wire::on;
+using wire::read_members;
+
 using Amounts = std::array<double, kKoordinatorWidth>;
 constexpr Amounts kNothing = {kUnknown, kUnknown};
 
@@ -26,16 +31,11 @@ wire::error_code read_amount(wire::Value& value, double& target, InvalidCounts& 
   return wire::unless_about_value(error);
 }
 
-/// Reads a ResourceMap: {resources: {cpu, memory}}.
-wire::error_code read_resources(wire::Value& value, Amounts& amounts, InvalidCounts& oddities) {
-  return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-    if (key != "resources") return simdjson::SUCCESS;
-    return wire::for_members(member, [&](std::string_view name, wire::Value& amount) {
-      if (name == "cpu") return read_amount(amount, amounts[0], oddities);
-      if (name == "memory") return read_amount(amount, amounts[1], oddities);
-      return simdjson::SUCCESS;
-    });
-  });
+/// Returns a reader of a ResourceMap: {resources: {cpu, memory}}.
+auto resource_map(Amounts& amounts, InvalidCounts& oddities) {
+  return members(
+      on("resources", members(on("cpu", [&](auto& value) { return read_amount(value, amounts[0], oddities); }),
+                              on("memory", [&](auto& value) { return read_amount(value, amounts[1], oddities); }))));
 }
 
 /// Fields of one NodeMetric that are used.
@@ -59,13 +59,8 @@ wire::error_code read_aggregated(wire::Value& value, std::string_view wanted, No
                                  InvalidCounts& oddities) {
   Amounts amounts = kNothing;
   base::Duration over = base::Duration::max();
-  const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-    if (key == "duration") return read_duration(member, over);
-    if (key != "usage") return simdjson::SUCCESS;
-    return wire::for_members(member, [&](std::string_view name, wire::Value& figure) {
-      return name == wanted ? read_resources(figure, amounts, oddities) : simdjson::SUCCESS;
-    });
-  });
+  const auto error = read_members(value, on("duration", [&](auto& text) { return read_duration(text, over); }),
+                                  on("usage", members(on(wanted, resource_map(amounts, oddities)))));
   if (error || (node.over && *node.over <= over)) return error;
   node.over = over;
   node.aggregated = amounts;
@@ -77,11 +72,9 @@ wire::error_code read_pod(wire::Value& value, Rows& pods) {
   std::string_view ns;
   std::string_view name;
   Amounts amounts = kNothing;
-  const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-    if (key == "namespace") return read_view(member, ns);
-    if (key == "name") return read_view(member, name);
-    return key == "podUsage" ? read_resources(member, amounts, pods.oddities) : simdjson::SUCCESS;
-  });
+  const auto error = read_members(value, on("namespace", [&](auto& text) { return read_view(text, ns); }),
+                                  on("name", [&](auto& text) { return read_view(text, name); }),
+                                  on("podUsage", resource_map(amounts, pods.oddities)));
   if (error) return error;
   if (ns.empty() || name.empty()) return ++pods.oddities.nameless, error;
   const std::size_t at = pods.add(ns, name, {});
@@ -90,36 +83,24 @@ wire::error_code read_pod(wire::Value& value, Rows& pods) {
   return error;
 }
 
-wire::error_code read_node_usages(wire::Value& value, std::string_view aggregation, NodeMetric& node,
-                                  InvalidCounts& oddities) {
-  return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-    if (key == "nodeUsage" && aggregation.empty()) return read_resources(member, node.now, oddities);
-    if (key != "aggregatedNodeUsages" || aggregation.empty()) return simdjson::SUCCESS;
-    return wire::for_elements(member,
-                              [&](wire::Value& item) { return read_aggregated(item, aggregation, node, oddities); });
-  });
-}
-
-wire::error_code read_status(wire::Value& value, std::string_view aggregation, NodeMetric& node, Rows& nodes,
-                             Rows& pods) {
-  return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-    if (key == "updateTime") return wire::read(member, node.time);
-    if (key == "nodeMetric") return read_node_usages(member, aggregation, node, nodes.oddities);
-    if (key != "podsMetric") return simdjson::SUCCESS;
-    return wire::for_elements(member, [&](wire::Value& pod) { return read_pod(pod, pods); });
-  });
+/// Returns a reader of status.nodeMetric. Reads either the current or the aggregated usage.
+auto node_usages(std::string_view aggregation, NodeMetric& node, InvalidCounts& oddities) {
+  const auto read_aggregate = [&, aggregation](wire::Value& item) {
+    return aggregation.empty() ? simdjson::SUCCESS : read_aggregated(item, aggregation, node, oddities);
+  };
+  return members(on("nodeUsage", resource_map(node.now, oddities)),
+                 on("aggregatedNodeUsages", elements(read_aggregate)));
 }
 
 wire::error_code read_node_metric(wire::Value& value, std::string_view aggregation, Rows& nodes, Rows& pods) {
   NodeMetric node;
   const std::size_t first_pod = pods.rows.size();
-  const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-    if (key == "status") return read_status(member, aggregation, node, nodes, pods);
-    if (key != "metadata") return simdjson::SUCCESS;
-    return wire::for_members(member, [&](std::string_view name, wire::Value& meta) {
-      return name == "name" ? read_view(meta, node.name) : simdjson::SUCCESS;
-    });
-  });
+  const auto status =
+      members(on("updateTime", node.time), on("nodeMetric", node_usages(aggregation, node, nodes.oddities)),
+              on("podsMetric", elements([&](wire::Value& pod) { return read_pod(pod, pods); })));
+  const auto error =
+      read_members(value, on("status", status),
+                   on("metadata", members(on("name", [&](auto& text) { return read_view(text, node.name); }))));
   if (error) return error;
   if (node.name.empty()) return ++nodes.oddities.nameless, error;
   for (std::size_t i = first_pod; i < pods.rows.size(); ++i) pods.rows[i].time = node.time;
@@ -134,23 +115,7 @@ wire::error_code read_node_metric(wire::Value& value, std::string_view aggregati
 
 base::Result<std::string> read_node_metric_list(std::string& page, std::string_view aggregation, Rows& nodes,
                                                 Rows& pods) {
-  std::string token;
-  bool has_items = false;
-  const auto done = read_in_place(page, [&](wire::Object& root) {
-    return wire::for_members(root, [&](std::string_view key, wire::Value& value) {
-      has_items = has_items || key == "items";
-      if (key == "items")
-        return wire::for_elements(value,
-                                  [&](wire::Value& item) { return read_node_metric(item, aggregation, nodes, pods); });
-      if (key != "metadata") return simdjson::SUCCESS;
-      return wire::for_members(value, [&](std::string_view name, wire::Value& meta) {
-        return name == "continue" ? wire::read(meta, token) : simdjson::SUCCESS;
-      });
-    });
-  });
-  if (!done) return done.error();
-  if (!has_items) return base::invalid("the response is not a list: it has no items");
-  return token;
+  return read_list_page(page, [&](wire::Value& item) { return read_node_metric(item, aggregation, nodes, pods); });
 }
 
 }  // namespace usage

@@ -8,6 +8,11 @@
 namespace usage {
 namespace {
 
+using wire::elements;
+using wire::members;
+using wire::on;
+using wire::read_members;
+
 constexpr std::int64_t kLatestUnixSecond = 253402300799;
 
 /// One metric of a node.
@@ -44,22 +49,19 @@ void choose(const Metric& metric, std::array<Choice, kLoadWatcherWidth>& choices
 
 wire::error_code read_metric(wire::Value& value, std::array<Choice, kLoadWatcherWidth>& choices) {
   Metric metric;
-  const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-    if (key == "type") return wire::unless_about_value(member.get_string().get(metric.type));
-    if (key == "operator") return wire::unless_about_value(member.get_string().get(metric.op));
-    if (key == "value") return read_value(member, metric.value);
-    return simdjson::SUCCESS;
-  });
+  const auto text_into = [](std::string_view& target) {
+    return [&target](wire::Value& text) { return wire::unless_about_value(text.get_string().get(target)); };
+  };
+  const auto error = read_members(value, on("type", text_into(metric.type)), on("operator", text_into(metric.op)),
+                                  on("value", [&](auto& number) { return read_value(number, metric.value); }));
   if (!error) choose(metric, choices);
   return error;
 }
 
 wire::error_code read_node(std::string_view name, wire::Value& value, Rows& rows) {
   std::array<Choice, kLoadWatcherWidth> choices;
-  const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-    if (key != "metrics") return simdjson::SUCCESS;
-    return wire::for_elements(member, [&](wire::Value& metric) { return read_metric(metric, choices); });
-  });
+  const auto error =
+      read_members(value, on("metrics", elements([&](wire::Value& metric) { return read_metric(metric, choices); })));
   if (error) return error;
   const std::string_view node = without_port(name);
   if (node.empty()) return ++rows.oddities.nameless, simdjson::SUCCESS;
@@ -88,24 +90,14 @@ base::Status read_load_watcher(std::string& answer, Rows& rows) {
   std::int64_t window_end = 0;
   bool has_nodes = false;
   const std::size_t first = rows.rows.size();
-  const auto read_data = [&](std::string_view key, wire::Value& member) {
-    if (key != "NodeMetricsMap") return simdjson::SUCCESS;
+  const auto read_nodes = [&](wire::Value& map) {
     has_nodes = true;
-    return wire::for_entries(member,
+    return wire::for_entries(map,
                              [&](std::string_view name, wire::Value& node) { return read_node(name, node, rows); });
   };
-  const auto read_window = [&](std::string_view key, wire::Value& member) {
-    if (key == "start") return wire::read(member, window_start);
-    return key == "end" ? wire::read(member, window_end) : simdjson::SUCCESS;
-  };
-  auto done = read_in_place(answer, [&](wire::Object& root) {
-    return wire::for_members(root, [&](std::string_view key, wire::Value& value) {
-      if (key == "timestamp") return wire::read(value, timestamp);
-      if (key == "window") return wire::for_members(value, read_window);
-      if (key == "data") return wire::for_members(value, read_data);
-      return simdjson::SUCCESS;
-    });
-  });
+  auto done = read_in_place(answer, members(on("timestamp", timestamp),
+                                            on("window", members(on("start", window_start), on("end", window_end))),
+                                            on("data", members(on("NodeMetricsMap", read_nodes)))));
   if (!done) return done;
   if (!has_nodes) return base::invalid("the response is not from load-watcher: it has no data.NodeMetricsMap");
   const base::Duration window = time_of_unix(window_end) - time_of_unix(window_start);

@@ -9,6 +9,10 @@
 namespace usage {
 namespace {
 
+using wire::members;
+using wire::on;
+using wire::read_members;
+
 /// Lower bound of an item's size, to reserve enough rows for a list in one page. Close to the real size, so that little
 /// memory is wasted.
 constexpr std::size_t kMinItemBytes = 250;
@@ -22,13 +26,10 @@ wire::error_code read_quantity_at(wire::Value& value, double& target, InvalidCou
   return error;
 }
 
-/// Reads usage: {cpu, memory}.
-wire::error_code read_usage(wire::Value& value, Usage& usage, InvalidCounts& oddities) {
-  return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-    if (key == "cpu") return read_quantity_at(member, usage[0], oddities);
-    if (key == "memory") return read_quantity_at(member, usage[1], oddities);
-    return simdjson::SUCCESS;
-  });
+/// Returns a reader of {cpu, memory}.
+auto usage_reader(Usage& usage, InvalidCounts& oddities) {
+  return members(on("cpu", [&](auto& value) { return read_quantity_at(value, usage[0], oddities); }),
+                 on("memory", [&](auto& value) { return read_quantity_at(value, usage[1], oddities); }));
 }
 
 /// Sums the containers. One kUnknown makes the sum kUnknown.
@@ -37,9 +38,7 @@ wire::error_code read_containers(wire::Value& value, Usage& sum, InvalidCounts& 
   Usage total = {0, 0};
   const auto error = wire::for_elements(value, [&](wire::Value& container) {
     Usage usage = {kUnknown, kUnknown};
-    const auto failed = wire::for_members(container, [&](std::string_view key, wire::Value& member) {
-      return key == "usage" ? read_usage(member, usage, oddities) : simdjson::SUCCESS;
-    });
+    const auto failed = read_members(container, on("usage", usage_reader(usage, oddities)));
     for (std::size_t i = 0; i < kMetricsWidth; ++i) total[i] += usage[i];
     any = true;
     return failed;
@@ -93,54 +92,30 @@ struct Item {
   Usage usage = {kUnknown, kUnknown};
 };
 
-/// Reads an item's names and time. Calls read_usage_of(key, member) for its other members.
-template <typename ReadUsage>
-wire::error_code read_item(wire::Value& value, Item& item, TimeReader& times, ReadUsage&& read_usage_of) {
+/// Reads an item's names and time, and with `usage` its other members.
+template <typename Reader>
+wire::error_code read_item(wire::Value& value, Item& item, TimeReader& times, const Reader& usage) {
+  const auto metadata = members(on("name", [&](auto& text) { return read_view(text, item.name); }),
+                                on("namespace", [&](auto& text) { return read_view(text, item.ns); }));
   return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
     if (key == "timestamp") return times.read(member, item.time);
-    if (key != "metadata") return read_usage_of(key, member);
-    return wire::for_members(member, [&](std::string_view name, wire::Value& meta) {
-      if (name == "name") return read_view(meta, item.name);
-      if (name == "namespace") return read_view(meta, item.ns);
-      return simdjson::SUCCESS;
-    });
+    return key == "metadata" ? metadata(member) : usage.read_member(key, member);
   });
-}
-
-/// Calls `read_one` for each item of a list. Returns its continue token.
-template <typename ReadOne>
-base::Result<std::string> read_items(std::string& page, ReadOne&& read_one) {
-  std::string token;
-  bool has_items = false;
-  const auto done = read_in_place(page, [&](wire::Object& root) {
-    return wire::for_members(root, [&](std::string_view key, wire::Value& value) {
-      has_items = has_items || key == "items";
-      if (key == "items") return wire::for_elements(value, read_one);
-      if (key != "metadata") return simdjson::SUCCESS;
-      return wire::for_members(value, [&](std::string_view name, wire::Value& meta) {
-        return name == "continue" ? wire::read(meta, token) : simdjson::SUCCESS;
-      });
-    });
-  });
-  if (!done) return done.error();
-  if (!has_items) return base::invalid("the response is not a list: it has no items");
-  return token;
 }
 
 base::Result<std::string> read_list(std::string& page, Rows& rows, bool has_namespaces) {
   TimeReader times;
   WindowReader windows;
   if (page.size() > kPageBytes) rows.reserve(page.size() / kMinItemBytes);
-  return read_items(page, [&](wire::Value& value) {
+  return read_list_page(page, [&](wire::Value& value) {
     Item item;
-    const auto read_usage_of = [&](std::string_view key, wire::Value& member) {
-      if (key == "usage") return read_usage(member, item.usage, rows.oddities);
-      if (key == "containers") return read_containers(member, item.usage, rows.oddities);
-      // Only for nodes. Pods have many windows, which are not needed.
-      if (key == "window" && !has_namespaces) return windows.read(member, rows.window);
-      return simdjson::SUCCESS;
-    };
-    if (const auto error = read_item(value, item, times, read_usage_of)) return error;
+    const auto usage = members(
+        on("usage", usage_reader(item.usage, rows.oddities)),
+        on("containers", [&](auto& list) { return read_containers(list, item.usage, rows.oddities); }),
+        // Only for nodes. Pods have many windows, which are not needed.
+        on("window",
+           [&](auto& window) { return has_namespaces ? simdjson::SUCCESS : windows.read(window, rows.window); }));
+    if (const auto error = read_item(value, item, times, usage)) return error;
     if (item.name.empty() || item.ns.empty() == has_namespaces) {
       ++rows.oddities.nameless;
       return simdjson::SUCCESS;
@@ -161,10 +136,8 @@ wire::error_code read_named_containers(wire::Value& value, std::vector<NamedUsag
                                        InvalidCounts& oddities) {
   return wire::for_elements(value, [&](wire::Value& container) {
     NamedUsage read;
-    const auto failed = wire::for_members(container, [&](std::string_view key, wire::Value& member) {
-      if (key == "name") return read_view(member, read.name);
-      return key == "usage" ? read_usage(member, read.usage, oddities) : simdjson::SUCCESS;
-    });
+    const auto failed = read_members(container, on("name", [&](auto& text) { return read_view(text, read.name); }),
+                                     on("usage", usage_reader(read.usage, oddities)));
     if (read.name.empty() || containers.size() >= kMaxContainersOfPod) {
       ++oddities.nameless;
     } else {
@@ -184,13 +157,11 @@ base::Result<std::string> read_container_metrics(std::string& page, const EachCo
                                                  InvalidCounts& oddities) {
   TimeReader times;
   std::vector<NamedUsage> containers;
-  return read_items(page, [&](wire::Value& value) {
+  return read_list_page(page, [&](wire::Value& value) {
     Item item;
     containers.clear();
-    const auto read_usage_of = [&](std::string_view key, wire::Value& member) {
-      return key == "containers" ? read_named_containers(member, containers, oddities) : simdjson::SUCCESS;
-    };
-    if (const auto error = read_item(value, item, times, read_usage_of)) return error;
+    const auto read_containers = [&](auto& list) { return read_named_containers(list, containers, oddities); };
+    if (const auto error = read_item(value, item, times, members(on("containers", read_containers)))) return error;
     if (item.name.empty() || item.ns.empty()) {
       ++oddities.nameless;
       return simdjson::SUCCESS;

@@ -15,6 +15,10 @@
 namespace usage {
 namespace {
 
+using wire::members;
+using wire::on;
+using wire::read_members;
+
 constexpr std::size_t kShownText = 200;
 constexpr std::size_t kMaxWarnings = 3;
 constexpr std::size_t kMaxHead = 4096;  ///< maximum position of the result in a plain answer
@@ -140,22 +144,18 @@ wire::error_code read_short(wire::Value& value, std::string& target) {
 /// Walks an answer and calls each(element) for each element of data.result.
 template <typename F>
 base::Status walk(std::string& answer, Envelope& envelope, F&& each) {
-  const auto read_data = [&](std::string_view key, wire::Value& member) {
-    if (key == "resultType") return read_short(member, envelope.type);
-    if (key != "result") return simdjson::SUCCESS;
-    envelope.result = member.raw_json_token().data();
-    return wire::for_elements(member, each);
+  const auto short_text = [](std::string& target) {
+    return [&target](wire::Value& value) { return read_short(value, target); };
   };
-  return read_in_place(answer, [&](wire::Object& root) {
-    return wire::for_members(root, [&](std::string_view key, wire::Value& value) {
-      if (key == "status") return read_short(value, envelope.status);
-      if (key == "errorType") return read_short(value, envelope.error_type);
-      if (key == "error") return read_short(value, envelope.error);
-      if (key == "warnings") return read_warnings(value, envelope.notes.warnings);
-      if (key == "data") return wire::for_members(value, read_data);
-      return simdjson::SUCCESS;
-    });
-  });
+  const auto read_result = [&](wire::Value& value) {
+    envelope.result = value.raw_json_token().data();
+    return wire::for_elements(value, each);
+  };
+  return read_in_place(
+      answer, members(on("status", short_text(envelope.status)), on("errorType", short_text(envelope.error_type)),
+                      on("error", short_text(envelope.error)),
+                      on("warnings", [&](auto& list) { return read_warnings(list, envelope.notes.warnings); }),
+                      on("data", members(on("resultType", short_text(envelope.type)), on("result", read_result)))));
 }
 
 base::ErrorCode code_of_type(std::string_view type) {
@@ -398,11 +398,9 @@ base::Result<PrometheusNotes> read_matrix(std::string& answer, const api::UsageQ
     }
     Labels labels;
     points.clear();
-    const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-      if (key == "metric") return read_labels(member, query, labels);
-      if (key == "values") return read_points(member, query, points);
-      return simdjson::SUCCESS;
-    });
+    const auto error =
+        read_members(value, on("metric", [&](auto& metric) { return read_labels(metric, query, labels); }),
+                     on("values", [&](auto& list) { return read_points(list, query, points); }));
     if (const std::string_view node = node_of(labels, query); !error && !node.empty())
       add_points(node, points, grid, series, filled);
     return error;
@@ -424,11 +422,9 @@ base::Result<NumberSeries> read_numbers(std::string& answer, const api::UsageQue
     }
     Labels labels;
     const std::size_t begin = read.numbers.size();
-    const auto error = wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-      if (key == "metric") return read_labels(member, query, labels);
-      if (key == "values") return add_numbers(member, read);
-      return simdjson::SUCCESS;
-    });
+    const auto error =
+        read_members(value, on("metric", [&](auto& metric) { return read_labels(metric, query, labels); }),
+                     on("values", [&](auto& list) { return add_numbers(list, read); }));
     if (!error) end_series(node_of(labels, query), begin, read);
     return error;
   };
@@ -442,13 +438,12 @@ base::Result<double> read_count(std::string& answer) {
   InvalidCounts oddities;
   double count = 0;
   const auto walked = walk(answer, envelope, [&](wire::Value& value) {
-    return wire::for_members(value, [&](std::string_view key, wire::Value& member) {
-      if (key != "value") return simdjson::SUCCESS;
-      Point point;
-      const auto error = read_point(member, point);
-      if (!error && point.text) count = read_number(*point.text, oddities);
-      return error;
-    });
+    return read_members(value, on("value", [&](auto& member) {
+                          Point point;
+                          const auto error = read_point(member, point);
+                          if (!error && point.text) count = read_number(*point.text, oddities);
+                          return error;
+                        }));
   });
   if (auto fine = outcome(walked, envelope, "vector", 0); !fine) return std::move(fine).error();
   if (std::isnan(count)) return base::invalid("the count is not a number");

@@ -373,6 +373,18 @@ void join_pods(Samples& samples, Rows rows, std::size_t first) {
   samples.pod_values = std::move(values);
 }
 
+void add_nodes(Samples& samples, Rows rows, std::string_view prefix) {
+  rows.oddities.tell(prefix, samples.problems);
+  sort_and_merge(rows, prefix, samples.problems);
+  join_nodes(samples, std::move(rows), 0);
+}
+
+void add_pods(Samples& samples, Rows rows, std::string_view prefix) {
+  rows.oddities.tell(prefix, samples.problems);
+  sort_and_merge(rows, prefix, samples.problems);
+  join_pods(samples, std::move(rows), 0);
+}
+
 std::string_view without_port(std::string_view instance) {
   if (instance.starts_with('[')) return instance.substr(1, instance.find(']') - 1);
   const auto colon = instance.find(':');

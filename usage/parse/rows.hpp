@@ -82,6 +82,11 @@ void sort_and_merge(Rows& rows, std::string_view prefix, std::vector<std::string
 void join_nodes(Samples& samples, Rows rows, std::size_t first);
 void join_pods(Samples& samples, Rows rows, std::size_t first);
 
+/// Reports the invalid values of complete rows, and joins them as the first columns of nodes or of pods. `prefix`
+/// begins the problems.
+void add_nodes(Samples& samples, Rows rows, std::string_view prefix);
+void add_pods(Samples& samples, Rows rows, std::string_view prefix);
+
 /// Returns the first names of a list, such as: "a", "b" and 3 more. For problems.
 std::string some_names(const std::vector<std::string>& names);
 

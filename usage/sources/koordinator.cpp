@@ -19,12 +19,8 @@ base::Result<Samples> Koordinator::sample() {
   auto done = read_pages(client_, kNodeMetricKind,
                          [&](std::string& page) { return read_node_metric_list(page, aggregation_, nodes, pods); });
   if (!done) return std::move(done).error();
-  nodes.oddities.tell("nodes: ", samples.problems);
-  sort_and_merge(nodes, "nodes: ", samples.problems);
-  join_nodes(samples, std::move(nodes), 0);
-  pods.oddities.tell("pods: ", samples.problems);
-  sort_and_merge(pods, "pods: ", samples.problems);
-  join_pods(samples, std::move(pods), 0);
+  add_nodes(samples, std::move(nodes), "nodes: ");
+  add_pods(samples, std::move(pods), "pods: ");
   return samples;
 }
 

@@ -17,9 +17,7 @@ base::Result<Samples> LoadWatcher::ask() {
   Rows rows(kLoadWatcherWidth);
   if (auto read = read_load_watcher(answer->body, rows); !read) return std::move(read).error();
   for (Column& column : samples.columns) column.window = rows.window;
-  rows.oddities.tell("", samples.problems);
-  sort_and_merge(rows, "", samples.problems);
-  join_nodes(samples, std::move(rows), 0);
+  add_nodes(samples, std::move(rows), "");
   return samples;
 }
 

@@ -24,9 +24,7 @@ base::Result<Samples> MetricsServer::sample() {
   auto done = read_pages(client_, kNodeMetrics, [&](std::string& page) { return read_node_metrics(page, nodes); });
   if (!done) return std::move(done).error();
   if (nodes.window > base::Duration{}) samples.columns[0].window = nodes.window;
-  nodes.oddities.tell("nodes: ", samples.problems);
-  sort_and_merge(nodes, "nodes: ", samples.problems);
-  join_nodes(samples, std::move(nodes), 0);
+  add_nodes(samples, std::move(nodes), "nodes: ");
 
   Rows pods(kMetricsWidth);
   done = read_pages(client_, kPodMetrics, [&](std::string& page) { return read_pod_metrics(page, pods); });
@@ -34,9 +32,7 @@ base::Result<Samples> MetricsServer::sample() {
     samples.problems.push_back(done.error().message);
     return samples;
   }
-  pods.oddities.tell("pods: ", samples.problems);
-  sort_and_merge(pods, "pods: ", samples.problems);
-  join_pods(samples, std::move(pods), 0);
+  add_pods(samples, std::move(pods), "pods: ");
   return samples;
 }
 

@@ -43,6 +43,14 @@ class Cursor {
   bool failed_ = false;
 };
 
+/// Calls each(cursor) for every field of a message. Returns false if the message is malformed.
+template <typename F>
+bool for_each_field(std::string_view message, F&& each) {
+  Cursor cursor(message);
+  while (cursor.next()) each(cursor);
+  return !cursor.failed();
+}
+
 /// Removes a varint from the front of `bytes`. kIncomplete means that more bytes could complete it.
 enum class Taken { kYes, kIncomplete, kMalformed };
 Taken take_varint(std::string_view& bytes, std::uint64_t& value);

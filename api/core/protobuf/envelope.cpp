@@ -17,34 +17,30 @@ base::Error malformed(const char* what) {
 }
 
 bool read_type(std::string_view bytes, Envelope& envelope) {
-  Cursor cursor(bytes);
-  while (cursor.next()) {
-    if (cursor.number() == 1) envelope.api_version = base::truncate_utf8(cursor.bytes(), kMaxKind);
-    if (cursor.number() == 2) envelope.kind = base::truncate_utf8(cursor.bytes(), kMaxKind);
-  }
-  return !cursor.failed();
+  return for_each_field(bytes, [&](const Cursor& field) {
+    if (field.number() == 1) envelope.api_version = base::truncate_utf8(field.bytes(), kMaxKind);
+    if (field.number() == 2) envelope.kind = base::truncate_utf8(field.bytes(), kMaxKind);
+  });
 }
 
 std::string text_of(const Cursor& cursor) { return base::truncate_utf8(cursor.bytes(), kMaxText); }
 
 Json causes_entry(std::string_view bytes) {
   Json cause = Json::object();
-  Cursor cursor(bytes);
-  while (cursor.next()) {
-    if (cursor.number() == 1) cause["reason"] = text_of(cursor);
-    if (cursor.number() == 2) cause["message"] = text_of(cursor);
-  }
+  for_each_field(bytes, [&](const Cursor& field) {
+    if (field.number() == 1) cause["reason"] = text_of(field);
+    if (field.number() == 2) cause["message"] = text_of(field);
+  });
   return cause;
 }
 
 Json details_of(std::string_view bytes) {
   Json details = Json::object();
-  Cursor cursor(bytes);
-  while (cursor.next()) {
-    if (cursor.number() == 1) details["name"] = text_of(cursor);
-    if (cursor.number() == 4) details["causes"].push_back(causes_entry(cursor.bytes()));
-    if (cursor.number() == 5) details["retryAfterSeconds"] = static_cast<std::int64_t>(cursor.varint());
-  }
+  for_each_field(bytes, [&](const Cursor& field) {
+    if (field.number() == 1) details["name"] = text_of(field);
+    if (field.number() == 4) details["causes"].push_back(causes_entry(field.bytes()));
+    if (field.number() == 5) details["retryAfterSeconds"] = static_cast<std::int64_t>(field.varint());
+  });
   return details;
 }
 
@@ -81,14 +77,13 @@ base::Result<std::string> status_json(std::string_view envelope) {
   if (!opened) return opened.error();
   if (opened->kind != "Status") return base::invalid("decoding protobuf: it is not a Status");
   Json status = {{"kind", "Status"}};
-  Cursor cursor(opened->body);
-  while (cursor.next()) {
-    if (cursor.number() == 3) status["message"] = text_of(cursor);
-    if (cursor.number() == 4) status["reason"] = text_of(cursor);
-    if (cursor.number() == 5) status["details"] = details_of(cursor.bytes());
-    if (cursor.number() == 6) status["code"] = static_cast<std::int64_t>(cursor.varint());
-  }
-  if (cursor.failed()) return malformed("the Status");
+  const bool is_whole = for_each_field(opened->body, [&](const Cursor& field) {
+    if (field.number() == 3) status["message"] = text_of(field);
+    if (field.number() == 4) status["reason"] = text_of(field);
+    if (field.number() == 5) status["details"] = details_of(field.bytes());
+    if (field.number() == 6) status["code"] = static_cast<std::int64_t>(field.varint());
+  });
+  if (!is_whole) return malformed("the Status");
   return to_json_text(status);
 }
 

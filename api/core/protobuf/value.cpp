@@ -30,45 +30,38 @@ bool is_written_as(const protobuf::Field& field, WireType type) {
 
 std::optional<ProtoEntry> read_entry(std::string_view bytes) {
   ProtoEntry entry;
-  Cursor cursor(bytes);
-  while (cursor.next()) {
-    if (cursor.number() == 1) entry.key = cursor.bytes();
-    if (cursor.number() == 2) entry.value = cursor.bytes();
-  }
-  if (cursor.failed()) return std::nullopt;
-  return entry;
+  const bool is_whole = protobuf::for_each_field(bytes, [&](const Cursor& field) {
+    if (field.number() == 1) entry.key = field.bytes();
+    if (field.number() == 2) entry.value = field.bytes();
+  });
+  return is_whole ? std::optional(entry) : std::nullopt;
 }
 
 std::optional<std::string_view> read_quantity_text(std::string_view bytes) {
   std::string_view text;
-  Cursor cursor(bytes);
-  while (cursor.next()) {
-    if (cursor.number() == 1) text = cursor.bytes();
-  }
-  if (cursor.failed()) return std::nullopt;
-  return text;
+  const bool is_whole = protobuf::for_each_field(bytes, [&](const Cursor& field) {
+    if (field.number() == 1) text = field.bytes();
+  });
+  return is_whole ? std::optional(text) : std::nullopt;
 }
 
 std::optional<ProtoIntOrString> read_int_or_string(std::string_view bytes) {
   ProtoIntOrString read;
-  Cursor cursor(bytes);
-  while (cursor.next()) {
-    if (cursor.number() == 1) read.is_text = cursor.varint() == 1;
-    if (cursor.number() == 2) read.number = static_cast<std::int64_t>(cursor.varint());
-    if (cursor.number() == 3) read.text = cursor.bytes();
-  }
-  if (cursor.failed()) return std::nullopt;
-  return read;
+  const bool is_whole = protobuf::for_each_field(bytes, [&](const Cursor& field) {
+    if (field.number() == 1) read.is_text = field.varint() == 1;
+    if (field.number() == 2) read.number = static_cast<std::int64_t>(field.varint());
+    if (field.number() == 3) read.text = field.bytes();
+  });
+  return is_whole ? std::optional(read) : std::nullopt;
 }
 
 std::optional<base::TimePoint> read_proto_time(std::string_view bytes) {
   std::int64_t seconds = 0;
-  Cursor cursor(bytes);
-  while (cursor.next()) {
-    if (cursor.number() == 1) seconds = static_cast<std::int64_t>(cursor.varint());
-  }
+  const bool is_whole = protobuf::for_each_field(bytes, [&](const Cursor& field) {
+    if (field.number() == 1) seconds = static_cast<std::int64_t>(field.varint());
+  });
   // Fractions of a second are dropped, as in a server's JSON.
-  if (bytes.empty() || cursor.failed() || seconds < kFirstSecond || seconds > kLastSecond) return std::nullopt;
+  if (bytes.empty() || !is_whole || seconds < kFirstSecond || seconds > kLastSecond) return std::nullopt;
   return base::TimePoint(base::seconds(seconds));
 }
 

@@ -6,11 +6,12 @@
 
 #include <simdjson.h>
 
+#include <concepts>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/core/protobuf/cursor.hpp"
@@ -176,19 +177,6 @@ inline error_code read(ProtoValue& value, bool& target) {
   return simdjson::SUCCESS;
 }
 
-inline error_code read(ProtoValue& value, std::int64_t& target) {
-  if (value.is(protobuf::FieldType::kInteger)) target = static_cast<std::int64_t>(value.varint());
-  return simdjson::SUCCESS;
-}
-
-inline error_code read(ProtoValue& value, std::int32_t& target) {
-  using Limits = std::numeric_limits<std::int32_t>;
-  const auto number = static_cast<std::int64_t>(value.varint());
-  if (value.is(protobuf::FieldType::kInteger) && number >= Limits::min() && number <= Limits::max())
-    target = static_cast<std::int32_t>(number);
-  return simdjson::SUCCESS;
-}
-
 inline error_code read(ProtoValue& value, std::optional<base::TimePoint>& target) {
   if (value.is(protobuf::FieldType::kTime)) target = read_proto_time(value.bytes());
   return simdjson::SUCCESS;
@@ -199,14 +187,20 @@ inline error_code read(ProtoValue& value, base::TimePoint& target) {
   return simdjson::SUCCESS;
 }
 
-/// An out-of-range number leaves the target absent.
-template <typename Integer>
+/// A number out of range leaves the target unchanged.
+template <std::signed_integral Integer>
 error_code read(ProtoValue& value, std::optional<Integer>& target) {
-  if (!value.is(protobuf::FieldType::kInteger)) return simdjson::SUCCESS;
   const auto number = static_cast<std::int64_t>(value.varint());
-  if (number >= std::numeric_limits<Integer>::min() && number <= std::numeric_limits<Integer>::max())
-    target = static_cast<Integer>(number);
+  if (value.is(protobuf::FieldType::kInteger) && std::in_range<Integer>(number)) target = static_cast<Integer>(number);
   return simdjson::SUCCESS;
+}
+
+template <std::signed_integral Integer>
+error_code read(ProtoValue& value, Integer& target) {
+  std::optional<Integer> number;
+  const error_code error = read(value, number);
+  target = number.value_or(target);
+  return error;
 }
 
 inline error_code read(ProtoValue& value, std::vector<std::string>& target) {

@@ -65,42 +65,33 @@ void mix_in(Hasher& hasher, const std::pair<int, PodAffinityTerm>& preferred) {
 }
 
 template <typename T>
-void mix_in_all(Hasher& hasher, const std::vector<T>& list) {
+void mix_in(Hasher& hasher, const std::vector<T>& list) {
   hasher.add(count_of(list));
   for (const T& each : list) mix_in(hasher, each);
 }
 
+void mix_in(Hasher& hasher, const Affinity& affinity) {
+  hasher.add(affinity.has_node_affinity ? 1 : 0).add(affinity.required_node_terms ? 1 : 0);
+  if (affinity.required_node_terms) mix_in(hasher, *affinity.required_node_terms);
+  mix_in(hasher, affinity.preferred_node_terms);
+  mix_in(hasher, affinity.required_pod_affinity);
+  mix_in(hasher, affinity.required_pod_anti_affinity);
+  mix_in(hasher, affinity.preferred_pod_affinity);
+  mix_in(hasher, affinity.preferred_pod_anti_affinity);
+}
+
+std::size_t hash_value(const auto& value) {
+  Hasher hasher;
+  mix_in(hasher, value);
+  return hasher.value();
+}
+
 }  // namespace
 
-std::size_t hash_of(const PodAffinityTerm& term) {
-  Hasher hasher;
-  mix_in(hasher, term);
-  return hasher.value();
-}
-
-std::size_t hash_of(const TopologySpreadConstraint& constraint) {
-  Hasher hasher;
-  mix_in(hasher, constraint);
-  return hasher.value();
-}
-
-std::size_t hash_of(const std::vector<Toleration>& tolerations) {
-  Hasher hasher;
-  mix_in_all(hasher, tolerations);
-  return hasher.value();
-}
-
-std::size_t hash_of(const Affinity& affinity) {
-  Hasher hasher;
-  hasher.add(affinity.has_node_affinity ? 1 : 0).add(affinity.required_node_terms ? 1 : 0);
-  if (affinity.required_node_terms) mix_in_all(hasher, *affinity.required_node_terms);
-  mix_in_all(hasher, affinity.preferred_node_terms);
-  mix_in_all(hasher, affinity.required_pod_affinity);
-  mix_in_all(hasher, affinity.required_pod_anti_affinity);
-  mix_in_all(hasher, affinity.preferred_pod_affinity);
-  mix_in_all(hasher, affinity.preferred_pod_anti_affinity);
-  return hasher.value();
-}
+std::size_t hash_of(const PodAffinityTerm& term) { return hash_value(term); }
+std::size_t hash_of(const TopologySpreadConstraint& constraint) { return hash_value(constraint); }
+std::size_t hash_of(const std::vector<Toleration>& tolerations) { return hash_value(tolerations); }
+std::size_t hash_of(const Affinity& affinity) { return hash_value(affinity); }
 
 const Affinity* EqualAffinities::intern(const Affinity* affinity) {
   const auto [at, is_new] = known_.try_emplace(affinity, affinity);

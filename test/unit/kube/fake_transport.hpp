@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "kube/news.hpp"
 #include "kube/transport.hpp"
 
 namespace kube::testing {

@@ -10,7 +10,6 @@
 #include "kube/config/process_environment.hpp"
 #include "kube/http/stream_splitter.hpp"
 #include "kube/http/transport.hpp"
-#include "kube/news.hpp"
 #include "kube/request.hpp"
 #include "test_server.hpp"
 
