@@ -111,7 +111,7 @@ api::BalanceRow counting_row(const StrategyResult& result) {
 void run(const strategies::StrategySpec& spec, const PlanInput& input, strategies::StrategyContext context,
          PlanBuilder& builder, Plan& plan, bool may_be_undone = false) {
   std::optional<BalanceMeter> meter;
-  if (auto subject = strategies::balance_subject(*spec.strategy, context)) {
+  if (auto subject = spec.strategy->balances(context)) {
     context.means = subject->means;
     meter.emplace(context.cluster.base(), *std::move(subject));
   }
@@ -148,7 +148,7 @@ void join_last_results(Plan& plan) {
 void run_rounds(const strategies::StrategySpec& spec, const strategies::RoundRules& rules, const PlanInput& input,
                 strategies::StrategyContext context, PlanBuilder& builder, Plan& plan) {
   context.round_phase = RoundPhase::kLeveling;
-  RoundsSeen seen = observe_rounds(input.cluster, context.nodes, strategies::balance_subject(*spec.strategy, context));
+  RoundsSeen seen = observe_rounds(input.cluster, context.nodes, spec.strategy->balances(context));
   seen.is_settled = input.is_settled;
   seen.may_time_out = input.may_time_out;
   seen.now = input.now;

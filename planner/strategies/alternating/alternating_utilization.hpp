@@ -16,7 +16,7 @@ namespace strategies {
 
 /// Levels nodes and then packs them, in rounds, while that frees nodes (docs/strategies/alternating-utilization.md).
 /// Free nodes stay free: nothing is leveled onto them.
-class AlternatingUtilization final : public Strategy, public Balancer {
+class AlternatingUtilization final : public Strategy {
  public:
   static constexpr std::string_view kName = "AlternatingUtilization";
 
