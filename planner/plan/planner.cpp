@@ -107,7 +107,7 @@ api::BalanceRow counting_row(const StrategyResult& result) {
 void run(const strategies::StrategySpec& spec, const PlanInput& input, strategies::StrategyContext context,
          PlanBuilder& builder, Plan& plan, bool may_be_undone = false) {
   std::optional<BalanceMeter> meter;
-  if (auto subject = strategies::balance_subject(*spec.strategy, context)) {
+  if (auto subject = spec.strategy->balances(context)) {
     context.means = subject->means;
     meter.emplace(context.cluster.base(), *std::move(subject));
   }
@@ -156,7 +156,7 @@ strategies::CycleFacts cycle_facts(const PlanInput& input, const strategies::Str
   facts.nodes = static_cast<std::int32_t>(context.nodes.size());
   facts.nodes_in_use = static_cast<std::int32_t>(
       std::ranges::count_if(context.nodes, [&](NodeIndex node) { return is_in_use(input.cluster, node); }));
-  if (auto subject = strategies::balance_subject(strategy, context))
+  if (auto subject = strategy.balances(context))
     facts.imbalance = imbalance_of(input.cluster, *std::move(subject));
   return facts;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <nlohmann/json.hpp>
 
 #include "api/json/json.hpp"
@@ -32,7 +33,10 @@ using Factory = std::shared_ptr<const Strategy> (*)(api::StrictObject& args);
 
 template <typename S>
 std::shared_ptr<const Strategy> make(api::StrictObject& args) {
-  return std::make_shared<const S>(S::Args::read(args));
+  if constexpr (std::derived_from<S, Strategy>)
+    return std::make_shared<const S>(S::Args::read(args));
+  else
+    return std::make_shared<const StrategyOf<S>>(S::read(args));
 }
 
 struct CatalogEntry {
@@ -68,6 +72,32 @@ std::string complaint_about_name(std::string_view name) {
   const auto known = known_strategies();
   return fmt::format("\"{}\" is not a strategy; known are {}{}", name.substr(0, 80), fmt::join(known, ", "),
                      api::did_you_mean(name, known));
+}
+
+void collect_list(const api::Json& filter, const char* list, const api::FieldPath& at,
+                  std::vector<NamedNamespace>& found) {
+  const auto names = filter.find(list);
+  if (names == filter.end() || !names->is_array()) return;
+  for (std::size_t i = 0; i < names->size(); ++i) {
+    if (!names->at(i).is_string()) continue;
+    found.push_back(
+        {at.field(list).index(i).text(), names->at(i).get<std::string>(), std::string_view(list) == "exclude"});
+  }
+}
+
+void collect_namespaces(const api::Json& json, const api::FieldPath& at, std::vector<NamedNamespace>& found) {
+  if (json.is_array()) {
+    for (std::size_t i = 0; i < json.size(); ++i) collect_namespaces(json.at(i), at.index(i), found);
+  }
+  if (!json.is_object()) return;
+  for (const auto& [key, value] : json.items()) {
+    const api::FieldPath here = at.field(key);
+    if ((key == "namespaces" || key == "evictableNamespaces") && value.is_object()) {
+      for (const char* list : {"include", "exclude"}) collect_list(value, list, here, found);
+    } else {
+      collect_namespaces(value, here, found);
+    }
+  }
 }
 
 /// Returns nullptr and adds to `errors` if the entry is invalid.
@@ -157,6 +187,10 @@ std::vector<std::string_view> known_strategies() {
   return names;
 }
 
+void append_named_namespaces(const api::Json& args, const api::FieldPath& path, std::vector<NamedNamespace>& found) {
+  collect_namespaces(args, path, found);
+}
+
 StrategySpecs parse_strategies(const std::vector<api::StrategyChoice>& choices, const api::FieldPath& path) {
   StrategySpecs parsed;
   std::vector<ReadChoice> read;
@@ -173,10 +207,10 @@ StrategySpecs parse_strategies(const std::vector<api::StrategyChoice>& choices, 
   return parsed;
 }
 
-std::vector<scheduling::UsageNeed> StrategySpecs::usage_needs() const {
-  std::vector<scheduling::UsageNeed> needs;
+std::vector<UsageNeed> StrategySpecs::usage_needs() const {
+  std::vector<UsageNeed> needs;
   for (const StrategySpec& each : runnable) {
-    for (scheduling::UsageNeed& need : each.strategy->needs().usage) {
+    for (UsageNeed& need : each.strategy->needs().usage) {
       if (std::ranges::find(needs, need) == needs.end()) needs.push_back(std::move(need));
     }
   }

@@ -4,15 +4,24 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
 #include "api/json/field_path.hpp"
-#include "planner/strategies/named_namespaces.hpp"
+#include "api/json/json.hpp"
 #include "planner/strategies/strategy.hpp"
 
 namespace strategies {
+
+/// A namespace named in a strategy's arguments, and its path.
+struct NamedNamespace {
+  std::string path;
+  std::string name;
+  bool excluded = false;  ///< its pods are excluded
+  friend bool operator==(const NamedNamespace&, const NamedNamespace&) = default;
+};
 
 /// One entry of spec.strategies with its arguments parsed, ready to run. Copies share the strategy.
 struct StrategySpec {
@@ -31,7 +40,7 @@ struct StrategySpecs {
   /// Longest time window in which a strategy counts restarts, or nullopt if no strategy does.
   std::optional<base::seconds> restart_window() const;
   /// Usage needs of all strategies, without duplicates, in the order of the spec.
-  std::vector<scheduling::UsageNeed> usage_needs() const;
+  std::vector<UsageNeed> usage_needs() const;
   /// Returns true if a strategy sets soft taints.
   bool soft_taints() const;
   /// Returns true if `strategy`, or any strategy if empty, sets soft taints with the key `taint`.
@@ -45,6 +54,10 @@ struct StrategySpecs {
 /// Parses the arguments of all entries. Unknown fields are errors.
 StrategySpecs parse_strategies(const std::vector<api::StrategyChoice>& choices,
                                const api::FieldPath& path = api::FieldPath("spec.strategies"));
+
+/// Appends all namespaces named by `include` and `exclude` of `namespaces` and `evictableNamespaces`, at any depth, in
+/// the order of the arguments' keys. `path` is the path of the arguments.
+void append_named_namespaces(const api::Json& args, const api::FieldPath& path, std::vector<NamedNamespace>& found);
 
 /// Names of all strategies in alphabetical order.
 std::vector<std::string_view> known_strategies();

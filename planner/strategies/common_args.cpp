@@ -6,8 +6,9 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
-#include <limits>
 #include <nlohmann/json.hpp>
+#include <ranges>
+#include <utility>
 
 #include "api/meta/names.hpp"
 #include "planner/snapshot/measured_usage.hpp"
@@ -108,6 +109,16 @@ std::vector<std::string> read_excluded_namespaces(api::StrictObject& args) {
   return excluded;
 }
 
+std::vector<std::string> names_in(const Percentages& percentages) {
+  const auto names = percentages | std::views::keys;
+  return {names.begin(), names.end()};
+}
+
+std::vector<double> percents_in(const Percentages& percentages) {
+  const auto percents = percentages | std::views::values;
+  return {percents.begin(), percents.end()};
+}
+
 Percentages read_percentages(api::StrictObject& args, std::string_view name, ResourceRule rule) {
   Percentages percentages;
   const api::Json* json = args.find(name);
@@ -154,16 +165,13 @@ std::vector<std::string> read_choices(api::StrictObject& args, std::string_view 
 std::vector<std::int32_t> read_integers(api::StrictObject& args, std::string_view name) {
   std::vector<std::int32_t> values;
   args.for_each(name, [&](const api::Json& item, const api::FieldPath& path) {
-    const bool whole =
-        item.is_number_integer() && (!item.is_number_unsigned() || item.get<std::uint64_t>() <= INT32_MAX);
-    const std::int64_t value = whole ? item.get<std::int64_t>() : 0;
-    const bool fits =
-        value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
-    if (whole && fits) {
-      values.push_back(static_cast<std::int32_t>(value));
-    } else {
+    const bool fits = item.is_number_unsigned()
+                          ? std::in_range<std::int32_t>(item.get<std::uint64_t>())
+                          : item.is_number_integer() && std::in_range<std::int32_t>(item.get<std::int64_t>());
+    if (fits)
+      values.push_back(item.get<std::int32_t>());
+    else
       args.errors().push_back({path.text(), "must be a whole number of 32 bits"});
-    }
   });
   return values;
 }

@@ -38,6 +38,8 @@ enum class ResourceRule {
 };
 /// Percentages by resource, sorted by name. Required and not empty; each value is between 0 and 100.
 using Percentages = std::vector<std::pair<std::string, double>>;
+std::vector<std::string> names_in(const Percentages& percentages);
+std::vector<double> percents_in(const Percentages& percentages);
 Percentages read_percentages(api::StrictObject& args, std::string_view name, ResourceRule rule = ResourceRule::kOfNode);
 
 /// Reads numberOfNodes: the strategy does nothing unless more nodes than this qualify. Default 0.

@@ -7,8 +7,6 @@
 namespace strategies {
 namespace {
 
-using scheduling::PodIndex;
-
 /// Sums of positive cpu and memory amounts, the only ones that the API server considers for QoS.
 struct QosSums {
   std::int64_t cpu = 0;
@@ -19,8 +17,8 @@ struct QosSums {
 bool add_positive(QosSums& sums, const api::ResourceList& list) {
   const std::int64_t cpu = std::max<std::int64_t>(0, api::amount_of(list, api::well_known::kCpu).milli());
   const std::int64_t memory = std::max<std::int64_t>(0, api::amount_of(list, api::well_known::kMemory).milli());
-  sums.cpu = scheduling::saturating_add(sums.cpu, cpu);
-  sums.memory = scheduling::saturating_add(sums.memory, memory);
+  sums.cpu = saturating_add(sums.cpu, cpu);
+  sums.memory = saturating_add(sums.memory, memory);
   return cpu > 0 && memory > 0;
 }
 
@@ -53,7 +51,7 @@ EvictionRank eviction_rank(const api::Pod& pod) {
           pod.meta.annotations.contains(api::well_known::kPreferNoEviction)};
 }
 
-void sort_for_eviction(std::vector<PodIndex>& pods, const scheduling::ClusterSnapshot& cluster) {
+void sort_for_eviction(std::vector<PodIndex>& pods, const ClusterSnapshot& cluster) {
   using Key = std::pair<EvictionRank, PodIndex>;
   std::vector<Key> keys;
   keys.reserve(pods.size());

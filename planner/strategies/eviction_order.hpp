@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "planner/snapshot/cluster_snapshot.hpp"
+#include "planner/strategies/scheduling_names.hpp"
 
 namespace strategies {
 
@@ -25,6 +25,6 @@ struct EvictionRank {
 EvictionRank eviction_rank(const api::Pod& pod);
 
 /// Sorts by EvictionRank. Ties keep the order of the snapshot.
-void sort_for_eviction(std::vector<scheduling::PodIndex>& pods, const scheduling::ClusterSnapshot& cluster);
+void sort_for_eviction(std::vector<PodIndex>& pods, const ClusterSnapshot& cluster);
 
 }  // namespace strategies

@@ -1,7 +1,6 @@
 #include "planner/strategies/listing.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "planner/scheduling/predicates.hpp"
 #include "planner/snapshot/autoscaler_marks.hpp"
@@ -21,25 +20,52 @@ scheduling::CachedSelector pods_in(const PodScope& scope, const StrategyContext&
   return {context.cluster.base(), [&scope](const api::Pod& pod) { return scope.includes(pod); }};
 }
 
-std::optional<scheduling::Refusal> protection_refusal(const StrategyContext& context, NominationSink& sink,
-                                                      PodIndex pod) {
+const std::vector<api::NodeSelectorTerm>* required_terms(const api::Pod& pod) {
+  return pod.affinity && pod.affinity->required_node_terms ? &*pod.affinity->required_node_terms : nullptr;
+}
+
+bool have_same_required_terms(const api::Pod& a, const api::Pod& b) {
+  if (a.affinity == b.affinity) return true;
+  const auto* first = required_terms(a);
+  const auto* second = required_terms(b);
+  return first == nullptr || second == nullptr ? first == second : *first == *second;
+}
+
+std::vector<bool> nodes_in_scope(const StrategyContext& context) {
+  std::vector<bool> in_scope(context.cluster.base().node_count(), false);
+  for (const NodeIndex node : context.nodes) in_scope[node] = true;
+  return in_scope;
+}
+
+std::optional<Refusal> protection_refusal(const StrategyContext& context, NominationSink& sink, PodIndex pod) {
   return sink.is_out_of_time(pod) ? kCycleTimeout : context.evictability.refusal(pod);
 }
 
-std::optional<scheduling::Refusal> last_protection_of(const StrategyContext& context, NominationSink& sink,
-                                                      PodIndex pod) {
+std::optional<Refusal> last_protection_of(const StrategyContext& context, NominationSink& sink, PodIndex pod) {
   return sink.is_out_of_time(pod) ? kCycleTimeout : context.evictability.refusal_before_eviction(pod, context.cluster);
+}
+
+std::optional<Refusal> refusal_of_namespace(const std::vector<std::string>& excluded, const api::Pod& pod) {
+  if (std::ranges::find(excluded, pod.meta.ns) == excluded.end()) return std::nullopt;
+  return Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", pod.meta.ns};
+}
+
+bool is_refused(NominationSink& sink, PodIndex pod, const std::optional<Refusal>& refusal) {
+  if (refusal) sink.refused(pod, *refusal);
+  return refusal.has_value();
+}
+
+bool has_time_for(NominationSink& sink, PodIndex pod) {
+  return !is_refused(sink, pod, sink.is_out_of_time(pod) ? std::optional(kCycleTimeout) : std::nullopt);
 }
 
 bool may_leave(const StrategyContext& context, NominationSink& sink, PodIndex pod) {
   auto refusal = protection_refusal(context, sink, pod);
   if (!refusal) refusal = context.evictability.refusal_before_eviction(pod, context.cluster);
-  if (refusal) sink.refused(pod, *refusal);
-  return !refusal;
+  return !is_refused(sink, pod, refusal);
 }
 
-std::optional<scheduling::Refusal> why_out_of_scope(const StrategyContext& context, NodeIndex node) {
-  using scheduling::Refusal;
+std::optional<Refusal> why_out_of_scope(const StrategyContext& context, NodeIndex node) {
   if (std::ranges::binary_search(context.nodes, node)) return std::nullopt;
   const api::Node& object = context.cluster.base().node(node);
   if (!scheduling::accepts_pods(object)) return Refusal{"NodeNotReady", "the node is not ready"};
@@ -48,8 +74,7 @@ std::optional<scheduling::Refusal> why_out_of_scope(const StrategyContext& conte
   return Refusal{"NotSelected", "spec.nodeSelector does not select the node"};
 }
 
-std::string why_on_none_of(const StrategyContext& context, const scheduling::WhatIf& cluster, PodIndex pod,
-                           const Goal& is_better) {
+std::string why_on_none_of(const StrategyContext& context, const WhatIf& cluster, PodIndex pod, const Goal& is_better) {
   scheduling::Misfits misfits(cluster.base());
   const auto query = cluster.fit_query(pod, context.evictability.fit_level());
   for (const NodeIndex node : cluster.base().nodes()) {
@@ -65,19 +90,16 @@ std::string why_on_none_of(const StrategyContext& context, const scheduling::Wha
 }
 
 std::optional<NodeIndex> placement_of(const StrategyContext& context, PodIndex pod) {
-  if (!context.cluster.is_moved(pod) || context.cluster.node_of(pod) == scheduling::kNoNode) return std::nullopt;
+  if (!context.cluster.is_moved(pod) || context.cluster.node_of(pod) == kNoNode) return std::nullopt;
   return context.cluster.node_of(pod);
 }
 
-AfterOffer after(NominationResult result) {
-  switch (result) {
-    case NominationResult::kAccepted:
-    case NominationResult::kNamespaceLimit:
-    case NominationResult::kRefused: return AfterOffer::kNextPod;
-    case NominationResult::kNodeLimit: return AfterOffer::kNextNode;
-    case NominationResult::kTotalLimit: return AfterOffer::kStop;
-  }
-  std::abort();
+NodeIndex StrategyWhatIf::place(PodIndex pod, NodeIndex expected) {
+  const auto placement = placement_of(context_, pod);
+  if (!placement && !copy_) copy_.emplace(context_.cluster);
+  const NodeIndex to = placement.value_or(expected);
+  if (copy_) copy_->move(pod, to);
+  return to;
 }
 
 bool offer_all(NominationSink& sink, const std::vector<PodIndex>& pods,
@@ -86,11 +108,8 @@ bool offer_all(NominationSink& sink, const std::vector<PodIndex>& pods,
     const Goal wanted = goal ? goal(pod) : Goal{};
     const NominationResult result =
         wanted ? sink.offer_towards(pod, reason(pod), wanted) : sink.offer(pod, reason(pod));
-    switch (after(result)) {
-      case AfterOffer::kNextPod: break;
-      case AfterOffer::kNextNode: return true;
-      case AfterOffer::kStop: return false;
-    }
+    if (result == NominationResult::kTotalLimit) return false;
+    if (result == NominationResult::kNodeLimit) return true;
   }
   return true;
 }

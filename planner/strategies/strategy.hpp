@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "api/descheduler_policy/node_classes.hpp"
@@ -16,18 +17,14 @@
 #include "base/result.hpp"
 #include "planner/scheduling/evictability_rules.hpp"
 #include "planner/scheduling/scoring/scheduler_rules.hpp"
-#include "planner/scheduling/what_if.hpp"
-#include "planner/snapshot/measured_usage.hpp"
 #include "planner/strategies/lifetime/restart_history.hpp"
+#include "planner/strategies/scheduling_names.hpp"
 #include "planner/strategies/search_budget.hpp"
 #include "planner/strategies/utilization/usage_view.hpp"
 
 namespace strategies {
 
 class MeasuredEntriesMemo;
-
-using scheduling::NodeIndex;
-using scheduling::PodIndex;
 
 /// All Deschedule strategies of a policy run before any Balance strategy.
 enum class StrategyPhase { kDeschedule, kBalance };
@@ -45,14 +42,14 @@ enum class NominationResult {
 using Goal = std::function<bool(NodeIndex node)>;
 
 /// Receives the reason why the scheduler would put the replacement of an offered pod where that does not help.
-using DisagreementHandler = std::function<void(const scheduling::Refusal& refusal)>;
+using DisagreementHandler = std::function<void(const Refusal& refusal)>;
 
 /// A cluster of its own on which moves are tried, with the same foresight as the sink that made it: what it says of
 /// moves in one order holds for offers in that order.
 class WhatIfPlacement {
  public:
   virtual ~WhatIfPlacement() = default;
-  virtual const scheduling::WhatIf& cluster() const = 0;
+  virtual const WhatIf& cluster() const = 0;
   /// Moves the pod to the node where its replacement is expected and returns that node, if `goal` accepts it. Otherwise
   /// returns nullopt and changes nothing.
   virtual std::optional<NodeIndex> relocate(PodIndex pod, const Goal& goal) = 0;
@@ -109,48 +106,37 @@ class PlanSink {
   /// nested.
   virtual void begin_plan() {}
   /// Rolls back the plan unless `keep`; refusals stay recorded. A sink that cannot roll back ignores this call.
-  virtual void end_plan(bool keep) { static_cast<void>(keep); }
+  virtual void end_plan([[maybe_unused]] bool keep) {}
   /// Sets the policy's soft taint `key` on `nodes`, in addition to earlier ones, so that the scheduler prefers other
   /// nodes. Affects all later offers. Returns false and changes nothing if the policy may not taint nodes.
-  virtual bool avoid(std::string_view key, std::span<const NodeIndex> nodes) {
-    static_cast<void>(key);
-    static_cast<void>(nodes);
+  virtual bool avoid([[maybe_unused]] std::string_view key, [[maybe_unused]] std::span<const NodeIndex> nodes) {
     return false;
   }
   /// Assigns later offers to this wave (api::PlannedMove::wave); 0 for none.
-  virtual void start_wave(std::int32_t wave) { static_cast<void>(wave); }
+  virtual void start_wave([[maybe_unused]] std::int32_t wave) {}
   /// Returns true if the operator chooses the nodes of replacements within an offer's goal. Returns false if the
   /// scheduler chooses, and a goal only describes what helps.
   virtual bool chooses_targets() const { return false; }
   /// Cluster after all accepted moves, with every replacement where it is expected. nullptr if the sink does not
   /// predict.
-  virtual const scheduling::WhatIf* expected_cluster() const { return nullptr; }
+  virtual const WhatIf* expected_cluster() const { return nullptr; }
   /// Returns a what-if placement that starts from the current plan. nullptr if the sink does not predict.
   virtual std::unique_ptr<WhatIfPlacement> try_placements() const { return nullptr; }
   /// Avoids nodes on demand, until the next call or the end of the strategy: if the scheduler would put a replacement
   /// on a node that does not help and `may` accepts that node, the node is avoided as by avoid() and the offer is
   /// evaluated again. Never avoids a node that an accepted replacement goes to.
-  virtual void avoid_competitors(std::string_view key, Goal may) {
-    static_cast<void>(key);
-    static_cast<void>(may);
-  }
+  virtual void avoid_competitors([[maybe_unused]] std::string_view key, [[maybe_unused]] Goal may) {}
   /// Returns true if the node keeps the soft taint `key` regardless of avoid(), because moves of earlier plans depend
   /// on it.
-  virtual bool is_taint_promised(std::string_view key, NodeIndex node) const {
-    static_cast<void>(key);
-    static_cast<void>(node);
+  virtual bool is_taint_promised([[maybe_unused]] std::string_view key, [[maybe_unused]] NodeIndex node) const {
     return false;
   }
   /// Returns true if the node has the policy's soft taint `key` now.
-  virtual bool bears(std::string_view key, NodeIndex node) const {
-    static_cast<void>(key);
-    static_cast<void>(node);
-    return false;
-  }
+  virtual bool bears([[maybe_unused]] std::string_view key, [[maybe_unused]] NodeIndex node) const { return false; }
   /// Passes the reason to `handler` instead of recording it when an offer is refused with SchedulerDisagrees, until the
   /// next call or the end of the strategy. The strategy must report the reason with refused() or offer the pod again.
   /// An empty handler restores recording. A sink that predicts no placements ignores the call.
-  virtual void defer_disagreements(DisagreementHandler handler) { static_cast<void>(handler); }
+  virtual void defer_disagreements([[maybe_unused]] DisagreementHandler handler) {}
 };
 
 /// Receives nominations one at a time and decides immediately.
@@ -166,8 +152,7 @@ class NominationSink {
   virtual NominationResult offer(PodIndex pod, std::string_view reason) = 0;
   /// Proposes a move that helps only if `goal` accepts the node of the replacement. A sink that predicts placements
   /// refuses other placements; a sink that does not treats it like offer().
-  virtual NominationResult offer_towards(PodIndex pod, std::string_view reason, const Goal& goal) {
-    static_cast<void>(goal);
+  virtual NominationResult offer_towards(PodIndex pod, std::string_view reason, [[maybe_unused]] const Goal& goal) {
     return offer(pod, reason);
   }
   /// Like offer_towards(), but the pod leaves even if its replacement fits no node, because more nodes are expected. A
@@ -186,30 +171,23 @@ class NominationSink {
     return NominationResult::kAccepted;
   }
   /// Returns why any offer of the pod would be refused, or nullopt if that depends on its placement. Records nothing.
-  virtual std::optional<scheduling::Refusal> objection(PodIndex pod) {
-    static_cast<void>(pod);
-    return std::nullopt;
-  }
+  virtual std::optional<Refusal> objection([[maybe_unused]] PodIndex pod) { return std::nullopt; }
   /// Returns true if the cycle has no time left for pods of this namespace, so that an offer of the pod would be
   /// refused. Strategies must call it before they work on a pod; the time until the next call of the sink is charged to
   /// the pod's namespace. Each call is also a heartbeat.
-  virtual bool is_out_of_time(PodIndex pod) {
-    static_cast<void>(pod);
-    return false;
-  }
+  virtual bool is_out_of_time([[maybe_unused]] PodIndex pod) { return false; }
   /// Number of pods that may still leave in this cycle, or nullopt if there is no limit.
   virtual std::optional<std::int64_t> moves_left() const { return std::nullopt; }
-  virtual void report(EmptyingReport report) { static_cast<void>(report); }
-  virtual void report(CountReport report) { static_cast<void>(report); }
-  virtual void report(api::NodeClasses classes) { static_cast<void>(classes); }
+  virtual void report([[maybe_unused]] EmptyingReport report) {}
+  virtual void report([[maybe_unused]] CountReport report) {}
+  virtual void report([[maybe_unused]] api::NodeClasses classes) {}
   /// Maximum number of nodes in a report of node classes.
   virtual std::size_t node_rows() const { return 0; }
   /// Reports a pod that meets the strategy's criteria but is protected. For the record only.
-  virtual void refused(PodIndex pod, const scheduling::Refusal& refusal) = 0;
+  virtual void refused(PodIndex pod, const Refusal& refusal) = 0;
   /// Like refused(), with details. `details` is called only if the refusal is shown; "" adds nothing.
-  virtual void refused_because(PodIndex pod, const scheduling::Refusal& refusal,
-                               const std::function<std::string()>& details) {
-    static_cast<void>(details);
+  virtual void refused_because(PodIndex pod, const Refusal& refusal,
+                               [[maybe_unused]] const std::function<std::string()>& details) {
     refused(pod, refusal);
   }
 };
@@ -226,14 +204,14 @@ inline PlanSink& NominationSink::plan() {
 struct StrategyContext {
   /// Cluster after all moves accepted so far, including this strategy's own offers if the sink applies them. Pods that
   /// are already leaving are off their nodes.
-  const scheduling::WhatIf& cluster;
+  const WhatIf& cluster;
   std::span<const NodeIndex> nodes;  ///< nodes in scope, in order
   const scheduling::EvictabilityRules& evictability;
   base::TimePoint now;
   const UsageView* usage = nullptr;          ///< measured usage; nullptr to use requests
   const RestartHistory* restarts = nullptr;  ///< earlier restart totals; nullptr if there is no restart history
   /// Measurements, one entry per needed source, distinguished by MeasuredUsage::source.
-  std::span<const std::shared_ptr<const scheduling::MeasuredUsage>> measured{};
+  std::span<const std::shared_ptr<const MeasuredUsage>> measured{};
   /// Time since the cycle began. If empty, only steps bound a search. With an executor it is called by several threads.
   std::function<base::Duration()> elapsed{};
   /// Returns true if the result is no longer needed. May be empty. Called by the same threads as `elapsed`.
@@ -279,23 +257,15 @@ struct BalanceSubject {
 struct StrategyNeeds {
   /// Time window in which the strategy counts restarts, for which a restart history must be kept.
   std::optional<base::seconds> restart_window{};
-  std::vector<scheduling::UsageNeed> usage{};  ///< measurements that it decides by; empty if it uses requests
+  std::vector<UsageNeed> usage{};  ///< measurements that it decides by; empty if it uses requests
   std::string_view soft_taint{};               ///< key of the soft taints that it sets (PlanSink::avoid()), or ""
-};
-
-/// Optional interface of a Strategy that evens out load.
-class Balancer {
- public:
-  virtual ~Balancer() = default;
-  /// Returns what the strategy balances, or nullopt if it cannot determine it.
-  virtual std::optional<BalanceSubject> balances(const StrategyContext& context) const = 0;
 };
 
 /// Observations of one cycle by which a MultiCycle strategy continues.
 struct CycleFacts {
   std::int32_t nodes = 0;         ///< number of nodes in scope
   std::int32_t nodes_in_use = 0;  ///< nodes in scope with pods other than DaemonSet and mirror pods
-  double imbalance = 0;           ///< of the nodes in use, in points of the most uneven resource; 0 for no Balancer
+  double imbalance = 0;           ///< of the nodes in use, in points of the most uneven resource; 0 if nothing is balanced
   bool is_settled = true;         ///< the moves of earlier cycles are complete
   bool may_time_out = true;       ///< false if users decide when pods move
   base::TimePoint now{};
@@ -338,7 +308,7 @@ class MultiCycle {
   virtual std::optional<Report> report(const std::string& state, std::int32_t active) const = 0;
 };
 
-/// Chooses pods. A plain strategy implements name(), phase() and nominate() (docs/strategies/writing-one.md).
+/// Chooses pods.
 class Strategy {
  public:
   virtual ~Strategy() = default;
@@ -348,16 +318,37 @@ class Strategy {
   virtual base::Status nominate(const StrategyContext& context, NominationSink& sink) const = 0;
   virtual StrategyNeeds needs() const { return {}; }
   /// Human-readable warning about unexpected effects of the arguments, or "".
-  virtual std::string caution(bool is_upstream) const {
-    static_cast<void>(is_upstream);
-    return {};
-  }
+  virtual std::string caution([[maybe_unused]] bool is_upstream) const { return {}; }
+  /// Returns what a strategy that evens out load balances, or nullopt if it evens out none or cannot determine it.
+  virtual std::optional<BalanceSubject> balances([[maybe_unused]] const StrategyContext& context) const { return {}; }
 };
 
-/// Returns Balancer::balances(), or nullopt if the strategy is no Balancer.
-inline std::optional<BalanceSubject> balance_subject(const Strategy& strategy, const StrategyContext& context) {
-  const auto* balancer = dynamic_cast<const Balancer*>(&strategy);
-  return balancer ? balancer->balances(context) : std::nullopt;
-}
+/// Strategy given by its arguments (docs/strategies/writing-one.md). S has kName, kPhase, a static read(), which adds
+/// errors to those of the object that it reads, and nominate(). Other members of Strategy are optional.
+template <typename S>
+class StrategyOf final : public Strategy {
+ public:
+  explicit StrategyOf(S strategy) : strategy_(std::move(strategy)) {}
+  std::string_view name() const override { return S::kName; }
+  StrategyPhase phase() const override { return S::kPhase; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override {
+    return strategy_.nominate(context, sink);
+  }
+  StrategyNeeds needs() const override {
+    if constexpr (requires(const S& strategy) { strategy.needs(); }) return strategy_.needs();
+    return {};
+  }
+  std::string caution(bool is_upstream) const override {
+    if constexpr (requires(const S& strategy) { strategy.caution(true); }) return strategy_.caution(is_upstream);
+    return Strategy::caution(is_upstream);
+  }
+  std::optional<BalanceSubject> balances(const StrategyContext& context) const override {
+    if constexpr (requires(const S& strategy) { strategy.balances(context); }) return strategy_.balances(context);
+    return Strategy::balances(context);
+  }
+
+ private:
+  S strategy_;
+};
 
 }  // namespace strategies

@@ -20,7 +20,7 @@ void UnevenCounts::add(std::int64_t pods, std::int64_t most) {
 double UnevenCounts::deviation() const { return nodes_ == 0 ? 0 : std::sqrt(squares_ / static_cast<double>(nodes_)); }
 
 StrategyContext as_expected(const StrategyContext& context, const NominationSink& sink) {
-  const scheduling::WhatIf* const expected = sink.plan().expected_cluster();
+  const WhatIf* const expected = sink.plan().expected_cluster();
   return {expected != nullptr ? *expected : context.cluster, context.nodes, context.evictability, context.now};
 }
 

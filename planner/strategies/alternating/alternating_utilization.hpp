@@ -17,7 +17,7 @@ namespace strategies {
 
 /// Levels nodes and then packs them, in rounds, while that frees nodes (docs/strategies/alternating-utilization.md).
 /// Free nodes stay free: nothing is leveled onto them.
-class AlternatingUtilization final : public Strategy, public Balancer, public MultiCycle {
+class AlternatingUtilization final : public Strategy, public MultiCycle {
  public:
   static constexpr std::string_view kName = "AlternatingUtilization";
 

@@ -7,7 +7,7 @@
 
 #include "api/meta/well_known.hpp"
 #include "planner/strategies/defragmentation/bound/bound.hpp"
-#include "planner/strategies/defragmentation/bound/fewest_moves.hpp"
+#include "planner/strategies/defragmentation/search.hpp"
 
 namespace strategies {
 namespace {
@@ -23,7 +23,7 @@ std::function<bool()> stop_rule(const StrategyContext& context, base::Duration t
   };
 }
 
-SearchLimits limits_of(const DefragmentationRules& rules, const LowerBound& bound, const NominationSink& sink) {
+SearchLimits limits_of(const Defragmentation& rules, const LowerBound& bound, const NominationSink& sink) {
   SearchLimits limits{.max_freed = bound.max_freed()};
   if (rules.max_moves) limits.most_moves = static_cast<std::size_t>(*rules.max_moves);
   if (const auto left = sink.moves_left())
@@ -84,33 +84,29 @@ std::string offer(const DefragmentationProblem& problem, const DefragmentationPl
   return obstacle.value_or("");
 }
 
-}  // namespace
-
-bool Defragmentation::frees_enough(const DefragmentationPlan& plan) const {
-  return plan.emptied.size() >= static_cast<std::size_t>(args_.min_nodes_freed);
-}
-
 /// Explains why the plan is not made or could free more nodes.
-std::string Defragmentation::shortfall(const DefragmentationPlan& plan, bool is_enough) const {
+std::string shortfall(const DefragmentationPlan& plan, bool is_enough, std::int32_t min_nodes_freed) {
   std::string note;
   if (!plan.emptied.empty() && !is_enough)
     note = fmt::format("{} nodes could be freed with {} moves, minNodesFreed is {}", plan.emptied.size(),
-                       plan.moves.size(), args_.min_nodes_freed);
+                       plan.moves.size(), min_nodes_freed);
   if (!plan.is_cut_short) return note;
   return note + (note.empty() ? "" : "; ") +
          fmt::format("timeBudget expired after {} nodes: raise it or narrow nodeSelector", plan.emptied.size());
 }
 
+}  // namespace
+
 base::Status Defragmentation::nominate(const StrategyContext& context, NominationSink& sink) const {
-  const auto should_stop = stop_rule(context, args_.time_budget);
-  const DefragmentationProblem problem(context, sink, args_);
+  const auto should_stop = stop_rule(context, time_budget);
+  const DefragmentationProblem problem(context, sink, *this);
   const LowerBound bound = lower_bound_of(problem, should_stop);
   EmptyingReport report;
   report.busy = static_cast<std::int32_t>(bound.busy);
   report.bound = static_cast<std::int32_t>(bound.max_freed());
   report.bound_reason = bound.reason;
   SearchBudget budget(kMaxSteps, should_stop);
-  SearchLimits limits = limits_of(args_, bound, sink);
+  SearchLimits limits = limits_of(*this, bound, sink);
   if (limits.most_moves == 0) {
     limits.max_freed = 0;
   } else {
@@ -124,8 +120,9 @@ base::Status Defragmentation::nominate(const StrategyContext& context, Nominatio
   DefragmentationPlan plan =
       DefragmentationSearch(problem, capacities, origin.get(), sink.plan().chooses_targets(), limits, budget, kSeed)
           .run();
-  const bool is_enough = context.continues_plan || frees_enough(plan);
-  report.note = limits.most_moves == 0 ? "limits.perCycle.total allows no moves" : shortfall(plan, is_enough);
+  const bool is_enough = context.continues_plan || plan.emptied.size() >= static_cast<std::size_t>(min_nodes_freed);
+  report.note =
+      limits.most_moves == 0 ? "limits.perCycle.total allows no moves" : shortfall(plan, is_enough, min_nodes_freed);
   const bool is_undecided = plan.is_cut_short && (!is_enough || plan.moves.empty());
   if (!is_enough || plan.moves.empty()) plan = {};
   const bool may_taint = sink.plan().avoid(api::well_known::kEmptyingTaint, {});

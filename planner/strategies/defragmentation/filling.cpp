@@ -16,9 +16,6 @@
 namespace strategies {
 namespace {
 
-using scheduling::FitLevel;
-using scheduling::FitQuery;
-
 constexpr double kExact = 1e-6;  // share of a node that counts as nothing
 constexpr double kStrict = 0.1;  // maximum waste per unit of pod size while pods with less waste exist
 constexpr double kLenient = 1e9;
@@ -36,16 +33,14 @@ constexpr std::size_t kPodsOfStep = 16;  // pods per step when a wave copies the
 /// no pod arrives.
 WavePlanner::FreeShare WavePlanner::free_beside(NodeIndex node, PodIndex pod) const {
   const auto& base = problem_.base();
-  const auto share = [&](scheduling::ResourceIndex resource) {
+  const auto share = [&](ResourceIndex resource) {
     const std::int64_t all = base.allocatable().get(node, resource);
     if (all <= 0) return 0.0;
-    std::int64_t free =
-        scheduling::saturating_subtract(cluster().free(node, resource), problem_.headroom(node, resource));
-    if (pod != scheduling::kNoPod)
-      free = scheduling::saturating_subtract(free, scheduling::amount_of(base.requests(pod), resource));
+    std::int64_t free = saturating_subtract(cluster().free(node, resource), problem_.headroom(node, resource));
+    if (pod != kNoPod) free = saturating_subtract(free, amount_of(base.requests(pod), resource));
     return static_cast<double>(free) / static_cast<double>(all);
   };
-  return {share(scheduling::kCpuIndex), share(scheduling::kMemoryIndex)};
+  return {share(kCpuIndex), share(kMemoryIndex)};
 }
 
 /// Waste of a remainder. A remainder too small for most pods is lost entirely; a larger one may be filled by another
@@ -79,7 +74,7 @@ std::optional<std::pair<NodeIndex, double>> WavePlanner::predict(PodIndex pod, c
   if (!fits_somewhere(pod)) return std::nullopt;
   const auto to = placement_->relocate(pod, goal_of(pod));
   if (!to) return std::nullopt;
-  const double share = free_beside(*to, scheduling::kNoPod).least();
+  const double share = free_beside(*to, kNoPod).least();
   placement_->restore(pod);
   if (share < -kExact || wave.is_left[*to] != 0) return std::nullopt;
   return std::pair(*to, waste_of(share));
@@ -153,7 +148,7 @@ class WavePlanner::TargetForecast {
 
  private:
   struct Found {
-    NodeIndex to = scheduling::kNoNode;
+    NodeIndex to = kNoNode;
     double waste = kNowhere;
   };
 
@@ -162,15 +157,15 @@ class WavePlanner::TargetForecast {
     return found ? Found{found->first, found->second} : Found{};
   }
   double waste_elsewhere(const Found& found, NodeIndex on) const {
-    return found.to == scheduling::kNoNode || found.to == on || wave_.reserved[found.to] > 0 ? kNowhere : found.waste;
+    return found.to == kNoNode || found.to == on || wave_.reserved[found.to] > 0 ? kNowhere : found.waste;
   }
 
   std::vector<Displaceable> find_displaceables(NodeIndex node) {
     const DefragmentationProblem& problem = realization_.problem_;
     const auto& base = problem.base();
-    const auto share = [&](PodIndex pod, scheduling::ResourceIndex resource) {
+    const auto share = [&](PodIndex pod, ResourceIndex resource) {
       const auto all = static_cast<double>(base.allocatable().get(node, resource));
-      return all <= 0 ? 0 : static_cast<double>(scheduling::amount_of(base.requests(pod), resource)) / all;
+      return all <= 0 ? 0 : static_cast<double>(amount_of(base.requests(pod), resource)) / all;
     };
     std::vector<Displaceable> found;
     for (const PodIndex pod : problem.pods_on(node)) {
@@ -178,7 +173,7 @@ class WavePlanner::TargetForecast {
       if (!problem.may_move(pod) || !realization_.counts_.allows(pod)) continue;
       const std::uint32_t kind = number_of(pod);
       if (std::ranges::find(found, kind, &Displaceable::kind) != found.end()) continue;
-      found.push_back({pod, share(pod, scheduling::kCpuIndex), share(pod, scheduling::kMemoryIndex), kind});
+      found.push_back({pod, share(pod, kCpuIndex), share(pod, kMemoryIndex), kind});
     }
     return found;
   }
@@ -200,7 +195,7 @@ class WavePlanner::TargetForecast {
 
 /// Pods that leave a node to make capacity for another pod.
 struct WavePlanner::Gap {
-  NodeIndex node = scheduling::kNoNode;
+  NodeIndex node = kNoNode;
   std::vector<TargetForecast::Displaceable> by{};
   double waste = TargetForecast::kNowhere;
 };
@@ -256,7 +251,7 @@ class WavePlanner::GapSearch {
   PodIndex pod_;
   double size_;
   double price_;  ///< cost of a move, expressed as waste
-  NodeIndex node_ = scheduling::kNoNode;
+  NodeIndex node_ = kNoNode;
   const std::vector<TargetForecast::Displaceable>* displaceables_ = nullptr;
   std::vector<TargetForecast::Displaceable> by_;  ///< pods chosen to leave
   std::size_t looks_ = 0;
@@ -288,7 +283,7 @@ bool WavePlanner::make_gap(PodIndex pod, Wave& wave, TargetForecast& forecast) {
     if (!std::ranges::all_of(gap.by, goes_as_foreseen)) continue;
     ++wave.reserved[gap.node];
     for (const TargetForecast::Displaceable& displaceable : gap.by) {
-      if (!relocate(displaceable.pod, {displaceable.pod, gap.node, scheduling::kNoNode, false}, wave)) break;
+      if (!relocate(displaceable.pod, {displaceable.pod, gap.node, kNoNode, false}, wave)) break;
     }
     return true;
   }

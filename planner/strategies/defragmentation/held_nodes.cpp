@@ -12,14 +12,9 @@
 namespace strategies {
 namespace {
 
-using scheduling::FitLevel;
-using scheduling::FitQuery;
-using scheduling::Refusal;
-
 class HeldNodes {
  public:
-  HeldNodes(const DefragmentationProblem& problem, const scheduling::WhatIf& cluster,
-            const std::vector<NodeIndex>& avoided)
+  HeldNodes(const DefragmentationProblem& problem, const WhatIf& cluster, const std::vector<NodeIndex>& avoided)
       : problem_(problem), cluster_(cluster), avoided_(avoided) {}
 
   std::vector<EmptyingReport::Held> list(std::size_t most) const {
@@ -83,13 +78,13 @@ class HeldNodes {
   }
 
   const DefragmentationProblem& problem_;
-  const scheduling::WhatIf& cluster_;
+  const WhatIf& cluster_;
   const std::vector<NodeIndex>& avoided_;
 };
 
 }  // namespace
 
-std::vector<EmptyingReport::Held> held_nodes(const DefragmentationProblem& problem, const scheduling::WhatIf& cluster,
+std::vector<EmptyingReport::Held> held_nodes(const DefragmentationProblem& problem, const WhatIf& cluster,
                                              const std::vector<NodeIndex>& avoided, std::size_t most) {
   return HeldNodes(problem, cluster, avoided).list(most);
 }

@@ -10,10 +10,6 @@
 namespace strategies {
 namespace {
 
-using scheduling::FitLevel;
-using scheduling::FitQuery;
-using scheduling::WhatIf;
-
 bool has_hard_spread(const api::Pod& pod) {
   return std::ranges::any_of(pod.topology_spread, [](const auto& each) { return !each.schedule_anyway; });
 }
@@ -21,19 +17,19 @@ bool has_hard_spread(const api::Pod& pod) {
 bool has_required_affinity(const api::Pod& pod) { return pod.affinity && !pod.affinity->required_pod_affinity.empty(); }
 
 bool is_counted_by(const api::TopologySpreadConstraint& constraint, PodIndex owner, PodIndex other,
-                   const scheduling::ClusterSnapshot& base) {
+                   const ClusterSnapshot& base) {
   return base.namespace_of(owner) == base.namespace_of(other) && constraint.label_selector &&
          constraint.label_selector->matches(base.pod(other).meta.labels);
 }
 
 /// Returns true if a hard spread constraint of `owner` counts `other`.
-bool spread_counts(PodIndex owner, PodIndex other, const scheduling::ClusterSnapshot& base) {
+bool spread_counts(PodIndex owner, PodIndex other, const ClusterSnapshot& base) {
   return std::ranges::any_of(base.pod(owner).topology_spread, [&](const api::TopologySpreadConstraint& constraint) {
     return !constraint.schedule_anyway && is_counted_by(constraint, owner, other, base);
   });
 }
 
-bool affinity_needs(PodIndex owner, PodIndex other, const scheduling::ClusterSnapshot& base) {
+bool affinity_needs(PodIndex owner, PodIndex other, const ClusterSnapshot& base) {
   return has_required_affinity(base.pod(owner)) &&
          std::ranges::any_of(base.pod(owner).affinity->required_pod_affinity, [&](const api::PodAffinityTerm& term) {
            return scheduling::covers(term, owner, other, base);
@@ -83,7 +79,7 @@ bool WavePlanner::is_spread_in_flight(PodIndex owner, PodIndex latest, const Wav
     const auto add = [&](PodIndex other) {
       if (other == owner || !is_counted_by(*count.constraint, owner, other, problem_.base())) return;
       const std::uint32_t to = domain_of[cluster().node_of(other)];
-      if (to != scheduling::Topology::kNone) --least[to];
+      if (to != Topology::kNone) --least[to];
       if (domain_of[wave.before.node_of(other)] == here) ++most;
     };
     std::ranges::for_each(wave.leaving, add);
@@ -111,7 +107,7 @@ bool WavePlanner::follows_in_flight(PodIndex pod, const Wave& wave) const {
                        [&](PodIndex other) { return affinity_needs(pod, other, problem_.base()); });
   if (needed.empty()) return true;
   WhatIf flight = cluster();
-  for (const PodIndex other : needed) flight.move(other, scheduling::kNoNode);
+  for (const PodIndex other : needed) flight.move(other, kNoNode);
   return !FitQuery(flight, pod, FitLevel::kScheduler).refusal_ignoring_capacity(cluster().node_of(pod));
 }
 
@@ -145,19 +141,16 @@ bool WavePlanner::fits_in_flight(PodIndex pod, NodeIndex node, const Wave& wave)
   // Otherwise the what-if placement has already checked it.
   const bool may_mind = wave.is_left[node] != 0 || looks_beyond_node(pod);
   if (may_mind && FitQuery(wave.before, pod, FitLevel::kScheduler).refusal_ignoring_capacity(node)) return false;
-  const auto has_free_capacity = [&](scheduling::ResourceIndex resource) {
-    std::int64_t free =
-        scheduling::saturating_subtract(cluster().free(node, resource), problem_.headroom(node, resource));
+  const auto has_free_capacity = [&](ResourceIndex resource) {
+    std::int64_t free = saturating_subtract(cluster().free(node, resource), problem_.headroom(node, resource));
     if (wave.is_left[node] == 0) return free >= 0;
     for (const PodIndex other : wave.leaving) {
       if (wave.before.node_of(other) != node) continue;
-      free =
-          scheduling::saturating_subtract(free, scheduling::taken_of(wave.before.requests_on(other, node), resource));
+      free = saturating_subtract(free, taken_of(wave.before.requests_on(other, node), resource));
     }
     return free >= 0;
   };
-  return has_free_capacity(scheduling::kPodsIndex) &&
-         std::ranges::all_of(problem_.base().requests(pod), [&](const auto& request) {
+  return has_free_capacity(kPodsIndex) && std::ranges::all_of(problem_.base().requests(pod), [&](const auto& request) {
            return request.second == 0 || has_free_capacity(request.first);
          });
 }

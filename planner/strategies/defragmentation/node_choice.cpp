@@ -10,7 +10,7 @@
 namespace strategies {
 namespace {
 
-constexpr std::array kResources = {scheduling::kCpuIndex, scheduling::kMemoryIndex, scheduling::kPodsIndex};
+constexpr std::array kResources = {kCpuIndex, kMemoryIndex, kPodsIndex};
 // Number of moves that the capacity of an average node is worth.
 constexpr std::array kPrices = {1.0, 3.0, 10.0, 30.0, 100.0, 1e6};
 constexpr int kMixes = 8;           // number of cpu-to-memory ratios by which nodes are compared
@@ -128,27 +128,27 @@ bool is_short(const CapacityAmounts& room) {
   return std::ranges::any_of(room, [](double amount) { return amount < -kMinShort; });
 }
 
+template <typename F>
+CapacityAmounts amounts_by(F&& amount) {
+  CapacityAmounts amounts{};
+  std::ranges::transform(kResources, amounts.begin(), [&](auto r) { return static_cast<double>(amount(r)); });
+  return amounts;
+}
+
 CapacityAmounts offered_by(const DefragmentationProblem& problem, NodeIndex node) {
-  CapacityAmounts all{};
-  for (std::size_t i = 0; i < all.size(); ++i)
-    all[i] = static_cast<double>(problem.base().allocatable().get(node, kResources[i]));
-  return all;
+  return amounts_by([&](ResourceIndex r) { return problem.base().allocatable().get(node, r); });
 }
 
 CapacityAmounts free_on(const DefragmentationProblem& problem, NodeIndex node) {
-  CapacityAmounts free{};
-  for (std::size_t i = 0; i < free.size(); ++i)
-    free[i] = std::max(static_cast<double>(problem.cluster().free(node, kResources[i])), 0.0);
-  return free;
+  return amounts_by([&](ResourceIndex r) { return std::max<std::int64_t>(problem.cluster().free(node, r), 0); });
 }
 
 /// Capacity that emptying the node takes from the others: requests of its pods, and its own free capacity.
 CapacityAmounts taken_by_emptying(const DefragmentationProblem& problem, NodeIndex node) {
   CapacityAmounts taken = problem.takes(node) ? free_on(problem, node) : CapacityAmounts{};
   for (const PodIndex pod : problem.pods_on(node)) {
-    const auto& requests = problem.base().requests(pod);
-    for (std::size_t i = 0; i < taken.size(); ++i)
-      taken[i] += static_cast<double>(scheduling::taken_of(requests, kResources[i]));
+    const RequestSet& requests = problem.base().requests(pod);
+    add(taken, amounts_by([&](ResourceIndex r) { return taken_of(requests, r); }), 1);
   }
   return taken;
 }

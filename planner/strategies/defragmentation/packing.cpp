@@ -12,14 +12,6 @@
 namespace strategies {
 namespace {
 
-using scheduling::FitLevel;
-using scheduling::FitQuery;
-using scheduling::kCpuIndex;
-using scheduling::kMemoryIndex;
-using scheduling::kNoNode;
-using scheduling::kPodsIndex;
-using scheduling::WhatIf;
-
 constexpr double kRounding = 1e-9;
 constexpr double kTightness = 0.1;       // share of the fullest nodes considered with PackingStyle::by_shape
 constexpr std::size_t kMaxEjected = 12;  // maximum for one pod if all others are small
@@ -44,8 +36,8 @@ Packing::Packing(const DefragmentationProblem& problem, const WhatIf& cluster, s
 }
 
 void Packing::measure(NodeIndex node) {
-  const auto room = [&](scheduling::ResourceIndex resource) {
-    return scheduling::saturating_subtract(cluster_.free(node, resource), problem_.headroom(node, resource));
+  const auto room = [&](ResourceIndex resource) {
+    return saturating_subtract(cluster_.free(node, resource), problem_.headroom(node, resource));
   };
   free_[node] = {room(kCpuIndex), room(kMemoryIndex), cluster_.free(node, kPodsIndex)};
 }
@@ -92,7 +84,7 @@ std::optional<std::size_t> Packing::last_that_fits(PodIndex pod, std::span<const
 }
 
 double Packing::free_share(NodeIndex node) const {
-  const auto share = [&](scheduling::ResourceIndex resource) {
+  const auto share = [&](ResourceIndex resource) {
     const auto all = static_cast<double>(cluster_.base().allocatable().get(node, resource));
     return all <= 0 ? 0 : static_cast<double>(cluster_.free(node, resource)) / all;
   };
@@ -123,10 +115,10 @@ bool Packing::place_all(const std::vector<PodIndex>& pods) {
 }
 
 void Packing::count_gone(const PackedMove& move, std::int64_t sign) {
-  const scheduling::RequestSet& held = cluster_.requests_on(move.pod, move.from);
+  const RequestSet& held = cluster_.requests_on(move.pod, move.from);
   FreedSums& gone = gone_[move.from];
-  gone.cpu += sign * scheduling::amount_of(held, kCpuIndex);
-  gone.memory += sign * scheduling::amount_of(held, kMemoryIndex);
+  gone.cpu += sign * amount_of(held, kCpuIndex);
+  gone.memory += sign * amount_of(held, kMemoryIndex);
   gone.pods += static_cast<std::uint32_t>(sign);
 }
 
@@ -134,8 +126,8 @@ void Packing::count_gone(const PackedMove& move, std::int64_t sign) {
 bool Packing::needs_what_left(PodIndex pod, NodeIndex node) const {
   const FreedSums& gone = gone_[node];
   if (gone.pods == 0) return false;
-  const auto is_short = [&](scheduling::ResourceIndex resource, std::int64_t left) {
-    const std::int64_t amount = scheduling::amount_of(cluster_.base().requests(pod), resource);
+  const auto is_short = [&](ResourceIndex resource, std::int64_t left) {
+    const std::int64_t amount = amount_of(cluster_.base().requests(pod), resource);
     return amount > 0 && cluster_.free(node, resource) - left < amount;
   };
   return is_short(kCpuIndex, gone.cpu) || is_short(kMemoryIndex, gone.memory) || !is_plain(pod) ||
@@ -168,10 +160,9 @@ bool Packing::has_free_capacity(PodIndex pod, NodeIndex node, std::span<const Po
   if (capacity < 1000) return false;
   for (const auto& [resource, milli] : cluster_.base().requests(pod)) {
     if (milli == 0) continue;
-    std::int64_t free =
-        scheduling::saturating_subtract(cluster_.free(node, resource), problem_.headroom(node, resource));
+    std::int64_t free = saturating_subtract(cluster_.free(node, resource), problem_.headroom(node, resource));
     for (const PodIndex other : leaving)
-      free = scheduling::saturating_add(free, scheduling::amount_of(cluster_.requests_on(other, node), resource));
+      free = saturating_add(free, amount_of(cluster_.requests_on(other, node), resource));
     if (milli > free) return false;
   }
   return true;
@@ -243,17 +234,17 @@ std::optional<Packing::Ejection> Packing::several_on(NodeIndex node, PodIndex po
 /// Missing capacity, as the size of a pod that requests it. Smaller pods cannot free enough by leaving.
 double Packing::shortage(const Need& need, NodeIndex node) const {
   const auto missing = [](std::int64_t wanted, std::int64_t free) {
-    return wanted == INT64_MIN ? 0 : std::max<std::int64_t>(scheduling::saturating_subtract(wanted, free), 0);
+    return wanted == INT64_MIN ? 0 : std::max<std::int64_t>(saturating_subtract(wanted, free), 0);
   };
   return problem_.size_of(missing(need.cpu, free_[node].cpu), missing(need.memory, free_[node].memory));
 }
 
 /// Returns true if `other` frees enough capacity by itself.
 bool Packing::frees_enough(PodIndex other, const Need& need, PodIndex pod, NodeIndex node) const {
-  const scheduling::RequestSet& held = cluster_.requests_on(other, node);
+  const RequestSet& held = cluster_.requests_on(other, node);
   FreeResources room = free_[node];
-  room.cpu = scheduling::saturating_add(room.cpu, scheduling::amount_of(held, kCpuIndex));
-  room.memory = scheduling::saturating_add(room.memory, scheduling::amount_of(held, kMemoryIndex));
+  room.cpu = saturating_add(room.cpu, amount_of(held, kCpuIndex));
+  room.memory = saturating_add(room.memory, amount_of(held, kMemoryIndex));
   room.pods += 1000;
   return need.is_met(room) && (need.is_all || has_free_capacity(pod, node, std::span(&other, 1)));
 }

@@ -39,8 +39,8 @@ struct PackingStyle {
 class Packing {
  public:
   /// `takes` is indexed by node and tells which nodes take pods. `moved` contains earlier moves.
-  Packing(const DefragmentationProblem& problem, const scheduling::WhatIf& cluster, std::vector<bool> takes,
-          WorkloadCounts moved, PackingStyle style, SearchBudget& budget, Rng& rng);
+  Packing(const DefragmentationProblem& problem, const WhatIf& cluster, std::vector<bool> takes, WorkloadCounts moved,
+          PackingStyle style, SearchBudget& budget, Rng& rng);
 
   /// Places all pods or none. If it returns false, stuck() is the pod without a place.
   bool place_all(const std::vector<PodIndex>& pods);
@@ -84,15 +84,14 @@ class Packing {
   };
 
   bool place(PodIndex pod, int depth);
-  bool place_by_ejection(PodIndex pod, const scheduling::FitQuery& query, int depth);
+  bool place_by_ejection(PodIndex pod, const FitQuery& query, int depth);
   bool eject(PodIndex pod, const Ejection& ejection, int depth);
-  std::vector<Ejection> ejections_for(PodIndex pod, const scheduling::FitQuery& query);
+  std::vector<Ejection> ejections_for(PodIndex pod, const FitQuery& query);
   void add_ejections_on(NodeIndex node, PodIndex pod, std::size_t max_ejected, std::vector<Ejection>& found);
   Ejection without_needless(Ejection ejection, PodIndex pod) const;
-  void add_ejections(PodIndex pod, const scheduling::FitQuery& query, std::size_t max_ejected,
-                     std::vector<Ejection>& found);
+  void add_ejections(PodIndex pod, const FitQuery& query, std::size_t max_ejected, std::vector<Ejection>& found);
   std::optional<Ejection> several_on(NodeIndex node, PodIndex pod, std::size_t most) const;
-  std::optional<NodeIndex> best_fit(PodIndex pod, const scheduling::FitQuery& query);
+  std::optional<NodeIndex> best_fit(PodIndex pod, const FitQuery& query);
   bool is_plain(PodIndex pod) const;
   double free_share(NodeIndex node) const;
   double imbalance_by(const Need& need, NodeIndex node) const;
@@ -111,7 +110,7 @@ class Packing {
   bool has_free_capacity(PodIndex pod, NodeIndex node, std::span<const PodIndex> leaving) const;
 
   const DefragmentationProblem& problem_;
-  scheduling::WhatIf cluster_;
+  WhatIf cluster_;
   std::vector<bool> may_take_pods_;
   std::vector<NodeIndex> order_;  ///< nodes that take pods
   std::vector<PackedMove> moves_;
@@ -121,7 +120,7 @@ class Packing {
   PackingStyle style_;
   SearchBudget& budget_;
   Rng& rng_;
-  PodIndex stuck_ = scheduling::kNoPod;
+  PodIndex stuck_ = kNoPod;
   std::size_t hint_ = 0;  ///< position in order_ where the last search for swaps ended
 };
 

@@ -6,14 +6,10 @@
 
 #include "api/meta/well_known.hpp"
 #include "api/virtual_machine.hpp"
+#include "planner/strategies/load/move_cost.hpp"
 
 namespace strategies {
 namespace {
-
-using scheduling::kCpuIndex;
-using scheduling::kMemoryIndex;
-using scheduling::Refusal;
-using scheduling::ResourceIndex;
 
 constexpr std::int64_t kDefaultGrace = 30;           // seconds
 constexpr std::int64_t kMaxGrace = 365 * 24 * 3600;  // longer periods count as this, so that sums do not overflow
@@ -30,7 +26,7 @@ double average(const std::vector<std::int64_t>& column, const std::vector<NodeIn
 }  // namespace
 
 DefragmentationProblem::DefragmentationProblem(const StrategyContext& context, NominationSink& sink,
-                                               const DefragmentationRules& rules)
+                                               const Defragmentation& rules)
     : context_(context),
       cluster_(&context.cluster),
       sink_(sink),
@@ -69,8 +65,8 @@ void DefragmentationProblem::find_sizes() {
   for (const PodIndex pod : base().pods()) {
     double& size = sizes_[base().request_set_of(pod)];
     if (size > 0) continue;
-    const scheduling::RequestSet& requests = base().requests(pod);
-    size = size_of(scheduling::amount_of(requests, kCpuIndex), scheduling::amount_of(requests, kMemoryIndex));
+    const RequestSet& requests = base().requests(pod);
+    size = size_of(amount_of(requests, kCpuIndex), amount_of(requests, kMemoryIndex));
   }
 }
 
@@ -90,9 +86,9 @@ void DefragmentationProblem::find_unlike_pods() {
   double most = 0;
   for (const NodeIndex node : nodes()) {
     for (const PodIndex pod : pods_on(node)) {
-      const scheduling::RequestSet& requests = base().requests(pod);
-      const auto cpu = static_cast<double>(scheduling::amount_of(requests, kCpuIndex));
-      const auto memory = static_cast<double>(scheduling::amount_of(requests, kMemoryIndex));
+      const RequestSet& requests = base().requests(pod);
+      const auto cpu = static_cast<double>(amount_of(requests, kCpuIndex));
+      const auto memory = static_cast<double>(amount_of(requests, kMemoryIndex));
       if (cpu <= 0 || memory <= 0) continue;
       least = std::min(least, cpu_share(cpu) / memory_share(memory));
       most = std::max(most, cpu_share(cpu) / memory_share(memory));
@@ -119,13 +115,12 @@ void DefragmentationProblem::judge_all() const {
 }
 
 bool DefragmentationProblem::is_node_bound(PodIndex pod) const {
-  return base().is_daemon_set(pod) || base().is_mirror(pod) || !base().is_staying(pod) ||
-         api::is_hotplug_pod(base().pod(pod));
+  return strategies::is_node_bound(base(), pod) || api::is_hotplug_pod(base().pod(pod));
 }
 
 bool DefragmentationProblem::has_to_stay_somewhere(PodIndex pod) const {
   const NodeIndex node = cluster().node_of(pod);
-  return node != scheduling::kNoNode && is_in_scope_[node] && !is_node_bound(pod);
+  return node != kNoNode && is_in_scope_[node] && !is_node_bound(pod);
 }
 
 std::size_t DefragmentationProblem::max_of_workload(PodIndex pod) const {

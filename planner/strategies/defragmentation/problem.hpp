@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/strategies/defragmentation/rules.hpp"
+#include "planner/strategies/defragmentation/defragmentation.hpp"
 #include "planner/strategies/strategy.hpp"
 
 namespace strategies {
@@ -33,7 +33,7 @@ struct Disturbance {
 /// A node that can be emptied as far as its own pods are concerned.
 struct FreeableNode {
   NodeIndex node;
-  std::uint32_t rank = 0;  ///< see DefragmentationRules::empty_first; lowest first
+  std::uint32_t rank = 0;  ///< see Defragmentation::empty_first; lowest first
   double load = 0;         ///< sum of the sizes of its pods
   double effort = 0;       ///< approximate number of moves to empty it
   Disturbance disturbance{};
@@ -43,29 +43,28 @@ struct FreeableNode {
 struct HeldNode {
   NodeIndex node;
   PodIndex pod;
-  scheduling::Refusal refusal;
+  Refusal refusal;
 };
 
 /// Input of a defragmentation: which pods may move, which nodes they could empty, and which nodes take pods. Keeps
 /// references to all constructor arguments. Not thread-safe.
 class DefragmentationProblem {
  public:
-  DefragmentationProblem(const StrategyContext& context, NominationSink& sink, const DefragmentationRules& rules);
+  DefragmentationProblem(const StrategyContext& context, NominationSink& sink, const Defragmentation& rules);
   /// Creates a copy on its own WhatIf (WhatIf::detached()) for another thread. REQUIRES: judge_all() was called on
   /// `of`.
-  DefragmentationProblem(const DefragmentationProblem& of, const scheduling::WhatIf& cluster)
-      : DefragmentationProblem(of) {
+  DefragmentationProblem(const DefragmentationProblem& of, const WhatIf& cluster) : DefragmentationProblem(of) {
     cluster_ = &cluster;
   }
 
-  const scheduling::ClusterSnapshot& base() const { return cluster_->base(); }
-  const scheduling::WhatIf& cluster() const { return *cluster_; }
-  const DefragmentationRules& rules() const { return rules_; }
+  const ClusterSnapshot& base() const { return cluster_->base(); }
+  const WhatIf& cluster() const { return *cluster_; }
+  const Defragmentation& rules() const { return rules_; }
 
   // --- Pods
   /// Returns why the pod may not leave its node in this cycle, or nullopt if it may, provided that it fits another
   /// node.
-  const std::optional<scheduling::Refusal>& objection_to(PodIndex pod) const;
+  const std::optional<Refusal>& objection_to(PodIndex pod) const;
   bool may_move(PodIndex pod) const { return !objection_to(pod); }
   /// Computes objection_to() for all pods on nodes in scope, so that later calls only read.
   void judge_all() const;
@@ -104,7 +103,7 @@ class DefragmentationProblem {
   bool takes(NodeIndex node) const { return may_take_pods_[node]; }
   const std::vector<NodeIndex>& taking() const { return taking_; }
   /// Amount of the resource, in thousandths, that arriving pods must leave free.
-  std::int64_t headroom(NodeIndex node, scheduling::ResourceIndex resource) const;
+  std::int64_t headroom(NodeIndex node, ResourceIndex resource) const;
 
  private:
   bool is_node_bound(PodIndex pod) const;
@@ -116,12 +115,12 @@ class DefragmentationProblem {
   void find_unlike_pods();
   void add_node(NodeIndex node);
   void rank_nodes();
-  std::optional<scheduling::Refusal> find_objection(PodIndex pod) const;
+  std::optional<Refusal> find_objection(PodIndex pod) const;
 
   const StrategyContext& context_;
-  const scheduling::WhatIf* cluster_;
+  const WhatIf* cluster_;
   NominationSink& sink_;
-  const DefragmentationRules& rules_;
+  const Defragmentation& rules_;
   std::shared_ptr<const std::vector<Disturbance>> disturbances_;  ///< indexed by pod
   std::vector<double> sizes_;                                     ///< by request set
   double small_size_ = 0;
@@ -136,9 +135,9 @@ class DefragmentationProblem {
   std::vector<HeldNode> held_;
   std::vector<bool> may_take_pods_;
   std::vector<NodeIndex> taking_;
-  std::vector<std::pair<scheduling::ResourceIndex, double>> headroom_;  ///< shares of a node
+  std::vector<std::pair<ResourceIndex, double>> headroom_;  ///< shares of a node
   mutable std::vector<std::uint32_t> known_;  ///< indexed by pod: 0 if unknown, otherwise 1 + position in objections_
-  mutable std::vector<std::optional<scheduling::Refusal>> objections_;
+  mutable std::vector<std::optional<Refusal>> objections_;
 };
 
 /// Number of pods per owner that moves disrupt.

@@ -46,7 +46,7 @@ std::size_t DefragmentationSearch::busy_in(const Nodes& nodes) const {
 }
 
 double DefragmentationSearch::value_of(std::size_t freed, std::size_t moves) const {
-  const DefragmentationRules& rules = problem_.rules();
+  const Defragmentation& rules = problem_.rules();
   return rules.weight_of_node * static_cast<double>(freed) - rules.weight_of_move * static_cast<double>(moves);
 }
 

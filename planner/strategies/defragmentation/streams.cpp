@@ -39,7 +39,7 @@ class Stream {
   }
 
  private:
-  scheduling::WhatIf cluster_;
+  WhatIf cluster_;
   DefragmentationProblem problem_;
   std::unique_ptr<WhatIfPlacement> origin_;
   SearchBudget budget_;

@@ -12,10 +12,6 @@
 namespace strategies {
 namespace {
 
-using scheduling::FitLevel;
-using scheduling::FitQuery;
-using scheduling::WhatIf;
-
 /// Pods of the same node that may move instead of another one if the scheduler would put that one where it does not
 /// help.
 constexpr std::size_t kMaxInstead = 6;
@@ -24,18 +20,11 @@ constexpr std::size_t kFewLeft = 8;  // number of remaining nodes up to which an
 
 }  // namespace
 
-std::optional<PodKind> kind_of(PodIndex pod, const scheduling::ClusterSnapshot& base) {
+std::optional<PodKind> kind_of(PodIndex pod, const ClusterSnapshot& base) {
   const auto owner = base.owner_of(pod);
   if (!owner || !base.pod(pod).volumes.empty()) return std::nullopt;
   return PodKind{*owner, base.label_group_of(pod), base.request_set_of(pod)};
 }
-
-WavePlanner::Wave::Wave(const WhatIf& cluster)
-    : before(cluster),
-      budgets(cluster.base()),
-      is_left(cluster.base().node_count(), 0),
-      awaited(cluster.base().node_count(), 0),
-      reserved(cluster.base().node_count(), 0) {}
 
 WavePlanner::WavePlanner(const DefragmentationProblem& problem, std::unique_ptr<WhatIfPlacement> placement,
                          std::vector<bool> emptying, bool chooses_targets, PackingStyle style, SearchBudget& budget,
@@ -64,8 +53,8 @@ bool WavePlanner::is_empty(NodeIndex node) const {
   if (std::ranges::any_of(problem_.pods_on(node), is_there)) return false;
   if (!problem_.has_pods_without_node()) return true;
   bool has_arrival = false;
-  cluster().for_each_on(
-      node, [&](PodIndex pod) { has_arrival = has_arrival || problem_.base().node_of(pod) == scheduling::kNoNode; });
+  cluster().for_each_on(node,
+                        [&](PodIndex pod) { has_arrival = has_arrival || problem_.base().node_of(pod) == kNoNode; });
   return !has_arrival;
 }
 
@@ -229,14 +218,14 @@ bool WavePlanner::attempt_instead(const PackedMove& move, Wave& wave) {
 /// Checks only filters, not scores.
 bool WavePlanner::fits_somewhere(PodIndex pod) const {
   const auto& base = problem_.base();
-  const std::int64_t cpu = scheduling::amount_of(base.requests(pod), scheduling::kCpuIndex);
-  const auto& offered = base.allocatable().column(scheduling::kCpuIndex);
-  const auto& used = cluster().used().column(scheduling::kCpuIndex);
+  const std::int64_t cpu = amount_of(base.requests(pod), kCpuIndex);
+  const auto& offered = base.allocatable().column(kCpuIndex);
+  const auto& used = cluster().used().column(kCpuIndex);
   const NodeIndex here = cluster().node_of(pod);
   const auto query = cluster().fit_query(pod, FitLevel::kScheduler);  // the what-if placement uses the same query next
   return std::ranges::any_of(problem_.taking(), [&](NodeIndex node) {
     return may_take_pods_[node] && node != here &&
-           (cpu == 0 || cpu <= scheduling::saturating_subtract(offered[node], used[node])) && query->fits(node);
+           (cpu == 0 || cpu <= saturating_subtract(offered[node], used[node])) && query->fits(node);
   });
 }
 

@@ -19,7 +19,7 @@ namespace strategies {
 /// Owner, labels and requests. Pods with equal values fit the same nodes.
 using PodKind = std::array<std::uint32_t, 3>;
 /// Returns nullopt if no other pod is of the same kind.
-std::optional<PodKind> kind_of(PodIndex pod, const scheduling::ClusterSnapshot& base);
+std::optional<PodKind> kind_of(PodIndex pod, const ClusterSnapshot& base);
 
 struct WaveMove {
   PodIndex pod;
@@ -61,19 +61,20 @@ class WavePlanner {
 
  private:
   struct Wave {
-    explicit Wave(const scheduling::WhatIf& cluster);
-    scheduling::WhatIf before;
-    scheduling::PdbBudgets budgets;
-    std::vector<PodIndex> depending{};   ///< pods in `leaving` that may depend on the placement of others
-    std::vector<PodIndex> leaving{};     ///< in the order in which they leave
-    std::vector<std::uint8_t> is_left;   ///< indexed by node: a pod leaves it
-    std::vector<std::uint32_t> awaited;  ///< indexed by node: number of pods that have yet to leave it
+    explicit Wave(const WhatIf& cluster) : before(cluster) {}
+    WhatIf before;
+    scheduling::PdbBudgets budgets{before.base()};
+    std::vector<PodIndex> depending{};  ///< pods in `leaving` that may depend on the placement of others
+    std::vector<PodIndex> leaving{};    ///< in the order in which they leave
+    using Counts = std::vector<std::uint32_t>;
+    Counts is_left = Counts(before.base().node_count(), 0);  ///< indexed by node: 1 if a pod leaves it
+    Counts awaited = is_left;                                ///< indexed by node: number of pods yet to leave it
     /// Indexed by node: number of pods that wait for its capacity, which no other pod may take.
-    std::vector<std::uint32_t> reserved;
+    Counts reserved = is_left;
     std::map<PodKind, int> failures{};  ///< consecutive pods of a kind that found no place
   };
 
-  const scheduling::WhatIf& cluster() const { return placement_->cluster(); }
+  const WhatIf& cluster() const { return placement_->cluster(); }
   bool is_empty(NodeIndex node) const;
   bool is_untouched(NodeIndex node) const;
   void take_back(std::size_t moves);

@@ -221,11 +221,12 @@ Criterion restarted(RestartCriterion restarts) {
           }};
 }
 
+bool is_owned_by(const api::Pod& pod, const api::NamespaceFilter& kinds) {
+  return kinds.include.empty() ? !has_owner_of_kind(pod, kinds.exclude) : has_owner_of_kind(pod, kinds.include);
+}
+
 Criterion owned_by(api::NamespaceFilter kinds) {
-  return without_words([kinds = std::move(kinds)](const Subject& subject) {
-    if (!kinds.include.empty()) return has_owner_of_kind(subject.pod, kinds.include);
-    return kinds.exclude.empty() || !has_owner_of_kind(subject.pod, kinds.exclude);
-  });
+  return without_words([kinds = std::move(kinds)](const Subject& subject) { return is_owned_by(subject.pod, kinds); });
 }
 
 std::vector<ConditionCriterion> read_conditions(api::StrictObject& args, std::string_view name) {

@@ -67,10 +67,6 @@ struct RestartCriterion {
   std::int64_t at_least = 1;
   std::optional<base::seconds> within;  ///< nullopt means since the pod's creation
   ContainerScope containers{};
-  friend bool operator==(const RestartCriterion& a, const RestartCriterion& b) {
-    return a.at_least == b.at_least && a.within == b.within && a.containers.init == b.containers.init &&
-           a.containers.ephemeral == b.containers.ephemeral;
-  }
 };
 
 // --- criteria; callers must omit criteria whose list is empty
@@ -96,6 +92,8 @@ Criterion owned_by(api::NamespaceFilter kinds);
 std::optional<std::int64_t> age_in_seconds(const api::Pod& pod, base::TimePoint now);
 /// Returns whether an owner is of one of the kinds.
 bool has_owner_of_kind(const api::Pod& pod, const std::vector<std::string>& kinds);
+/// Returns whether owned_by() holds.
+bool is_owned_by(const api::Pod& pod, const api::NamespaceFilter& kinds);
 /// Returns the restarts of the containers in scope. With a window, counts only those known to be in it: all restarts
 /// if the pod is younger than the window, those in `history`, or else the last one if it ended in the window.
 std::int64_t count_restarts(const RestartCriterion& restarts, const Subject& subject);

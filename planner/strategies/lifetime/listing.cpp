@@ -17,14 +17,10 @@ LifeTimeListing::LifeTimeListing(const StrategyContext& context, NominationSink&
       terminal_(terminal_pods, context) {}
 
 /// Cheapest checks first.
-bool LifeTimeListing::is_wanted(PodIndex pod) {
-  return !context_.cluster.is_moved(pod) && in_scope_(pod) && criteria_.hold_for(subject_of(context_, pod));
-}
-
 std::vector<PodIndex> LifeTimeListing::movable_pods_on(NodeIndex node) {
-  std::vector<PodIndex> pods;
-  context_.cluster.for_each_on(node, [&](PodIndex pod) {
-    if (is_wanted(pod) && !is_kept(pod) && !fits_nowhere(pod)) pods.push_back(pod);
+  std::vector<PodIndex> pods = pods_on(context_, node, PodStates::kAll);
+  std::erase_if(pods, [&](PodIndex pod) {
+    return !in_scope_(pod) || !criteria_.hold_for(subject_of(context_, pod)) || is_kept(pod) || fits_nowhere(pod);
   });
   return pods;
 }
@@ -32,17 +28,15 @@ std::vector<PodIndex> LifeTimeListing::movable_pods_on(NodeIndex node) {
 bool LifeTimeListing::is_kept(PodIndex pod) {
   auto refusal = terminal_.refusal(pod);
   if (!refusal) refusal = protection_refusal(context_, sink_, pod);
-  if (refusal) sink_.refused(pod, *refusal);
-  return refusal.has_value();
+  return is_refused(sink_, pod, refusal);
 }
 
 bool LifeTimeListing::fits_nowhere(PodIndex pod) {
-  const auto refusal = last_protection_of(context_, sink_, pod);
-  if (refusal) sink_.refused(pod, *refusal);
-  return refusal.has_value();
+  return is_refused(sink_, pod, last_protection_of(context_, sink_, pod));
 }
 
-/// Reads objects last and prefetches them: each is about a kilobyte, scattered in memory.
+/// Includes pods that fit nowhere else. Reads objects last and prefetches them: each is about a kilobyte, scattered in
+/// memory. Ties keep the order of nodes, then names.
 std::vector<LifeTimeListing::AgedPod> LifeTimeListing::pods_on_all_nodes() {
   std::vector<AgedPod> pods;
   for (const NodeIndex node : context_.nodes) {
@@ -58,51 +52,34 @@ std::vector<LifeTimeListing::AgedPod> LifeTimeListing::pods_on_all_nodes() {
     if (criteria_.hold_for(subject_of(context_, pod)) && !is_kept(pod)) pods[kept++] = pods[i];
   }
   pods.resize(kept);
-  return pods;
-}
-
-/// Ties keep the order of nodes, then names.
-void LifeTimeListing::sort_oldest_first(std::vector<AgedPod>& pods) {
+  if (context_.is_upstream()) std::erase_if(pods, [&](const AgedPod& each) { return fits_nowhere(each.pod); });
   std::ranges::stable_sort(pods, {}, &AgedPod::created);
+  return pods;
 }
 
 void LifeTimeListing::prefetch_ahead(const std::vector<AgedPod>& pods, std::size_t at) const {
   constexpr std::size_t kAhead = 8;
   constexpr std::size_t kPartsAhead = 4;
-  const scheduling::ClusterSnapshot& base = context_.cluster.base();
+  const ClusterSnapshot& base = context_.cluster.base();
   if (at + kAhead < pods.size()) base.prefetch(pods[at + kAhead].pod);
   if (at + kPartsAhead < pods.size()) base.prefetch_parts(pods[at + kPartsAhead].pod);
 }
 
-NominationResult LifeTimeListing::offer(PodIndex pod) {
-  return sink_.offer(pod, criteria_.words_for(subject_of(context_, pod)));
-}
-
-void LifeTimeListing::offer_compatibly() {
-  if (context_.is_upstream()) {
-    offer_oldest_first_upstream();
-  } else {
-    offer_oldest_first();
+void LifeTimeListing::offer_by_node(const std::function<void(std::vector<PodIndex>& pods)>& sort) {
+  for (const NodeIndex node : context_.nodes) {
+    std::vector<PodIndex> pods = movable_pods_on(node);
+    if (sort) sort(pods);
+    if (!offer_all(sink_, pods, [this](PodIndex pod) { return reason_for(pod); })) return;
   }
 }
 
 void LifeTimeListing::offer_oldest_first() {
-  std::vector<AgedPod> pods = pods_on_all_nodes();
-  sort_oldest_first(pods);
+  const std::vector<AgedPod> pods = pods_on_all_nodes();
   for (std::size_t i = 0; i < pods.size(); ++i) {
     prefetch_ahead(pods, i);
-    if (fits_nowhere(pods[i].pod)) continue;
-    if (offer(pods[i].pod) == NominationResult::kTotalLimit) return;
-  }
-}
-
-void LifeTimeListing::offer_oldest_first_upstream() {
-  std::vector<AgedPod> pods = pods_on_all_nodes();
-  std::erase_if(pods, [&](const AgedPod& each) { return fits_nowhere(each.pod); });
-  sort_oldest_first(pods);
-  for (std::size_t i = 0; i < pods.size(); ++i) {
-    prefetch_ahead(pods, i);
-    if (offer(pods[i].pod) == NominationResult::kTotalLimit) return;
+    const PodIndex pod = pods[i].pod;
+    if (!context_.is_upstream() && fits_nowhere(pod)) continue;
+    if (sink_.offer(pod, reason_for(pod)) == NominationResult::kTotalLimit) return;
   }
 }
 

@@ -2,6 +2,7 @@
 
 /// Pod iteration shared by the lifetime strategies.
 
+#include <functional>
 #include <vector>
 
 #include "planner/strategies/lifetime/criteria.hpp"
@@ -19,17 +20,11 @@ class LifeTimeListing {
   LifeTimeListing(const StrategyContext& context, NominationSink& sink, const PodScope& scope, const Criteria& criteria,
                   const TerminalPods& terminal_pods);
 
-  /// Returns the pods on `node`, in any state, that are in scope, meet the criteria, may leave and fit elsewhere, by
-  /// name. Reports protected pods and pods that fit nowhere.
-  std::vector<PodIndex> movable_pods_on(NodeIndex node);
-
+  /// Offers matching pods, in any state, node by node in the order of `sort`; by name if it is empty.
+  void offer_by_node(const std::function<void(std::vector<PodIndex>& pods)>& sort = {});
   /// Offers matching pods of all nodes, the oldest first. Continues after a node or namespace reaches its limit,
-  /// because the next pod may be elsewhere.
+  /// because the next pod may be elsewhere. In upstream mode checks all pods for other nodes before the first offer.
   void offer_oldest_first();
-  /// Like offer_oldest_first(), but checks all pods for other nodes before the first offer.
-  void offer_oldest_first_upstream();
-  /// Calls the variant for the policy's compatibility.
-  void offer_compatibly();
 
  private:
   struct AgedPod {
@@ -37,14 +32,12 @@ class LifeTimeListing {
     PodIndex pod = 0;
   };
 
-  bool is_wanted(PodIndex pod);
+  std::vector<PodIndex> movable_pods_on(NodeIndex node);
   bool is_kept(PodIndex pod);
   bool fits_nowhere(PodIndex pod);
-  /// Includes pods that fit nowhere else.
   std::vector<AgedPod> pods_on_all_nodes();
-  static void sort_oldest_first(std::vector<AgedPod>& pods);
   void prefetch_ahead(const std::vector<AgedPod>& pods, std::size_t at) const;
-  NominationResult offer(PodIndex pod);
+  std::string reason_for(PodIndex pod) const { return criteria_.words_for(subject_of(context_, pod)); }
 
   const StrategyContext& context_;
   NominationSink& sink_;
@@ -52,5 +45,13 @@ class LifeTimeListing {
   const Criteria& criteria_;
   TerminalPodRules terminal_;
 };
+
+/// Offers the pods of a strategy with a scope, criteria and rules for terminal pods, the oldest first.
+template <typename S>
+base::Status offer_oldest_first(const StrategyContext& context, NominationSink& sink, const S& strategy) {
+  const Criteria criteria = strategy.criteria();
+  LifeTimeListing(context, sink, strategy.scope, criteria, strategy.terminal_pods).offer_oldest_first();
+  return base::Done{};
+}
 
 }  // namespace strategies

@@ -28,17 +28,15 @@ void read_restarts(api::StrictObject& args, std::optional<RestartCriterion>& tar
     object.read("atLeast", restarts.at_least);
     object.read("withinSeconds", restarts.within);
     if (restarts.at_least < 1) object.complain("atLeast", "must be at least 1");
-    if (restarts.within && *restarts.within < base::seconds(1)) {
-      object.complain("withinSeconds", "must be at least 1");
-    }
+    if (restarts.within && *restarts.within < base::seconds(1)) object.complain("withinSeconds", "must be at least 1");
     target = restarts;
   });
 }
 
 }  // namespace
 
-PodCriteria::Args PodCriteria::Args::read(api::StrictObject& args) {
-  Args parsed;
+PodCriteria PodCriteria::read(api::StrictObject& args) {
+  PodCriteria parsed;
   const std::size_t before = args.errors().size();
   parsed.scope = read_scope(args);
   parsed.owner_kinds = read_include_exclude(args, "ownerKinds");
@@ -52,9 +50,8 @@ PodCriteria::Args PodCriteria::Args::read(api::StrictObject& args) {
   args.read("includingInitContainers", parsed.containers.init);
   args.read("includingEphemeralContainers", parsed.containers.ephemeral);
   args.read("includingLastState", parsed.containers.last_state);
-  if (parsed.containers.last_state && parsed.reasons.empty() && parsed.exit_codes.empty()) {
+  if (parsed.containers.last_state && parsed.reasons.empty() && parsed.exit_codes.empty())
     args.complain("includingLastState", "requires reasons or exitCodes");
-  }
   parsed.terminal_pods = TerminalPods::read(args);
   require_consent(args, "phases", phases, parsed.terminal_pods);
   if (parsed.restarts) parsed.restarts->containers = parsed.containers;
@@ -68,7 +65,7 @@ PodCriteria::Args PodCriteria::Args::read(api::StrictObject& args) {
   return parsed;
 }
 
-Criteria PodCriteria::Args::criteria() const {
+Criteria PodCriteria::criteria() const {
   Criteria all;
   if (!owner_kinds.include.empty() || !owner_kinds.exclude.empty()) all.add(owned_by(owner_kinds));
   if (min_age_seconds) all.add(at_least_old(*min_age_seconds));
@@ -81,8 +78,7 @@ Criteria PodCriteria::Args::criteria() const {
 }
 
 base::Status PodCriteria::nominate(const StrategyContext& context, NominationSink& sink) const {
-  LifeTimeListing(context, sink, args_.scope, criteria_, args_.terminal_pods).offer_compatibly();
-  return base::Done{};
+  return offer_oldest_first(context, sink, *this);
 }
 
 }  // namespace strategies

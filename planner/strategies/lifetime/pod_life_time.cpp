@@ -8,36 +8,20 @@ namespace strategies {
 namespace {
 
 constexpr std::array<std::string_view, 24> kLifeTimeStates = {
-    "Running",
-    "Pending",
-    "Succeeded",
-    "Failed",
-    "Unknown",  // phases
-    "NodeAffinity",
-    "NodeLost",
-    "Shutdown",
-    "UnexpectedAdmissionError",  // reasons of the pod
-    "PodInitializing",
-    "ContainerCreating",
-    "ImagePullBackOff",
-    "CrashLoopBackOff",
-    "CreateContainerConfigError",
-    "ErrImagePull",
-    "CreateContainerError",
-    "InvalidImageName",  // waiting reasons of containers
-    "OOMKilled",
-    "Error",
-    "Completed",
-    "DeadlineExceeded",
-    "Evicted",
-    "ContainerCannotRun",
-    "StartError",
-};
+    // phases
+    "Running", "Pending", "Succeeded", "Failed", "Unknown",
+    // reasons of the pod
+    "NodeAffinity", "NodeLost", "Shutdown", "UnexpectedAdmissionError",
+    // waiting reasons of containers
+    "PodInitializing", "ContainerCreating", "ImagePullBackOff", "CrashLoopBackOff", "CreateContainerConfigError",
+    "ErrImagePull", "CreateContainerError", "InvalidImageName",
+    // terminated reasons of containers
+    "OOMKilled", "Error", "Completed", "DeadlineExceeded", "Evicted", "ContainerCannotRun", "StartError"};
 
 }  // namespace
 
-PodLifeTime::Args PodLifeTime::Args::read(api::StrictObject& args) {
-  Args parsed;
+PodLifeTime PodLifeTime::read(api::StrictObject& args) {
+  PodLifeTime parsed;
   parsed.scope = read_scope(args);
   parsed.owner_kinds = read_include_exclude(args, "ownerKinds");
   args.read("maxPodLifeTimeSeconds", parsed.max_seconds);
@@ -60,7 +44,7 @@ PodLifeTime::Args PodLifeTime::Args::read(api::StrictObject& args) {
   return parsed;
 }
 
-Criteria PodLifeTime::Args::criteria() const {
+Criteria PodLifeTime::criteria() const {
   Criteria all;
   if (max_seconds) all.add(older_than(*max_seconds));
   if (!states.empty()) all.add(in_state(states, {init_containers, ephemeral_containers}));
@@ -71,8 +55,7 @@ Criteria PodLifeTime::Args::criteria() const {
 }
 
 base::Status PodLifeTime::nominate(const StrategyContext& context, NominationSink& sink) const {
-  LifeTimeListing(context, sink, args_.scope, criteria_, args_.terminal_pods).offer_compatibly();
-  return base::Done{};
+  return offer_oldest_first(context, sink, *this);
 }
 
 }  // namespace strategies

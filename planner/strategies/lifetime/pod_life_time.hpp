@@ -12,37 +12,25 @@
 namespace strategies {
 
 /// Nominates pods that are too old or have an unwanted state, condition or exit code, the oldest first
-/// (upstream-semantics.md#pod-life-time). Nominates terminal pods only with terminalPods.evict.
-class PodLifeTime final : public Strategy {
- public:
+/// (upstream-semantics.md#pod-life-time). Nominates terminal pods only with terminalPods.evict. All given criteria must
+/// hold. At least one of age, states, conditions and exit codes is required.
+struct PodLifeTime {
   static constexpr std::string_view kName = "PodLifeTime";
+  static constexpr StrategyPhase kPhase = StrategyPhase::kDeschedule;
 
-  /// All given criteria must hold. At least one of age, states, conditions and exit codes is required.
-  struct Args {
-    PodScope scope;
-    api::NamespaceFilter owner_kinds;         ///< Kinds of owners to include or exclude
-    std::optional<std::int64_t> max_seconds;  ///< Age limit; older pods match
-    std::vector<std::string> states;
-    std::vector<ConditionCriterion> conditions;
-    std::vector<std::int32_t> exit_codes;
-    bool init_containers = false;
-    bool ephemeral_containers = false;  ///< For states only
-    TerminalPods terminal_pods;
-    friend bool operator==(const Args&, const Args&) = default;
+  PodScope scope;
+  api::NamespaceFilter owner_kinds;         ///< Kinds of owners to include or exclude
+  std::optional<std::int64_t> max_seconds;  ///< Age limit; older pods match
+  std::vector<std::string> states;
+  std::vector<ConditionCriterion> conditions;
+  std::vector<std::int32_t> exit_codes;
+  bool init_containers = false;
+  bool ephemeral_containers = false;  ///< For states only
+  TerminalPods terminal_pods;
 
-    /// Errors are added to the errors of `args`.
-    static Args read(api::StrictObject& args);
-    Criteria criteria() const;
-  };
-
-  explicit PodLifeTime(Args args) : args_(std::move(args)), criteria_(args_.criteria()) {}
-  std::string_view name() const override { return kName; }
-  StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
-  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
-
- private:
-  Args args_;
-  Criteria criteria_;
+  static PodLifeTime read(api::StrictObject& args);
+  Criteria criteria() const;
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const;
 };
 
 }  // namespace strategies

@@ -1,9 +1,6 @@
 #include "planner/strategies/lifetime/remove_failed_pods.hpp"
 
-#include <utility>
-
 #include "planner/strategies/lifetime/listing.hpp"
-#include "planner/strategies/listing.hpp"
 
 namespace strategies {
 namespace {
@@ -21,8 +18,8 @@ Criterion at_least_old_upstream(std::uint32_t least) {
 
 }  // namespace
 
-RemoveFailedPods::Args RemoveFailedPods::Args::read(api::StrictObject& args) {
-  Args parsed;
+RemoveFailedPods RemoveFailedPods::read(api::StrictObject& args) {
+  RemoveFailedPods parsed;
   parsed.scope = read_scope(args);
   args.read("excludeOwnerKinds", parsed.exclude_owner_kinds);
   args.read("minPodLifetimeSeconds", parsed.min_seconds);
@@ -37,43 +34,22 @@ RemoveFailedPods::Args RemoveFailedPods::Args::read(api::StrictObject& args) {
   return parsed;
 }
 
-Criteria RemoveFailedPods::Args::criteria() const { return criteria_with(at_least_old(min_seconds)); }
-
-Criteria RemoveFailedPods::Args::criteria_upstream() const { return criteria_with(at_least_old_upstream(min_seconds)); }
-
-Criteria RemoveFailedPods::Args::criteria_with(Criterion age) const {
+Criteria RemoveFailedPods::criteria(bool is_upstream) const {
   const ContainerScope containers{init_containers, false};
   Criteria all;
   all.add(in_phase({api::PodPhase::kFailed}));
-  all.add(std::move(age));
+  all.add(is_upstream ? at_least_old_upstream(min_seconds) : at_least_old(min_seconds));
   if (!exclude_owner_kinds.empty()) all.add(owned_by({{}, exclude_owner_kinds}));
   if (!reasons.empty()) all.add(for_reason(reasons, containers));
   if (!exit_codes.empty()) all.add(with_exit_code(exit_codes, containers));
   return all;
 }
 
-/// Offers the oldest first.
-void RemoveFailedPods::offer_failed_pods(const StrategyContext& context, NominationSink& sink) const {
-  const Criteria criteria = args_.criteria();
-  LifeTimeListing(context, sink, args_.scope, criteria, args_.terminal_pods).offer_oldest_first();
-}
-
-/// Offers node by node.
-void RemoveFailedPods::clear_pods_upstream(const StrategyContext& context, NominationSink& sink) const {
-  const Criteria criteria = args_.criteria_upstream();
-  LifeTimeListing listing(context, sink, args_.scope, criteria, args_.terminal_pods);
-  const auto reason = [&](PodIndex pod) { return criteria.words_for(subject_of(context, pod)); };
-  for (const NodeIndex node : context.nodes) {
-    if (!offer_all(sink, listing.movable_pods_on(node), reason)) return;
-  }
-}
-
+/// Upstream offers node by node instead of the oldest first.
 base::Status RemoveFailedPods::nominate(const StrategyContext& context, NominationSink& sink) const {
-  if (context.is_upstream()) {
-    clear_pods_upstream(context, sink);
-  } else {
-    offer_failed_pods(context, sink);
-  }
+  const Criteria wanted = criteria(context.is_upstream());
+  LifeTimeListing listing(context, sink, scope, wanted, terminal_pods);
+  context.is_upstream() ? listing.offer_by_node() : listing.offer_oldest_first();
   return base::Done{};
 }
 

@@ -5,8 +5,8 @@
 
 namespace strategies {
 
-void RestartHistory::observe(const scheduling::ClusterSnapshot& cluster, base::TimePoint now) {
-  for (const scheduling::PodIndex index : cluster.pods()) {
+void RestartHistory::observe(const ClusterSnapshot& cluster, base::TimePoint now) {
+  for (const PodIndex index : cluster.pods()) {
     const api::Pod& pod = cluster.pod(index);
     for (const api::ContainerStatus& status : pod.container_statuses) {
       if (status.restart_count == 0) continue;

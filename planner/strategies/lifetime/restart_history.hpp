@@ -8,7 +8,7 @@
 
 #include "api/descheduler_policy.hpp"
 #include "base/clock.hpp"
-#include "planner/snapshot/cluster_snapshot.hpp"
+#include "planner/strategies/scheduling_names.hpp"
 
 namespace strategies {
 
@@ -20,7 +20,7 @@ class RestartHistory {
   explicit RestartHistory(base::Duration kept = std::chrono::hours(24)) : kept_(kept) {}
 
   /// Records the totals of the pods that have restarted.
-  void observe(const scheduling::ClusterSnapshot& cluster, base::TimePoint now);
+  void observe(const ClusterSnapshot& cluster, base::TimePoint now);
 
   /// Returns the container's total at `then`, from the last observation before it. Without one, returns the first
   /// observed total, so that restarts before the first observation are not counted. Returns nullopt if the container

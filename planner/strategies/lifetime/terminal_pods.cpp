@@ -99,57 +99,54 @@ void TerminalPodRules::rank_by_end() {
 
 const TerminalPods::Retention& TerminalPodRules::retention_of(const api::Pod& pod) const {
   const auto speaks_about = [&](const TerminalPods::Retention& entry) {
-    if (!entry.scope.includes(pod)) return false;
-    if (!entry.owner_kinds.include.empty()) return has_owner_of_kind(pod, entry.owner_kinds.include);
-    return !has_owner_of_kind(pod, entry.owner_kinds.exclude);
+    return entry.scope.includes(pod) && is_owned_by(pod, entry.owner_kinds);
   };
   const auto at = std::ranges::find_if(spec_.retention, speaks_about);
   return at == spec_.retention.end() ? spec_.otherwise : *at;
 }
 
-std::optional<scheduling::Refusal> TerminalPodRules::cleaned_up_by_owner(const api::Pod& pod) const {
+std::optional<Refusal> TerminalPodRules::cleaned_up_by_owner(const api::Pod& pod) const {
   for (const api::OwnerReference& owner : pod.meta.owner_references) {
     if (std::ranges::find(spec_.cleaned_up_by, owner.kind) != spec_.cleaned_up_by.end()) {
-      return scheduling::Refusal{"CleanedUpByOwner", "its {subject} removes terminal pods itself", owner.kind};
+      return Refusal{"CleanedUpByOwner", "its {subject} removes terminal pods itself", owner.kind};
     }
     if (owner.kind != "Job") continue;
     const api::Workload* job = context_.cluster.base().find_workload(owner.uid);
     if (job == nullptr) continue;
     if (job->ttl_seconds_after_finished) {
-      return scheduling::Refusal{"CleanedUpByOwner",
-                                 "its Job {subject} is deleted {wanted} s after it finished, together with the pod",
-                                 owner.name, *job->ttl_seconds_after_finished};
+      return Refusal{"CleanedUpByOwner",
+                     "its Job {subject} is deleted {wanted} s after it finished, together with the pod", owner.name,
+                     *job->ttl_seconds_after_finished};
     }
     if (!job->meta.owner_references.empty()) {
-      return scheduling::Refusal{"CleanedUpByOwner", "the owner of its Job {subject} keeps a history of Jobs",
-                                 owner.name};
+      return Refusal{"CleanedUpByOwner", "the owner of its Job {subject} keeps a history of Jobs", owner.name};
     }
   }
   return std::nullopt;
 }
 
-std::optional<scheduling::Refusal> TerminalPodRules::refusal(PodIndex pod) const {
+std::optional<Refusal> TerminalPodRules::refusal(PodIndex pod) const {
   const api::Pod& object = context_.cluster.base().pod(pod);
   if (!object.is_terminal() || context_.is_upstream()) return std::nullopt;
   if (!spec_.evict) {
-    return scheduling::Refusal{"TerminalPod", "it has terminated, and terminalPods.evict is not set"};
+    return Refusal{"TerminalPod", "it has terminated, and terminalPods.evict is not set"};
   }
   if (auto refusal = cleaned_up_by_owner(object)) return refusal;
   const TerminalPods::Retention& retention = retention_of(object);
   const base::TimePoint end = end_of(object);
   if (end == base::TimePoint{} && (retention.keep.count() > 0 || retention.keep_newest > 0)) {
-    return scheduling::Refusal{"TerminalPodKept", "the time of its termination is unknown"};
+    return Refusal{"TerminalPodKept", "the time of its termination is unknown"};
   }
   const base::Duration since = context_.now - end;
   if (since < retention.keep) {
-    return scheduling::Refusal{"TerminalPodKept", "it terminated {available} s ago and is kept for {wanted} s", "",
-                               retention.keep.count(), whole_seconds_of(since)};
+    return Refusal{"TerminalPodKept", "it terminated {available} s ago and is kept for {wanted} s", "",
+                   retention.keep.count(), whole_seconds_of(since)};
   }
   if (retention.keep_newest == 0) return std::nullopt;
   const auto rank = rank_.find(pod);
   if (rank == rank_.end() || rank->second >= retention.keep_newest) return std::nullopt;
-  return scheduling::Refusal{"TerminalPodKept", "it is one of the {wanted} newest terminal pods of its owner", "",
-                             retention.keep_newest};
+  return Refusal{"TerminalPodKept", "it is one of the {wanted} newest terminal pods of its owner", "",
+                 retention.keep_newest};
 }
 
 }  // namespace strategies

@@ -21,13 +21,11 @@ struct TerminalPods {
     api::NamespaceFilter owner_kinds;
     base::seconds keep{0};          ///< Time since the pod ended
     std::uint32_t keep_newest = 0;  ///< Per owner; per namespace for pods without owner
-    friend bool operator==(const Retention&, const Retention&) = default;
   };
   bool evict = false;
   Retention otherwise;                     ///< For pods that match no entry of `retention`
   std::vector<Retention> retention;        ///< The first matching entry decides
   std::vector<std::string> cleaned_up_by;  ///< Kinds of owners that clean up their terminal pods themselves
-  friend bool operator==(const TerminalPods&, const TerminalPods&) = default;
 
   /// Reads the member terminalPods. Errors are added to the errors of `args`. `evict` is its default.
   static TerminalPods read(api::StrictObject& args, bool evict = false);
@@ -44,11 +42,11 @@ class TerminalPodRules {
   TerminalPodRules(const TerminalPods& spec, const StrategyContext& context);
 
   /// Returns nullopt if the pod may be cleaned up or is not terminal. In upstream mode every pod may.
-  std::optional<scheduling::Refusal> refusal(PodIndex pod) const;
+  std::optional<Refusal> refusal(PodIndex pod) const;
 
  private:
   const TerminalPods::Retention& retention_of(const api::Pod& pod) const;
-  std::optional<scheduling::Refusal> cleaned_up_by_owner(const api::Pod& pod) const;
+  std::optional<Refusal> cleaned_up_by_owner(const api::Pod& pod) const;
   void rank_by_end();
 
   const TerminalPods& spec_;

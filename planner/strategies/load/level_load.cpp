@@ -1,7 +1,5 @@
 #include "planner/strategies/load/level_load.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <span>
 
@@ -13,24 +11,13 @@ namespace {
 
 double held(double percent) { return std::clamp(percent, 0.0, 100.0); }
 
-bool is_above(std::span<const double> percent, std::span<const double> limit) {
-  return !std::ranges::equal(percent, limit, std::ranges::less_equal{});
+std::string describe_overload(const LoadTable& load, NodeIndex node, const std::vector<double>& high) {
+  const std::string excess = describe_excess(load, node, high);
+  return "its node is overutilized" + (excess.empty() ? " by measured usage" : excess);
 }
 
-/// Excess over the limit in the worst resource; negative if below.
-double worst_excess(std::span<const double> percent, std::span<const double> limit) {
-  double worst = percent[0] - limit[0];
-  for (std::size_t r = 1; r < percent.size(); ++r) worst = std::max(worst, percent[r] - limit[r]);
-  return worst;
-}
-
-std::string describe_excess(const LoadTable& load, NodeIndex node, const std::vector<double>& high) {
-  for (std::size_t r = 0; r < high.size(); ++r) {
-    if (load.percent(node, r) <= high[r]) continue;
-    return fmt::format("its node is overutilized: measured {} {:.1f} %, target {:.4g} %", load.resources()[r],
-                       load.percent(node, r), high[r]);
-  }
-  return "its node is overutilized by measured usage";
+LoadBand band_of(const Thresholds& thresholds, const LoadTable& load) {
+  return load_band_of(thresholds, [&](std::size_t r) { return load.mean(load.known(), r); });
 }
 
 class Leveller {
@@ -41,22 +28,23 @@ class Leveller {
         pool_(pool),
         giving_(load.giving(pool.nodes)),
         taking_(load.taking(pool.nodes)),
-        band_(load_band_of(*pool.thresholds, giving_)) {}
+        band_(band_of(*pool.thresholds, giving_)) {}
 
-  void run(NominationSink& sink, const LevelArgs& args, NodeClassification& classes) {
+  void run(NominationSink& sink, const LowNodeUtilization& args, bool soft_taint, NodeClassification& classes) {
     LoadRules rules;
     pick_nodes(rules, classes);
     classes.add_rest(giving_);
     classes.note(pool_.name, why_idle(rules, args.number_of_nodes, classes));
     if (!has_enough_low_nodes(args.number_of_nodes)) return;
     LoadedNodes loaded(context_, sink, taking_, {band_.low, band_.no_taint_below});
-    if (args.soft_taint && is_uneven()) loaded.avoid(giving_, rules.sources);
+    // Includes pods that are leaving, because their replacements need the same taints.
+    if (soft_taint && has_any_above(taking_, band_.high)) loaded.avoid(giving_, rules.sources);
     if (rules.sources.empty()) return;
     rules.high = band_.high;
     rules.level = band_.level;
     rules.excluded_namespaces = args.excluded_namespaces;
     rules.evictions_per_node = args.evictions_per_node;
-    rules.reason = [&](NodeIndex node) { return describe_excess(giving_, node, band_.high); };
+    rules.reason = [&](NodeIndex node) { return describe_overload(giving_, node, band_.high); };
     move_load(context_, sink, giving_, taking_, rules, usual_load());
   }
 
@@ -64,14 +52,8 @@ class Leveller {
   std::optional<UsualLoad> usual_load() const {
     std::optional<LoadTable> load = load_.usual(pool_.nodes);
     if (!load) return std::nullopt;
-    std::vector<double> level = load_band_of(*pool_.thresholds, *load).level;
+    std::vector<double> level = band_of(*pool_.thresholds, *load).level;
     return UsualLoad{*std::move(load), std::move(level)};
-  }
-
-  /// Includes pods that are leaving, because their replacements need the same taints.
-  bool is_uneven() const {
-    return std::ranges::any_of(taking_.known(),
-                               [&](NodeIndex node) { return is_above(taking_.percents(node), band_.high); });
   }
 
   /// Describes a node that is not overutilized, although leaving pods may make it look so.
@@ -110,15 +92,10 @@ class Leveller {
   std::string why_idle(const LoadRules& rules, std::int32_t number_of_nodes, const NodeClassification& classes) const {
     if (giving_.known().empty()) return "no node has usable values of a resource that has thresholds";
     if (!has_enough_low_nodes(number_of_nodes)) return describe_too_few(low_nodes(), number_of_nodes, classes);
-    if (rules.sources.empty() && is_uneven_to_give())
+    if (rules.sources.empty() && has_any_above(giving_, band_.high))
       return "the overutilized nodes are not confirmed by enough samples yet";
     if (rules.sources.empty()) return "no node is overutilized";
     return rules.destinations.empty() ? "no destination node has a load low enough to accept more" : "";
-  }
-
-  bool is_uneven_to_give() const {
-    return std::ranges::any_of(giving_.known(),
-                               [&](NodeIndex node) { return is_above(giving_.percents(node), band_.high); });
   }
 
   bool has_enough_low_nodes(std::int32_t number) const {
@@ -140,12 +117,12 @@ class Leveller {
 
 }  // namespace
 
-LoadBand load_band_of(const Thresholds& thresholds, const LoadTable& load) {
+LoadBand load_band_of(const Thresholds& thresholds, const std::function<double(std::size_t resource)>& mean_of) {
   constexpr double kPartKept = 0.25;
   constexpr double kPartWelcome = 0.25;
   LoadBand band;
   for (std::size_t r = 0; r < thresholds.high.size(); ++r) {
-    const double mean = thresholds.use_deviation ? load.mean(load.known(), r) : 0;
+    const double mean = thresholds.use_deviation ? mean_of(r) : 0;
     const double low = thresholds.low[r].second;
     band.low.push_back(thresholds.use_deviation ? held(mean - low) : low);
     band.high.push_back(held(mean + thresholds.high[r].second));
@@ -157,8 +134,8 @@ LoadBand load_band_of(const Thresholds& thresholds, const LoadTable& load) {
 }
 
 void level_load(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load, const PoolNodes& pool,
-                const LevelArgs& args, NodeClassification& classes) {
-  Leveller(context, load, pool).run(sink, args, classes);
+                const LowNodeUtilization& args, bool soft_taint, NodeClassification& classes) {
+  Leveller(context, load, pool).run(sink, args, soft_taint, classes);
 }
 
 }  // namespace strategies

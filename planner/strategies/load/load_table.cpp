@@ -1,11 +1,12 @@
 #include "planner/strategies/load/load_table.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace strategies {
 
-LoadTable::LoadTable(const scheduling::ClusterSnapshot& cluster, const UsageView& usage,
-                     std::vector<std::string> resources, std::span<const NodeIndex> nodes)
+LoadTable::LoadTable(const ClusterSnapshot& cluster, const UsageView& usage, std::vector<std::string> resources,
+                     std::span<const NodeIndex> nodes)
     : cluster_(cluster), usage_(usage), resources_(std::move(resources)), row_of_(cluster.node_count(), kNoRow) {
   for (const std::string& resource : resources_) numbers_.push_back(usage.number_of(resource));
   percents_.reserve(nodes.size() * resources_.size());
@@ -74,6 +75,20 @@ double LoadTable::mean(std::span<const NodeIndex> nodes, std::size_t resource) c
     ++having;
   }
   return having == 0 ? 0 : sum / static_cast<double>(having);
+}
+
+bool is_above(std::span<const double> percents, std::span<const double> limits) {
+  return !std::ranges::equal(percents, limits, std::ranges::less_equal{});
+}
+
+bool has_any_above(const LoadTable& load, std::span<const double> limits) {
+  return std::ranges::any_of(load.known(), [&](NodeIndex node) { return is_above(load.percents(node), limits); });
+}
+
+double worst_excess(std::span<const double> percents, std::span<const double> limits) {
+  double worst = percents[0] - limits[0];
+  for (std::size_t r = 1; r < percents.size(); ++r) worst = std::max(worst, percents[r] - limits[r]);
+  return worst;
 }
 
 }  // namespace strategies

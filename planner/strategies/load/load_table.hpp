@@ -8,20 +8,16 @@
 #include <string>
 #include <vector>
 
-#include "planner/snapshot/cluster_snapshot.hpp"
 #include "planner/strategies/utilization/usage_view.hpp"
 
 namespace strategies {
-
-using scheduling::NodeIndex;
-using scheduling::PodIndex;
 
 /// Load of nodes in some resources, in percent of their capacity, updated as pods move. A node is known if the usage
 /// of each resource that it has is known. A resource without capacity is out of scope for its node, and a node without
 /// any of the resources is out of scope. Keeps references to its arguments.
 class LoadTable {
  public:
-  LoadTable(const scheduling::ClusterSnapshot& cluster, const UsageView& usage, std::vector<std::string> resources,
+  LoadTable(const ClusterSnapshot& cluster, const UsageView& usage, std::vector<std::string> resources,
             std::span<const NodeIndex> nodes);
 
   const std::vector<std::string>& resources() const { return resources_; }
@@ -66,7 +62,7 @@ class LoadTable {
   enum class Taken { kKnown, kUnknown, kOutOfScope };
   Taken take(NodeIndex node);
 
-  const scheduling::ClusterSnapshot& cluster_;
+  const ClusterSnapshot& cluster_;
   const UsageView& usage_;
   std::vector<std::string> resources_;
   std::vector<std::size_t> numbers_;  ///< UsageView's numbers of resources_
@@ -77,6 +73,13 @@ class LoadTable {
   std::vector<NodeIndex> unknown_;
   std::vector<NodeIndex> out_of_scope_;
 };
+
+/// Returns whether a percentage is above its limit. Both are by resource; this applies to the functions below, too.
+bool is_above(std::span<const double> percents, std::span<const double> limits);
+/// Returns whether a known node is above the limits.
+bool has_any_above(const LoadTable& load, std::span<const double> limits);
+/// Returns the excess over the limit in the worst resource, negative if it is below. REQUIRES: there is a resource.
+double worst_excess(std::span<const double> percents, std::span<const double> limits);
 
 /// Weight of the current load in the benefit of a move. The rest is the weight of the usual load, which lasts.
 inline constexpr double kWeightOfCurrentLoad = 0.25;

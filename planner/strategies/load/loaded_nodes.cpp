@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "api/meta/well_known.hpp"
 #include "planner/strategies/listing.hpp"
@@ -27,34 +26,13 @@ LoadedNodes::LoadedNodes(const StrategyContext& context, NominationSink& sink, c
                          LoadLimits limits)
     : context_(context), sink_(sink), taking_(taking), limits_(std::move(limits)) {}
 
-double LoadedNodes::free_load_on(NodeIndex node) const {
-  double room = std::numeric_limits<double>::infinity();
-  for (std::size_t r = 0; r < limits_.level.size(); ++r)
-    room = std::min(room, limits_.level[r] - taking_.percent(node, r));
-  return room;
-}
-
-bool LoadedNodes::is_low(NodeIndex node) const {
-  for (std::size_t r = 0; r < limits_.low.size(); ++r) {
-    if (taking_.percent(node, r) > limits_.low[r]) return false;
-  }
-  return true;
-}
-
 /// Fullness as scored by NodeResourcesFit.
 double LoadedNodes::fullness_of(NodeIndex node) const {
-  const auto percent = [&](scheduling::ResourceIndex resource) {
+  const auto percent = [&](ResourceIndex resource) {
     return percent_of(context_.cluster.scored().of(resource)[node],
                       context_.cluster.base().allocatable().column(resource)[node]);
   };
-  return (percent(scheduling::kCpuIndex) + percent(scheduling::kMemoryIndex)) / 2;
-}
-
-double LoadedNodes::worst_excess(const LoadTable& giving, NodeIndex node) const {
-  double worst = 0;
-  for (std::size_t r = 0; r < limits_.level.size(); ++r)
-    worst = std::max(worst, giving.percent(node, r) - limits_.level[r]);
-  return worst;
+  return (percent(kCpuIndex) + percent(kMemoryIndex)) / 2;
 }
 
 /// Assumes that of each source the pod with the highest usage within the excess leaves first.
@@ -62,9 +40,9 @@ LoadedNodes::Demand LoadedNodes::demand_of(const LoadTable& giving, std::span<co
   Demand demand;
   double load = 0;
   double fullness = 0;
-  const scheduling::ClusterSnapshot& cluster = context_.cluster.base();
+  const ClusterSnapshot& cluster = context_.cluster.base();
   for (const NodeIndex source : sources) {
-    const double excess = worst_excess(giving, source);
+    const double excess = std::max(worst_excess(giving.percents(source), limits_.level), 0.0);
     demand.load += excess;
     double most = 0;
     PodIndex leaving = 0;
@@ -79,8 +57,8 @@ LoadedNodes::Demand LoadedNodes::demand_of(const LoadTable& giving, std::span<co
     if (most <= 0) continue;
     load += most;
     const auto& scored = cluster.scored_requests(leaving);
-    fullness += (percent_of(scored.cpu, cluster.allocatable().column(scheduling::kCpuIndex)[source]) +
-                 percent_of(scored.memory, cluster.allocatable().column(scheduling::kMemoryIndex)[source])) /
+    fullness += (percent_of(scored.cpu, cluster.allocatable().column(kCpuIndex)[source]) +
+                 percent_of(scored.memory, cluster.allocatable().column(kMemoryIndex)[source])) /
                 2;
   }
   if (fullness > 0) demand.per_fullness = load / fullness;
@@ -91,8 +69,8 @@ std::vector<LoadedNodes::Node> LoadedNodes::open_to_pods() const {
   std::vector<Node> nodes;
   for (const NodeIndex node : taking_.known()) {
     if (context_.cluster.base().node(node).unschedulable) continue;
-    nodes.push_back({node, free_load_on(node), fullness_of(node), is_low(node), sink_.plan().bears(kLoadedTaint, node),
-                     sink_.plan().is_taint_promised(kLoadedTaint, node)});
+    nodes.push_back({node, -worst_excess(taking_.percents(node), limits_.level), fullness_of(node), is_low(node),
+                     sink_.plan().bears(kLoadedTaint, node), sink_.plan().is_taint_promised(kLoadedTaint, node)});
   }
   return nodes;
 }

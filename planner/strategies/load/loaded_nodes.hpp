@@ -49,9 +49,7 @@ class LoadedNodes {
     double per_fullness = 1;
   };
 
-  double free_load_on(NodeIndex node) const;
-  double worst_excess(const LoadTable& giving, NodeIndex node) const;
-  bool is_low(NodeIndex node) const;
+  bool is_low(NodeIndex node) const { return !is_above(taking_.percents(node), limits_.low); }
   double fullness_of(NodeIndex node) const;
   Demand demand_of(const LoadTable& giving, std::span<const NodeIndex> sources) const;
   std::vector<Node> open_to_pods() const;

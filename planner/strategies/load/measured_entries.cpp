@@ -6,10 +6,6 @@
 namespace strategies {
 namespace {
 
-using scheduling::ClusterSnapshot;
-using scheduling::MeasuredUsage;
-using scheduling::PodIndex;
-
 /// Number of pods to prefetch ahead: objects and their names are scattered in memory.
 constexpr std::size_t kAhead = 16;
 

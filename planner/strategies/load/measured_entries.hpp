@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/snapshot/cluster_snapshot.hpp"
-#include "planner/snapshot/measured_usage.hpp"
+#include "planner/strategies/scheduling_names.hpp"
 
 namespace strategies {
 
@@ -14,22 +13,21 @@ namespace strategies {
 struct MeasuredEntries {
   static constexpr std::uint32_t kNone = 0xffffffff;
 
-  MeasuredEntries(const scheduling::MeasuredUsage& measured, const scheduling::ClusterSnapshot& cluster);
+  MeasuredEntries(const MeasuredUsage& measured, const ClusterSnapshot& cluster);
 
-  std::vector<std::uint32_t> of_node;            ///< By node: index in MeasuredUsage::nodes, or kNone
-  std::vector<std::uint32_t> of_pod;             ///< By pod: index in MeasuredUsage::pods, or kNone
-  std::vector<scheduling::PodIndex> unmeasured;  ///< Pods without an entry
+  std::vector<std::uint32_t> of_node;  ///< By node: index in MeasuredUsage::nodes, or kNone
+  std::vector<std::uint32_t> of_pod;   ///< By pod: index in MeasuredUsage::pods, or kNone
+  std::vector<PodIndex> unmeasured;    ///< Pods without an entry
 };
 
 /// Caches MeasuredEntries for one snapshot, so that all users of a measurement share one search. Not thread-safe.
 class MeasuredEntriesMemo {
  public:
   /// REQUIRES: `cluster` is the same in all calls; the measurement outlives the memo.
-  std::shared_ptr<const MeasuredEntries> of(const scheduling::MeasuredUsage& measured,
-                                            const scheduling::ClusterSnapshot& cluster);
+  std::shared_ptr<const MeasuredEntries> of(const MeasuredUsage& measured, const ClusterSnapshot& cluster);
 
  private:
-  std::vector<std::pair<const scheduling::MeasuredUsage*, std::shared_ptr<const MeasuredEntries>>> known_;
+  std::vector<std::pair<const MeasuredUsage*, std::shared_ptr<const MeasuredEntries>>> known_;
 };
 
 }  // namespace strategies

@@ -8,15 +8,14 @@
 namespace strategies {
 namespace {
 
-using scheduling::MeasuredUsage;
-
 constexpr std::size_t kMaxNamed = 5;
 
 }  // namespace
 
 MeasuredLoad::MeasuredLoad(const StrategyContext& context, const MeasuredUsage& measured, const UsageArgs& args,
                            std::vector<std::string> resources)
-    : cluster_(context.cluster.base()),
+    : context_(context),
+      cluster_(context.cluster.base()),
       measured_(measured),
       args_(args),
       resources_(std::move(resources)),
@@ -25,16 +24,12 @@ MeasuredLoad::MeasuredLoad(const StrategyContext& context, const MeasuredUsage& 
       higher_(lower_.by(MeasuredView::Figure::kHigher)),
       staying_(lower_, context.cluster, is_leaving) {}
 
-void MeasuredLoad::take_means(const StrategyContext& context) {
-  if (measured_.pod_means.empty()) return;
-  usual_ = context.means;
-  if (usual_) return;
-  usual_ = std::make_shared<const MeasuredView>(measured_, context.cluster, MeasuredView::Options{.by_means = true},
-                                                context.measured_entries);
-}
-
 std::optional<LoadTable> MeasuredLoad::usual(std::span<const NodeIndex> nodes) const {
-  if (!usual_) return std::nullopt;
+  if (measured_.pod_means.empty()) return std::nullopt;
+  if (!usual_) usual_ = context_.means;
+  if (!usual_)
+    usual_ = std::make_shared<const MeasuredView>(measured_, context_.cluster, MeasuredView::Options{.by_means = true},
+                                                  context_.measured_entries);
   return LoadTable(cluster_, *usual_, resources_, nodes);
 }
 

@@ -17,7 +17,7 @@ namespace strategies {
 /// Load of nodes by one usage source, with hysteresis. Keeps references to the context and the measurement.
 class MeasuredLoad {
  public:
-  MeasuredLoad(const StrategyContext& context, const scheduling::MeasuredUsage& measured, const UsageArgs& args,
+  MeasuredLoad(const StrategyContext& context, const MeasuredUsage& measured, const UsageArgs& args,
                std::vector<std::string> resources);
   MeasuredLoad(const MeasuredLoad&) = delete;
   MeasuredLoad& operator=(const MeasuredLoad&) = delete;
@@ -29,11 +29,9 @@ class MeasuredLoad {
   LoadTable giving(std::span<const NodeIndex> nodes) const { return {cluster_, staying_, resources_, nodes}; }
   /// Load of nodes as destinations: with pods that arrived recently.
   LoadTable taking(std::span<const NodeIndex> nodes) const { return {cluster_, higher_, resources_, nodes}; }
-  /// Enables usual() if means are available. Costs a pass over all pods.
-  void take_means(const StrategyContext& context);
-  /// Returns the usual load of nodes, by the means of their pods, or nullopt if unknown.
+  /// Returns the usual load of nodes, by the means of their pods, or nullopt if unknown. The first call may cost a pass
+  /// over all pods; call it before pods are moved.
   std::optional<LoadTable> usual(std::span<const NodeIndex> nodes) const;
-  const UsageView& usage() const { return lower_; }
   /// Usage view of taking().
   const UsageView& taking_usage() const { return higher_; }
   const std::vector<std::string>& resources() const { return resources_; }
@@ -54,14 +52,15 @@ class MeasuredLoad {
   bool is_foreseen(NodeIndex node, const Says& says) const;
   std::string complaint_about(NodeIndex node) const;
 
-  const scheduling::ClusterSnapshot& cluster_;
-  const scheduling::MeasuredUsage& measured_;
+  const StrategyContext& context_;
+  const ClusterSnapshot& cluster_;
+  const MeasuredUsage& measured_;
   const UsageArgs args_;
   const std::vector<std::string> resources_;
   MeasuredView lower_;
   MeasuredView higher_;
-  UsageWithoutPods staying_;                ///< lower_ without leaving pods
-  std::shared_ptr<const UsageView> usual_;  ///< nullptr if unknown
+  UsageWithoutPods staying_;                        ///< lower_ without leaving pods
+  mutable std::shared_ptr<const UsageView> usual_;  ///< Set by usual()
 };
 
 }  // namespace strategies

@@ -28,14 +28,14 @@ double cost_of_qos(const api::Pod& pod) {
 }
 
 /// A live migration copies the memory.
-double cost_of_vm(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
+double cost_of_vm(const ClusterSnapshot& cluster, PodIndex pod) {
   if (!api::is_launcher(cluster.pod(pod))) return 0;
   constexpr double kSixteenGiB = 16.0 * 1024 * 1024 * 1024 * 1000;  // in thousandths
-  const auto memory = static_cast<double>(scheduling::amount_of(cluster.requests(pod), scheduling::kMemoryIndex));
+  const auto memory = static_cast<double>(amount_of(cluster.requests(pod), kMemoryIndex));
   return 1 + std::clamp(memory / kSixteenGiB, 0.0, 4.0);
 }
 
-double cost_of_budgets(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
+double cost_of_budgets(const ClusterSnapshot& cluster, PodIndex pod) {
   double most = 0;
   const auto budgets = cluster.pdbs_in(cluster.namespace_of(pod));
   for (const std::uint32_t at : budgets.first(std::min(budgets.size(), kMaxBudgets))) {
@@ -48,20 +48,20 @@ double cost_of_budgets(const scheduling::ClusterSnapshot& cluster, scheduling::P
 
 }  // namespace
 
-double move_cost(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
+double move_cost(const ClusterSnapshot& cluster, PodIndex pod) {
   const api::Pod& object = cluster.pod(pod);
   const double wants_to_stay = object.meta.annotations.contains(api::well_known::kPreferNoEviction) ? 1 : 0;
   return 1 + cost_of_priority(object) + cost_of_qos(object) + wants_to_stay + cost_of_vm(cluster, pod) +
          cost_of_budgets(cluster, pod);
 }
 
-bool is_node_bound(const scheduling::ClusterSnapshot& cluster, scheduling::PodIndex pod) {
+bool is_node_bound(const ClusterSnapshot& cluster, PodIndex pod) {
   return cluster.is_daemon_set(pod) || cluster.is_mirror(pod) || !cluster.is_staying(pod);
 }
 
-double emptying_cost(const scheduling::ClusterSnapshot& cluster, scheduling::NodeIndex node) {
+double emptying_cost(const ClusterSnapshot& cluster, NodeIndex node) {
   double cost = 0;
-  for (const scheduling::PodIndex pod : cluster.pods_on(node)) {
+  for (const PodIndex pod : cluster.pods_on(node)) {
     if (!is_node_bound(cluster, pod)) cost += move_cost(cluster, pod);
   }
   return cost;

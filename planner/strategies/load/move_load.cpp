@@ -6,7 +6,6 @@
 #include "planner/scheduling/predicates.hpp"
 #include "planner/strategies/listing.hpp"
 #include "planner/strategies/load/move_cost.hpp"
-#include "planner/strategies/strategy_what_if.hpp"
 
 namespace strategies {
 namespace {
@@ -89,11 +88,9 @@ class LoadMover {
     if (usual_) usual_shares_.resize(candidates * resource_count());
   }
 
-  std::optional<scheduling::Refusal> objection_to(PodIndex pod) const {
+  std::optional<Refusal> objection_to(PodIndex pod) const {
     if (auto refusal = protection_refusal(context_, sink_, pod)) return refusal;
-    const std::string& ns = context_.cluster.base().pod(pod).meta.ns;
-    if (std::ranges::find(rules_.excluded_namespaces, ns) == rules_.excluded_namespaces.end()) return std::nullopt;
-    return scheduling::Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
+    return refusal_of_namespace(rules_.excluded_namespaces, context_.cluster.base().pod(pod));
   }
 
   /// Ordered by namespace, name and UID, like the snapshot's indexes, so that ties keep that order.
@@ -101,10 +98,7 @@ class LoadMover {
     candidates_.clear();
     drop_loads_behind(0);
     for (const PodIndex pod : pods_on(context_, node, PodStates::kActive)) {
-      if (const auto refusal = objection_to(pod))
-        sink_.refused(pod, *refusal);
-      else
-        add_candidate(pod, node);
+      if (!is_refused(sink_, pod, objection_to(pod))) add_candidate(pod, node);
     }
   }
   double share_of(std::size_t candidate, std::size_t resource) const {
@@ -187,10 +181,8 @@ class LoadMover {
   }
 
   NominationResult offer(const Departure& departure) {
-    if (const auto refusal = last_protection_of(context_, sink_, departure.pod)) {
-      sink_.refused(departure.pod, *refusal);
+    if (is_refused(sink_, departure.pod, last_protection_of(context_, sink_, departure.pod)))
       return NominationResult::kRefused;
-    }
     const auto place = find_place(departure);
     if (!place) {
       sink_.refused_because(
@@ -219,18 +211,17 @@ class LoadMover {
   /// Starts after the last destination, which spreads the load and avoids checking full nodes repeatedly.
   std::optional<NodeIndex> find_place(const Departure& departure) {
     if (is_hopeless(departure.wanted)) return std::nullopt;
-    std::shared_ptr<const scheduling::FitQuery> query;
+    std::shared_ptr<const FitQuery> query;
     bool has_place_for_load = false;
-    const std::size_t count = rules_.destinations.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t at = (hint_ + i) % count;
-      const NodeIndex to = rules_.destinations[at];
-      if (!may_take(to, departure)) continue;
+    const auto found = find_around(rules_.destinations.size(), hint_, [&](std::size_t at) {
+      if (!may_take(rules_.destinations[at], departure)) return false;
       has_place_for_load = true;
       if (!query) query = what_if_.cluster().fit_query(departure.pod, context_.evictability.fit_level());
-      if (!query->fits(to)) continue;
-      hint_ = at + 1;
-      return to;
+      return query->fits(rules_.destinations[at]);
+    });
+    if (found) {
+      hint_ = *found + 1;
+      return rules_.destinations[*found];
     }
     if (!has_place_for_load && too_large_.size() < kMaxRemembered * resource_count())
       too_large_.insert(too_large_.end(), departure.wanted.begin(), departure.wanted.end());
@@ -247,7 +238,7 @@ class LoadMover {
       auto refusal = query->refusal_ignoring_capacity(node);
       if (!refusal) refusal = query->refusal(node);
       if (!refusal && may_take(node, departure)) return {};
-      misfits.add(node, refusal ? *refusal : scheduling::Refusal{"AboveTarget", "its load would be too high"});
+      misfits.add(node, refusal ? *refusal : Refusal{"AboveTarget", "its load would be too high"});
     }
     return misfits.text();
   }
@@ -263,8 +254,7 @@ class LoadMover {
     return misfits.text();
   }
 
-  std::optional<scheduling::Refusal> why_no_destination(NodeIndex node) const {
-    using scheduling::Refusal;
+  std::optional<Refusal> why_no_destination(NodeIndex node) const {
     if (auto refusal = why_out_of_scope(context_, node)) return refusal;
     if (std::ranges::find(taking_.unknown(), node) != taking_.unknown().end())
       return Refusal{"AboveTarget", "its {subject} is unknown", "load"};

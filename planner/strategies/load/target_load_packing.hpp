@@ -6,10 +6,7 @@
 #include <vector>
 
 #include "api/meta/well_known.hpp"
-#include "planner/strategies/load/measured_load.hpp"
-#include "planner/strategies/load/node_pools.hpp"
 #include "planner/strategies/strategy.hpp"
-#include "planner/strategies/utilization/node_classes.hpp"
 #include "planner/strategies/utilization/usage_args.hpp"
 
 namespace strategies {
@@ -23,42 +20,23 @@ double target_load_score(double percent, double target);
 /// (docs/strategies/target-load-packing.md). Pods of nodes above the target move to nodes where target_load_score() is
 /// better by a margin. In a pool without such nodes, nodes with at most half of the target are emptied, completely or
 /// not at all, onto the fullest nodes below the target.
-class TargetLoadPacking final : public Strategy, public Balancer {
- public:
+struct TargetLoadPacking {
   static constexpr std::string_view kName = "TargetLoadPacking";
+  static constexpr StrategyPhase kPhase = StrategyPhase::kBalance;
 
-  struct Args {
-    UsageArgs usage;
-    Thresholds target;  ///< Only `high` is used; if empty, nodes in no pool are left alone
-    double margin = 5;  ///< Minimum improvement of the score, 0 … 100
-    bool pack = true;   ///< If false, only load above the target is spread
-    std::vector<NodePool> pools;
-    std::vector<std::string> excluded_namespaces;
-    std::optional<std::uint32_t> evictions_per_node;
-    friend bool operator==(const Args&, const Args&) = default;
+  UsageArgs usage;
+  PoolThresholds target;  ///< Only `high` is used
+  double margin = 5;      ///< Minimum improvement of the score, 0 … 100
+  bool pack = true;       ///< If false, only load above the target is spread
+  std::vector<std::string> excluded_namespaces;
+  std::optional<std::uint32_t> evictions_per_node;
 
-    /// Errors are added to the errors of `args`.
-    static Args read(api::StrictObject& args);
-  };
-
-  explicit TargetLoadPacking(Args args) : args_(std::move(args)) {}
-  std::string_view name() const override { return kName; }
-  StrategyPhase phase() const override { return StrategyPhase::kBalance; }
-  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
-  StrategyNeeds needs() const override {
-    return {.usage = {args_.usage.need},
-            .soft_taint = args_.usage.soft_taint ? api::well_known::kLoadedTaint : std::string_view()};
+  static TargetLoadPacking read(api::StrictObject& args);
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const;
+  StrategyNeeds needs() const {
+    return {.usage = {usage.need}, .soft_taint = usage.soft_taint ? api::well_known::kLoadedTaint : std::string_view()};
   }
-  std::optional<BalanceSubject> balances(const StrategyContext& context) const override;
-
- private:
-  void relieve(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load, const PoolNodes& pool,
-               NodeClassification& classes) const;
-  void empty(const StrategyContext& context, NominationSink& sink, const MeasuredLoad& load, const PoolNodes& pool,
-             NodeClassification& classes) const;
-  bool may_be_emptied(const StrategyContext& context, scheduling::NodeIndex node) const;
-
-  Args args_;
+  std::optional<BalanceSubject> balances(const StrategyContext& context) const;
 };
 
 }  // namespace strategies

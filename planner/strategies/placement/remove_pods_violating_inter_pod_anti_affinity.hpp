@@ -5,27 +5,21 @@
 
 namespace strategies {
 
-/// Nominates pods that share a topology domain with a pod that either side's required anti-affinity excludes. In
-/// upstream mode, nominates only the pod with the term (upstream-semantics.md#anti-affinity).
-class RemovePodsViolatingInterPodAntiAffinity final : public Strategy {
- public:
+/// Nominates pods until no two pods of the cluster violate a required anti-affinity, as far as pods may leave
+/// (upstream-semantics.md#anti-affinity). Either side of a conflict may leave, the lowest priority first, for a node
+/// where it violates none. Considers namespaceSelector, matchLabelKeys and mismatchLabelKeys.
+struct RemovePodsViolatingInterPodAntiAffinity {
   static constexpr std::string_view kName = "RemovePodsViolatingInterPodAntiAffinity";
+  static constexpr StrategyPhase kPhase = StrategyPhase::kDeschedule;
 
-  struct Args {
-    PodScope scope;  ///< Scope of victims; in upstream mode also of the pods that they conflict with
-    friend bool operator==(const Args&, const Args&) = default;
+  PodScope scope;  ///< Scope of victims; in upstream mode also of the pods that they conflict with
 
-    /// Errors are added to the errors of `args`.
-    static Args read(api::StrictObject& args) { return {read_scope(args)}; }
-  };
-
-  explicit RemovePodsViolatingInterPodAntiAffinity(Args args) : args_(std::move(args)) {}
-  std::string_view name() const override { return kName; }
-  StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
-  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override;
-
- private:
-  Args args_;
+  static RemovePodsViolatingInterPodAntiAffinity read(api::StrictObject& args) { return {read_scope(args)}; }
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const;
 };
+
+/// Upstream's selection: only the pod with the term leaves, both sides are in `scope`, and pods with the same name
+/// never conflict.
+void resolve_anti_affinity_upstream(const StrategyContext& context, NominationSink& sink, const PodScope& scope);
 
 }  // namespace strategies

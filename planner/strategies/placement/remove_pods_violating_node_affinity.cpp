@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 2> kAffinityTypes = {kRequired, kPreferre
 
 /// Basic fit on any node in scope, its own included. Checked here regardless of the evictability settings.
 bool fits_some_node(const StrategyContext& context, PodIndex pod) {
-  const scheduling::FitQuery query(context.cluster, pod, scheduling::FitLevel::kBasic);
+  const FitQuery query(context.cluster, pod, FitLevel::kBasic);
   return std::ranges::any_of(context.nodes, [&](NodeIndex node) { return query.fits(node); });
 }
 
@@ -33,22 +33,17 @@ std::string why_no_better_node(const StrategyContext& context, PodIndex pod, con
   return why_on_none_of(context, context.cluster, pod, is_better);
 }
 
-Goal matching_nodes(const StrategyContext& context, PodIndex pod) {
+Goal matching_nodes(const StrategyContext& context, PodIndex pod, NodeIndex) {
   const auto& cluster = context.cluster.base();
   return [&cluster, pod](NodeIndex to) { return scheduling::matches_node_terms(cluster.pod(pod), cluster.node(to)); };
 }
 
-bool has_required_terms(const api::Pod& pod) { return pod.affinity && pod.affinity->required_node_terms; }
-
+/// Upstream ignores pods that have only a nodeSelector, although matching includes it.
 bool violates_required(const StrategyContext& context, PodIndex pod, NodeIndex node) {
   const api::Pod& object = context.cluster.base().pod(pod);
-  if (!has_required_terms(object) && object.node_selector.empty()) return false;
+  const bool has_terms = object.affinity && object.affinity->required_node_terms;
+  if (!has_terms && (context.is_upstream() || object.node_selector.empty())) return false;
   return !scheduling::matches_node_terms(object, context.cluster.base().node(node));
-}
-
-/// Upstream ignores pods that have only a nodeSelector, although matching includes it.
-bool violates_required_upstream(const StrategyContext& context, PodIndex pod, NodeIndex node) {
-  return has_required_terms(context.cluster.base().pod(pod)) && violates_required(context, pod, node);
 }
 
 std::int64_t preference_for(const api::Pod& pod, const api::Node& node) {
@@ -59,37 +54,45 @@ std::int64_t preference_for(const api::Pod& pod, const api::Node& node) {
   return weight;
 }
 
-Goal preferred_nodes(const StrategyContext& context, PodIndex pod, std::int64_t above) {
-  const auto& cluster = context.cluster.base();
-  return [&cluster, pod, above](NodeIndex to) { return preference_for(cluster.pod(pod), cluster.node(to)) > above; };
-}
-
-bool has_preferred_terms(const api::Pod& pod) { return pod.affinity && !pod.affinity->preferred_node_terms.empty(); }
-
 /// REQUIRES: the pod has preferred terms.
 Goal preferred_nodes_over(const StrategyContext& context, PodIndex pod, NodeIndex here) {
   const auto& cluster = context.cluster.base();
-  return preferred_nodes(context, pod, preference_for(cluster.pod(pod), cluster.node(here)));
+  return [&cluster, pod, above = preference_for(cluster.pod(pod), cluster.node(here))](NodeIndex to) {
+    return preference_for(cluster.pod(pod), cluster.node(to)) > above;
+  };
 }
 
 bool violates_preferred(const StrategyContext& context, PodIndex pod, NodeIndex node) {
-  if (!has_preferred_terms(context.cluster.base().pod(pod))) return false;
+  const auto& affinity = context.cluster.base().pod(pod).affinity;
+  if (!affinity || affinity->preferred_node_terms.empty()) return false;
   return std::ranges::any_of(context.nodes, preferred_nodes_over(context, pod, node));
 }
 
-}  // namespace
-
-RemovePodsViolatingNodeAffinity::Args RemovePodsViolatingNodeAffinity::Args::read(api::StrictObject& args) {
-  Args parsed;
-  parsed.scope = read_scope(args);
-  parsed.types = read_choices(args, "nodeAffinityType", kAffinityTypes);
-  if (parsed.types.empty()) args.complain("nodeAffinityType", "is required and must name at least one type");
-  return parsed;
-}
+/// Rules of one affinity type.
+struct AffinityType {
+  std::string_view reason;
+  /// Returns whether the node violates the pod's affinity, or another node meets it better.
+  bool (*violates)(const StrategyContext& context, PodIndex pod, NodeIndex node);
+  /// Returns the predicate of nodes that are better than `here`.
+  Goal (*goal)(const StrategyContext& context, PodIndex pod, NodeIndex here);
+  /// Refusal of a pod that violates the affinity and fits no better node.
+  Refusal no_better_node;
+};
+constexpr AffinityType kByRequirement{
+    "its node does not match its required node affinity",
+    violates_required,
+    matching_nodes,
+    {"NoMatchingNodeFits",
+     "it violates its nodeSelector or required node affinity, but does not fit on any matching node"}};
+constexpr AffinityType kByPreference{
+    "another node matches its preferred node affinity better",
+    violates_preferred,
+    preferred_nodes_over,
+    {"NoMatchingNodeFits", "other nodes match its preferred node affinity better, but it does not fit on any of them"}};
 
 /// Reports the refusal if the pod may not move.
-bool RemovePodsViolatingNodeAffinity::may_move(const Type& type, PodIndex pod, NodeIndex node,
-                                               const StrategyContext& context, NominationSink& sink) const {
+bool may_move(const AffinityType& type, PodIndex pod, NodeIndex node, const StrategyContext& context,
+              NominationSink& sink) {
   auto refusal = protection_refusal(context, sink, pod);
   if (!refusal) {
     const Goal is_better = type.goal(context, pod, node);
@@ -101,73 +104,45 @@ bool RemovePodsViolatingNodeAffinity::may_move(const Type& type, PodIndex pod, N
     }
     refusal = context.evictability.refusal_before_eviction(pod, context.cluster);
   }
-  if (refusal) sink.refused(pod, *refusal);
-  return !refusal;
+  return !is_refused(sink, pod, refusal);
 }
 
-/// Returns the violating pods that are in scope and may leave, and reports those that may not.
-std::vector<PodIndex> RemovePodsViolatingNodeAffinity::violating_pods_on(NodeIndex node, const Type& type,
-                                                                         scheduling::CachedSelector& in_scope,
-                                                                         const StrategyContext& context,
-                                                                         NominationSink& sink) const {
-  const auto violates = context.is_upstream() ? type.violates_upstream : type.violates;
-  std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
-  std::erase_if(pods, [&](PodIndex pod) {
-    if (!in_scope(pod)) return true;
-    if (context.cluster.base().pod(pod).affinity && sink.is_out_of_time(pod)) {
-      sink.refused(pod, kCycleTimeout);
-      return true;
+/// Nominates the lowest priority first, and only for a better node. Upstream nominates in the order of the listing, for
+/// any destination.
+void nominate_by(const AffinityType& type, const PodScope& scope, const StrategyContext& context,
+                 NominationSink& sink) {
+  auto in_scope = pods_in(scope, context);
+  const auto reason = [&](PodIndex) { return std::string(type.reason); };
+  for (const NodeIndex node : context.nodes) {
+    std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
+    std::erase_if(pods, [&](PodIndex pod) {
+      if (!in_scope(pod)) return true;
+      if (context.cluster.base().pod(pod).affinity && !has_time_for(sink, pod)) return true;
+      return !type.violates(context, pod, node) || !may_move(type, pod, node, context, sink);
+    });
+    std::function<Goal(PodIndex)> goal;
+    if (!context.is_upstream()) {
+      sort_for_eviction(pods, context.cluster.base());
+      goal = [&](PodIndex pod) { return type.goal(context, pod, node); };
     }
-    return !violates(context, pod, node) || !may_move(type, pod, node, context, sink);
-  });
-  return pods;
-}
-
-void RemovePodsViolatingNodeAffinity::nominate_by(const Type& type, const StrategyContext& context,
-                                                  NominationSink& sink) const {
-  auto in_scope = pods_in(args_.scope, context);
-  const auto reason = [&](PodIndex) { return std::string(type.reason); };
-  for (const NodeIndex node : context.nodes) {
-    std::vector<PodIndex> pods = violating_pods_on(node, type, in_scope, context, sink);
-    sort_for_eviction(pods, context.cluster.base());
-    if (!offer_all(sink, pods, reason, [&](PodIndex pod) { return type.goal(context, pod, node); })) return;
+    if (!offer_all(sink, pods, reason, goal)) return;
   }
 }
 
-void RemovePodsViolatingNodeAffinity::nominate_by_upstream(const Type& type, const StrategyContext& context,
-                                                           NominationSink& sink) const {
-  auto in_scope = pods_in(args_.scope, context);
-  const auto reason = [&](PodIndex) { return std::string(type.reason); };
-  for (const NodeIndex node : context.nodes) {
-    const std::vector<PodIndex> pods = violating_pods_on(node, type, in_scope, context, sink);
-    if (!offer_all(sink, pods, reason)) return;
-  }
+}  // namespace
+
+RemovePodsViolatingNodeAffinity RemovePodsViolatingNodeAffinity::read(api::StrictObject& args) {
+  RemovePodsViolatingNodeAffinity parsed;
+  parsed.scope = read_scope(args);
+  parsed.types = read_choices(args, "nodeAffinityType", kAffinityTypes);
+  if (parsed.types.empty()) args.complain("nodeAffinityType", "is required and must name at least one type");
+  return parsed;
 }
 
+/// The total limit ends one type. The next one still starts, as upstream's does.
 base::Status RemovePodsViolatingNodeAffinity::nominate(const StrategyContext& context, NominationSink& sink) const {
-  static constexpr Type kByRequirement{
-      "its node does not match its required node affinity",
-      violates_required,
-      [](const StrategyContext& in, PodIndex pod, NodeIndex) { return matching_nodes(in, pod); },
-      violates_required_upstream,
-      {"NoMatchingNodeFits",
-       "it violates its nodeSelector or required node affinity, but does not fit on any matching node"}};
-  static constexpr Type kByPreference{
-      "another node matches its preferred node affinity better",
-      violates_preferred,
-      preferred_nodes_over,
-      violates_preferred,
-      {"NoMatchingNodeFits",
-       "other nodes match its preferred node affinity better, but it does not fit on any of them"}};
-  for (const std::string& name : args_.types) {
-    const Type& type = name == kRequired ? kByRequirement : kByPreference;
-    // The total limit ends one type. The next one still starts, as upstream's does.
-    if (context.is_upstream()) {
-      nominate_by_upstream(type, context, sink);
-    } else {
-      nominate_by(type, context, sink);
-    }
-  }
+  for (const std::string& name : types)
+    nominate_by(name == kRequired ? kByRequirement : kByPreference, scope, context, sink);
   return base::Done{};
 }
 

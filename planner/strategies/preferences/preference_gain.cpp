@@ -8,9 +8,6 @@
 namespace strategies {
 namespace {
 
-using scheduling::NodeIndex;
-using scheduling::PodIndex;
-
 bool states_node_affinity(const api::Pod& pod) { return pod.affinity && !pod.affinity->preferred_node_terms.empty(); }
 
 bool states_pod_affinity(const api::Pod& pod) {
@@ -23,7 +20,7 @@ bool states_spread(const api::Pod& pod) {
 }
 
 /// Possible nodes of the replacement, including the current node even if it rejects new pods.
-std::vector<NodeIndex> candidates_of(const scheduling::FitQuery& query, NodeIndex here) {
+std::vector<NodeIndex> candidates_of(const FitQuery& query, NodeIndex here) {
   std::vector<NodeIndex> nodes;
   for (const NodeIndex node : query.base().nodes()) {
     if (node == here || query.fits(node)) nodes.push_back(node);
@@ -49,18 +46,18 @@ scheduling::SchedulerRules PreferenceGain::rules_for(const api::Pod& pod) const 
   return rules;
 }
 
-PreferenceGain::Gains PreferenceGain::of(const scheduling::WhatIf& cluster, PodIndex pod) const {
+PreferenceGain::Gains PreferenceGain::of(const WhatIf& cluster, PodIndex pod) const {
   return gains(cluster, pod, Among::kWhereItFits);
 }
 
-PreferenceGain::Gains PreferenceGain::if_it_fit(const scheduling::WhatIf& cluster, PodIndex pod) const {
+PreferenceGain::Gains PreferenceGain::if_it_fit(const WhatIf& cluster, PodIndex pod) const {
   return gains(cluster, pod, Among::kAll);
 }
 
-PreferenceGain::Gains PreferenceGain::gains(const scheduling::WhatIf& cluster, PodIndex pod, Among among) const {
+PreferenceGain::Gains PreferenceGain::gains(const WhatIf& cluster, PodIndex pod, Among among) const {
   const NodeIndex here = cluster.node_of(pod);
   const scheduling::SchedulerRules rules = rules_for(cluster.base().pod(pod));
-  const auto query = cluster.fit_query(pod, scheduling::FitLevel::kScheduler);
+  const auto query = cluster.fit_query(pod, FitLevel::kScheduler);
   const scheduling::Preferences preferences(*query, rules);
   if (preferences.is_best(here)) return {};
   const auto all = query->base().nodes();

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "planner/scheduling/scoring/scheduler_rules.hpp"
-#include "planner/scheduling/what_if.hpp"
+#include "planner/strategies/scheduling_names.hpp"
 
 namespace strategies {
 
@@ -12,7 +12,6 @@ struct CountedPreferences {
   bool node_affinity = true;    ///< Preferred node affinity
   bool pod_affinity = true;     ///< Preferred pod affinity and anti-affinity
   bool topology_spread = true;  ///< Spread constraints with ScheduleAnyway
-  friend bool operator==(const CountedPreferences&, const CountedPreferences&) = default;
 };
 
 /// Gain in meeting a pod's preferences on other nodes, in points of kube-scheduler's scale: the weighted mean, over
@@ -27,20 +26,20 @@ class PreferenceGain {
   struct Gains {
     std::vector<double> points;  ///< By node; empty if no node is better
     double most = 0;
-    double at(scheduling::NodeIndex node) const { return points.empty() ? kDoesNotFit : points[node]; }
+    double at(NodeIndex node) const { return points.empty() ? kDoesNotFit : points[node]; }
   };
   /// REQUIRES: the pod is on a node of `cluster`, and states() is true.
-  Gains of(const scheduling::WhatIf& cluster, scheduling::PodIndex pod) const;
+  Gains of(const WhatIf& cluster, PodIndex pod) const;
 
   /// Returns the gains as if the pod fit on all nodes.
-  Gains if_it_fit(const scheduling::WhatIf& cluster, scheduling::PodIndex pod) const;
+  Gains if_it_fit(const WhatIf& cluster, PodIndex pod) const;
 
   /// Returns whether the pod has a counted preference.
   bool states(const api::Pod& pod) const;
 
  private:
   enum class Among { kWhereItFits, kAll };
-  Gains gains(const scheduling::WhatIf& cluster, scheduling::PodIndex pod, Among among) const;
+  Gains gains(const WhatIf& cluster, PodIndex pod, Among among) const;
   scheduling::SchedulerRules rules_for(const api::Pod& pod) const;
 
   scheduling::SchedulerRules rules_;

@@ -15,16 +15,6 @@
 namespace strategies {
 namespace {
 
-using scheduling::ClusterSnapshot;
-using scheduling::kNoNode;
-
-std::vector<NodeIndex> every_node(const ClusterSnapshot& cluster) {
-  std::vector<NodeIndex> nodes;
-  nodes.reserve(cluster.node_count());
-  for (const NodeIndex node : cluster.nodes()) nodes.push_back(node);
-  return nodes;
-}
-
 /// Spread state of the current namespace.
 struct NamespaceSpread {
   std::deque<SpreadState> states;              ///< components point to the elements
@@ -69,8 +59,7 @@ std::vector<SpreadComponent> components_of(NamespaceSpread& spread) {
 
 class SpreadBalancer {
  public:
-  SpreadBalancer(const StrategyContext& context, NominationSink& sink,
-                 const RemovePodsViolatingTopologySpreadConstraint::Args& args)
+  SpreadBalancer(const StrategyContext& context, NominationSink& sink, const SpreadArgs& args)
       : context_(context),
         cluster_(context.cluster.base()),
         args_(args),
@@ -79,12 +68,10 @@ class SpreadBalancer {
              args,
              pods_in(args.scope, context),
              StrategyWhatIf(context),
-             std::vector<bool>(cluster_.node_count(), false),
+             nodes_in_scope(context),
              std::vector<bool>(cluster_.node_count(), false)},
-        nodes_(every_node(cluster_)),
-        cache_(context.cluster, nodes_, true) {
-    for (const NodeIndex node : context.nodes) run_.looked_at[node] = true;
-  }
+        nodes_(cluster_.nodes().begin(), cluster_.nodes().end()),
+        cache_(context.cluster, nodes_, true) {}
 
   void run() {
     reports_ = true;
@@ -94,7 +81,7 @@ class SpreadBalancer {
         keep_within_bound(component);
         if (run_.is_stopped || component.empty()) continue;
         const PodIndex first = component.front().pods.front();
-        run_.sink.is_out_of_time(first) ? run_.sink.refused(first, kCycleTimeout) : even_out(run_, component);
+        if (strategies::has_time_for(run_.sink, first)) even_out(run_, component);
       }
       add_to(after_, spread);
     });
@@ -114,7 +101,7 @@ class SpreadBalancer {
   /// Calls `each` for every namespace whose time is not used up.
   template <typename F>
   void for_each_namespace(F&& each) {
-    for (scheduling::NamespaceIndex ns = 0; ns < cluster_.namespace_count(); ++ns) {
+    for (NamespaceIndex ns = 0; ns < cluster_.namespace_count(); ++ns) {
       cache_.begin_namespace();
       if (!collect_rules(ns) || rules_.rules().empty()) continue;
       if (auto spread = count_pods(ns)) each(*spread);
@@ -147,7 +134,7 @@ class SpreadBalancer {
   bool waits_for_node(PodIndex pod) const { return node_of(pod) == kNoNode && cluster_.is_staying(pod); }
 
   /// Returns false if the time is used up.
-  bool collect_rules(scheduling::NamespaceIndex ns) {
+  bool collect_rules(NamespaceIndex ns) {
     rules_.clear();
     std::size_t carriers = 0;
     for (const PodIndex pod : cluster_.pods_in(ns)) {
@@ -189,7 +176,7 @@ class SpreadBalancer {
   }
 
   /// Returns nullopt if the time is used up.
-  std::optional<NamespaceSpread> count_pods(scheduling::NamespaceIndex ns) {
+  std::optional<NamespaceSpread> count_pods(NamespaceIndex ns) {
     NamespaceSpread spread;
     const auto& labels = context_.cluster.selector_cache().labels_in(ns);
     for (const SpreadRule& rule : rules_.rules()) {
@@ -220,7 +207,7 @@ class SpreadBalancer {
 
   const StrategyContext& context_;
   const ClusterSnapshot& cluster_;
-  const RemovePodsViolatingTopologySpreadConstraint::Args& args_;
+  const SpreadArgs& args_;
   SpreadRun run_;
   std::vector<NodeIndex> nodes_;
   SpreadDomainCache cache_;
@@ -233,13 +220,12 @@ class SpreadBalancer {
 
 }  // namespace
 
-void balance(const StrategyContext& context, NominationSink& sink,
-             const RemovePodsViolatingTopologySpreadConstraint::Args& args) {
+void balance(const StrategyContext& context, NominationSink& sink, const SpreadArgs& args) {
   SpreadBalancer(context, sink, args).run();
 }
 
 std::optional<UnevenCounts> count_by_domain(const StrategyContext& context, NominationSink& sink,
-                                            const RemovePodsViolatingTopologySpreadConstraint::Args& args) {
+                                            const SpreadArgs& args) {
   return SpreadBalancer(context, sink, args).count();
 }
 

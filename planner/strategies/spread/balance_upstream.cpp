@@ -1,4 +1,4 @@
-#include "planner/strategies/spread/balance_upstream.hpp"
+#include "planner/strategies/spread/balance.hpp"
 
 #include <fmt/format.h>
 
@@ -15,11 +15,6 @@
 namespace strategies {
 namespace {
 
-using scheduling::ClusterSnapshot;
-using scheduling::FitLevel;
-using scheduling::FitQuery;
-using scheduling::Topology;
-
 constexpr std::uint32_t kOutOfScope = 0xffffffff;
 
 /// Pods of one domain in upstream's order. Victims are taken from the back.
@@ -29,8 +24,7 @@ using DomainPods = std::vector<PodIndex>;
 /// too, and results for pods with the same requirements.
 class CapacityBelow {
  public:
-  CapacityBelow(const scheduling::WhatIf& cluster, std::vector<NodeIndex> nodes)
-      : cluster_(cluster), nodes_(std::move(nodes)) {}
+  CapacityBelow(const WhatIf& cluster, std::vector<NodeIndex> nodes) : cluster_(cluster), nodes_(std::move(nodes)) {}
 
   bool fits(PodIndex pod) {
     const api::Pod& object = cluster_.base().pod(pod);
@@ -54,18 +48,12 @@ class CapacityBelow {
   }
 
   bool fits_some_node(PodIndex pod) {
-    const FitQuery query(cluster_, pod, FitLevel::kBasic);
-    const NodeIndex here = cluster_.base().node_of(pod);
-    for (std::size_t i = 0; i < nodes_.size(); ++i) {
-      const std::size_t at = (hint_ + i) % nodes_.size();
-      if (nodes_[at] == here || !query.fits(nodes_[at])) continue;
-      hint_ = at;
-      return true;
-    }
-    return false;
+    const auto found = scheduling::find_other_node(cluster_, pod, nodes_, FitLevel::kBasic, hint_);
+    hint_ = found.value_or(hint_);
+    return found.has_value();
   }
 
-  const scheduling::WhatIf& cluster_;
+  const WhatIf& cluster_;
   std::vector<NodeIndex> nodes_;
   static constexpr std::size_t kMaxKnown = 64;  // entries are compared one by one
 
@@ -92,8 +80,7 @@ void put_in_order(DomainPods& pods, const ClusterSnapshot& cluster) {
 
 class UpstreamSpread {
  public:
-  UpstreamSpread(const StrategyContext& context, NominationSink& sink,
-                 const RemovePodsViolatingTopologySpreadConstraint::Args& args)
+  UpstreamSpread(const StrategyContext& context, NominationSink& sink, const SpreadArgs& args)
       : context_(context),
         cluster_(context.cluster.base()),
         sink_(sink),
@@ -101,13 +88,13 @@ class UpstreamSpread {
         in_scope_(pods_in(args.scope, context)),
         cache_(context.cluster, context.nodes, false),
         position_(cluster_.node_count(), kOutOfScope),
-        listed_(cluster_.pod_table_size(), Listed::kUnknown),
+        listed_(cluster_.pod_table_size()),
         chosen_(cluster_.pod_table_size(), false) {
     for (std::uint32_t i = 0; i < context.nodes.size(); ++i) position_[context.nodes[i]] = i;
   }
 
   void run() {
-    for (scheduling::NamespaceIndex ns = 0; ns < cluster_.namespace_count(); ++ns) {
+    for (NamespaceIndex ns = 0; ns < cluster_.namespace_count(); ++ns) {
       cache_.begin_namespace();
       if (collect_rules(ns) && !rules_.rules().empty()) apply_rules(context_.cluster.selector_cache().labels_in(ns));
     }
@@ -117,7 +104,6 @@ class UpstreamSpread {
  private:
   static constexpr std::size_t kCarriersPerQuestion = 64;  ///< number of pods with constraints between two time checks
 
-  enum class Listed : std::uint8_t { kUnknown, kYes, kNo };
   struct Victim {
     PodIndex pod;
     std::string reason;
@@ -126,31 +112,24 @@ class UpstreamSpread {
   /// Returns true if the pod is active, on a node in scope, in scope itself, and evictable. Only such pods are counted,
   /// and only their constraints apply.
   bool is_listed(PodIndex pod) {
-    if (listed_[pod] == Listed::kUnknown) listed_[pod] = would_list(pod) ? Listed::kYes : Listed::kNo;
-    return listed_[pod] == Listed::kYes;
+    if (!listed_[pod]) listed_[pod] = would_list(pod);
+    return *listed_[pod];
   }
   bool would_list(PodIndex pod) {
     const NodeIndex node = cluster_.node_of(pod);
-    if (node == scheduling::kNoNode || position_[node] == kOutOfScope) return false;
+    if (node == kNoNode || position_[node] == kOutOfScope) return false;
     return cluster_.is_active(pod) && !context_.cluster.is_moved(pod) && in_scope_(pod) &&
            !context_.evictability.refusal(pod);
   }
 
-  /// Returns false if the time is used up; the pod's namespace must then be skipped.
-  bool has_time_for(PodIndex pod) {
-    if (!sink_.is_out_of_time(pod)) return true;
-    sink_.refused(pod, kCycleTimeout);
-    return false;
-  }
-
-  /// Returns false if the time is used up.
-  bool collect_rules(scheduling::NamespaceIndex ns) {
+  /// Returns false if the time is used up; the namespace must then be skipped.
+  bool collect_rules(NamespaceIndex ns) {
     rules_.clear();
     std::size_t carriers = 0;
     for (const PodIndex pod : cluster_.pods_in(ns)) {
       const api::Pod& object = cluster_.pod(pod);
       if (object.topology_spread.empty()) continue;
-      if (carriers++ % kCarriersPerQuestion == 0 && !has_time_for(pod)) return false;
+      if (carriers++ % kCarriersPerQuestion == 0 && !has_time_for(sink_, pod)) return false;
       if (!is_listed(pod)) continue;
       for (const api::TopologySpreadConstraint& constraint : object.topology_spread) {
         if (!(constraint.schedule_anyway ? args_.soft : args_.hard)) continue;
@@ -163,7 +142,7 @@ class UpstreamSpread {
   void apply_rules(const scheduling::NamespaceLabels& labels) {
     for (const SpreadRule& rule : rules_.rules()) {
       const PodIndex owner = cluster_.find_pod(rule.owner->meta.ns, rule.owner->meta.name).value();
-      if (!has_time_for(owner)) return;
+      if (!has_time_for(sink_, owner)) return;
       cache_.takes_more() ? apply(rule, labels) : sink_.refused(owner, kTooManySpreadRules);
     }
   }
@@ -284,10 +263,7 @@ class UpstreamSpread {
     for (const Victim& victim : victims_) {
       const NodeIndex node = cluster_.node_of(victim.pod);
       if (full.contains(node)) continue;
-      if (const auto refusal = last_protection_of(context_, sink_, victim.pod)) {
-        sink_.refused(victim.pod, *refusal);
-        continue;
-      }
+      if (is_refused(sink_, victim.pod, last_protection_of(context_, sink_, victim.pod))) continue;
       const NominationResult result = sink_.offer(victim.pod, victim.reason);
       if (result == NominationResult::kTotalLimit) return;
       if (result == NominationResult::kNodeLimit) full.insert(node);
@@ -297,12 +273,12 @@ class UpstreamSpread {
   const StrategyContext& context_;
   const ClusterSnapshot& cluster_;
   NominationSink& sink_;
-  const RemovePodsViolatingTopologySpreadConstraint::Args& args_;
+  const SpreadArgs& args_;
   scheduling::CachedSelector in_scope_;
   SpreadDomainCache cache_;
   SpreadRules rules_;
   std::vector<std::uint32_t> position_;  ///< position of each node in the listing
-  std::vector<Listed> listed_;
+  std::vector<std::optional<bool>> listed_;
   std::vector<bool> chosen_;
   std::vector<std::int64_t> count_;    ///< current rule: pods per domain
   std::vector<std::uint32_t> domain_;  ///< current rule: domain of the i-th smallest entry
@@ -311,8 +287,7 @@ class UpstreamSpread {
 
 }  // namespace
 
-void balance_upstream(const StrategyContext& context, NominationSink& sink,
-                      const RemovePodsViolatingTopologySpreadConstraint::Args& args) {
+void balance_upstream(const StrategyContext& context, NominationSink& sink, const SpreadArgs& args) {
   UpstreamSpread(context, sink, args).run();
 }
 

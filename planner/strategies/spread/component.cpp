@@ -11,18 +11,14 @@
 #include "planner/scheduling/predicates.hpp"
 #include "planner/strategies/eviction_order.hpp"
 #include "planner/strategies/listing.hpp"
-#include "planner/strategies/spread/node_room.hpp"
 #include "planner/strategies/spread/spread_group.hpp"
 
 namespace strategies {
 namespace {
 
-using scheduling::Topology;
-
 constexpr std::size_t kMaxSlots = 256;  ///< maximum slots tried for one move
 
-const scheduling::Refusal kNowhereBetter{"NoDomainHasCapacity",
-                                         "no node where it would improve its constraints accepts it"};
+const Refusal kNowhereBetter{"NoDomainHasCapacity", "no node where it would improve its constraints accepts it"};
 
 bool has_hard_rules(const api::Pod& pod) {
   return std::ranges::any_of(pod.topology_spread,
@@ -53,7 +49,7 @@ class ComponentMoves {
   }
 
   void run() {
-    run_.sink.plan().defer_disagreements([this](const scheduling::Refusal& refusal) { disagreement_ = refusal; });
+    run_.sink.plan().defer_disagreements([this](const Refusal& refusal) { disagreement_ = refusal; });
     move_pods();
     run_.sink.plan().defer_disagreements({});
     if (!is_over() && !disagreements_.empty() && is_violated()) {
@@ -70,7 +66,7 @@ class ComponentMoves {
   struct Disagreement {
     Slot* slot;
     PodIndex pod;
-    scheduling::Refusal refusal;
+    Refusal refusal;
   };
   /// For whom the filter is to have a node after a move. What the first one refuses is tried again with the second one.
   enum class Openness { kForFurtherPods, kForOwnPods };
@@ -146,8 +142,7 @@ class ComponentMoves {
   /// Moves one pod, or finds one that must stay. Returns false if no pod can be moved.
   bool advance(Openness openness) {
     openness_ = openness;
-    if (run_.sink.is_out_of_time(first_pod_)) {
-      run_.sink.refused(first_pod_, kCycleTimeout);
+    if (!has_time_for(run_.sink, first_pod_)) {
       is_namespace_full_ = true;
       return true;
     }
@@ -276,12 +271,12 @@ class ComponentMoves {
     was_open_ = !is_filtered_ || has_open_node(slot);
     before_ = distance_of(slot);
     excess_before_ = excess_of(slot);
-    std::ranges::fill(helps_, Answer::kUnknown);
+    std::ranges::fill(helps_, std::nullopt);
   }
 
   bool helps(const Slot& slot, NodeIndex node) {
-    if (helps_[node] == Answer::kUnknown) helps_[node] = would_help(slot, node) ? Answer::kYes : Answer::kNo;
-    return helps_[node] == Answer::kYes;
+    if (!helps_[node]) helps_[node] = would_help(slot, node);
+    return *helps_[node];
   }
   bool would_help(const Slot& slot, NodeIndex node) {
     if (!takes(slot, node)) return false;
@@ -327,14 +322,10 @@ class ComponentMoves {
     });
   }
   bool has_open_node(const Slot& slot) {
-    const auto nodes = static_cast<NodeIndex>(cluster_.node_count());
-    for (NodeIndex i = 0; i < nodes; ++i) {
-      const NodeIndex node = (way_in_ + i) % nodes;
-      if (!takes(slot, node)) continue;
-      way_in_ = node;
-      return true;
-    }
-    return false;
+    const auto found = find_around(cluster_.node_count(), way_in_,
+                                   [&](std::size_t node) { return takes(slot, static_cast<NodeIndex>(node)); });
+    way_in_ = found.value_or(way_in_);
+    return found.has_value();
   }
 
   /// Why no node takes the pod: "" if none would even out its constraints. The pod must be off its node.
@@ -370,8 +361,8 @@ class ComponentMoves {
   /// then by name.
   std::optional<NodeIndex> find_target(const Slot& slot, PodIndex pod) {
     using Key = std::tuple<SpreadCounts, std::int64_t, NodeIndex>;
-    const auto& pods = run_.what_if.cluster().used().column(scheduling::kPodsIndex);
-    std::shared_ptr<const scheduling::FitQuery> query;
+    const auto& pods = run_.what_if.cluster().used().column(kPodsIndex);
+    std::shared_ptr<const FitQuery> query;
     if (run_.args.node_fit) {
       query = run_.what_if.cluster().fit_query(pod, run_.context.evictability.fit_level());
     }
@@ -452,27 +443,25 @@ class ComponentMoves {
                        constraint.max_skew);
   }
 
-  enum class Answer : std::uint8_t { kUnknown, kYes, kNo };
-
   SpreadRun& run_;
-  const scheduling::ClusterSnapshot& cluster_;
+  const ClusterSnapshot& cluster_;
   std::vector<Slot> slots_;
   std::vector<Slot> protected_;  ///< pods that may not leave
   std::vector<SpreadGroup> groups_;
   bool is_plan_outdated_ = false;
   bool is_namespace_full_ = false;           ///< or out of time
-  NodeIndex way_in_ = 0;                     ///< where the filter let a pod in last
+  std::size_t way_in_ = 0;                   ///< where the filter let a pod in last
   std::vector<Disagreement> disagreements_;  ///< of the strict pass, in the order of the offers
   bool is_relaxed_ = false;                  ///< during the relaxed pass
   // The move in hand.
-  std::optional<scheduling::Refusal> disagreement_;  ///< reason of the last offer
-  bool is_filtered_ = false;                         ///< the pod has DoNotSchedule rules
-  bool was_open_ = true;                             ///< has_open_node() before it
+  std::optional<Refusal> disagreement_;  ///< reason of the last offer
+  bool is_filtered_ = false;             ///< the pod has DoNotSchedule rules
+  bool was_open_ = true;                 ///< has_open_node() before it
   SpreadDistance before_{};
   std::int64_t excess_before_ = 0;
   Openness openness_ = Openness::kForFurtherPods;
-  std::vector<Answer> helps_;  ///< indexed by node
-  PodIndex first_pod_;         ///< identifies the namespace, which all pods share
+  std::vector<std::optional<bool>> helps_;  ///< indexed by node
+  PodIndex first_pod_;                      ///< identifies the namespace, which all pods share
 };
 
 }  // namespace

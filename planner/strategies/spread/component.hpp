@@ -3,10 +3,11 @@
 #include <vector>
 
 #include "planner/snapshot/cached_selector.hpp"
+#include "planner/strategies/listing.hpp"
 #include "planner/strategies/spread/remove_pods_violating_topology_spread_constraint.hpp"
+#include "planner/strategies/spread/spread_tree.hpp"
 #include "planner/strategies/spread/state.hpp"
 #include "planner/strategies/strategy.hpp"
-#include "planner/strategies/strategy_what_if.hpp"
 
 namespace strategies {
 
@@ -14,7 +15,7 @@ namespace strategies {
 struct SpreadRun {
   const StrategyContext& context;
   NominationSink& sink;
-  const RemovePodsViolatingTopologySpreadConstraint::Args& args;
+  const SpreadArgs& args;
   scheduling::CachedSelector in_scope;
   StrategyWhatIf what_if;
   std::vector<bool> looked_at;  ///< indexed by node
@@ -31,6 +32,11 @@ struct SpreadMembers {
 
 /// Rules of one namespace that share pods, directly or through other rules.
 using SpreadComponent = std::vector<SpreadMembers>;
+
+/// Returns, per node, the pods of a group and the capacity for further pods of any of its request sets, by all filters
+/// of the scheduler except topology spread. Nodes excluded by a DoNotSchedule rule have no capacity. No pod is marked
+/// movable. Without `node_fit`, all other nodes have unlimited capacity.
+std::vector<NodePods> pods_and_capacity(const StrategyContext& context, const SpreadMembers& members, bool node_fit);
 
 /// Offers pods until all rules of the component hold, or no move that the scheduler allows brings that nearer. Each
 /// move shortens the distance (SpreadDistance) of all rules that count the pod; where all rules count the same pods and

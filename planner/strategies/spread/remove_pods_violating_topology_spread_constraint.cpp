@@ -4,7 +4,6 @@
 #include <array>
 
 #include "planner/strategies/spread/balance.hpp"
-#include "planner/strategies/spread/balance_upstream.hpp"
 
 namespace strategies {
 namespace {
@@ -14,9 +13,8 @@ constexpr std::array<std::string_view, 2> kConstraintKinds = {kDoNotSchedule, "S
 
 }  // namespace
 
-RemovePodsViolatingTopologySpreadConstraint::Args RemovePodsViolatingTopologySpreadConstraint::Args::read(
-    api::StrictObject& args) {
-  Args parsed;
+SpreadArgs SpreadArgs::read(api::StrictObject& args) {
+  SpreadArgs parsed;
   parsed.scope = read_scope(args);
   const auto kinds = read_choices(args, "constraints", kConstraintKinds);
   if (!kinds.empty()) {
@@ -27,15 +25,14 @@ RemovePodsViolatingTopologySpreadConstraint::Args RemovePodsViolatingTopologySpr
   return parsed;
 }
 
-base::Status RemovePodsViolatingTopologySpreadConstraint::nominate(const StrategyContext& context,
-                                                                   NominationSink& sink) const {
+base::Status SpreadArgs::nominate(const StrategyContext& context, NominationSink& sink) const {
   if (context.is_upstream()) {
-    const auto before = count_by_domain(context, sink, args_);
-    balance_upstream(context, sink, args_);
-    const auto after = count_by_domain(as_expected(context, sink), sink, args_);
+    const auto before = count_by_domain(context, sink, *this);
+    balance_upstream(context, sink, *this);
+    const auto after = count_by_domain(as_expected(context, sink), sink, *this);
     if (before && after) report_counts(kCountsByDomain, *before, *after, sink);
   } else {
-    balance(context, sink, args_);
+    balance(context, sink, *this);
   }
   return base::Done{};
 }

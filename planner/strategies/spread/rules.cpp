@@ -6,6 +6,7 @@
 #include "api/core/terms/pod_bounds.hpp"
 #include "api/core/terms/term_hash.hpp"
 #include "planner/scheduling/predicates.hpp"
+#include "planner/strategies/listing.hpp"
 
 namespace strategies {
 namespace {
@@ -34,17 +35,6 @@ std::size_t mix_wish(std::size_t hash, const api::TopologySpreadConstraint& cons
              static_cast<std::size_t>(constraint.min_domains.value_or(-1)));
 }
 
-const std::vector<api::NodeSelectorTerm>* required_terms(const api::Pod& pod) {
-  return pod.affinity && pod.affinity->required_node_terms ? &*pod.affinity->required_node_terms : nullptr;
-}
-
-bool same_required_terms(const api::Pod& a, const api::Pod& b) {
-  if (a.affinity == b.affinity) return true;
-  const auto* first = required_terms(a);
-  const auto* second = required_terms(b);
-  return first == nullptr || second == nullptr ? first == second : *first == *second;
-}
-
 /// Hashes the fields that the node inclusion policies depend on.
 std::size_t placement_hash(const api::TopologySpreadConstraint& constraint, const api::Pod& owner) {
   std::size_t hash = (constraint.honor_node_affinity ? 1U : 0U) + (constraint.honor_node_taints ? 2U : 0U);
@@ -65,7 +55,7 @@ bool same_placement(const api::TopologySpreadConstraint& constraint, const api::
   if (constraint.honor_node_affinity != other.honor_node_affinity) return false;
   if (constraint.honor_node_taints != other.honor_node_taints) return false;
   if (constraint.honor_node_affinity &&
-      (owner.node_selector != other_owner.node_selector || !same_required_terms(owner, other_owner))) {
+      (owner.node_selector != other_owner.node_selector || !have_same_required_terms(owner, other_owner))) {
     return false;
   }
   return !constraint.honor_node_taints || owner.tolerations == other_owner.tolerations;
@@ -189,7 +179,7 @@ const SpreadDomains& SpreadDomainCache::domains_of(const SpreadRule& rule) {
                              : scheduling::PatchyTopologies();
   for (const NodeIndex node : nodes_) {
     const std::uint32_t domain = domains.topology->domain_of[node];
-    if (domain == scheduling::Topology::kNone || !scheduling::has_all(patchy, node) || !includes(rule, node)) continue;
+    if (domain == Topology::kNone || !scheduling::has_all(patchy, node) || !includes(rule, node)) continue;
     domains.nodes[domain].push_back(node);
     domains.includes[node] = true;
   }

@@ -40,7 +40,7 @@ struct SpreadRule {
 /// move. Real workloads have two or three.
 inline constexpr std::size_t kMaxRulesOfSelector = 64;
 inline constexpr std::size_t kMaxRulesOfNamespace = 4096;
-inline constexpr scheduling::Refusal kTooManySpreadRules{
+inline constexpr Refusal kTooManySpreadRules{
     "TooManySpreadRules", "its topology spread constraints exceed the maximum number for its namespace"};
 
 /// Returns the constraint's selector with the pod's values of matchLabelKeys. Returns nullopt if it selects nothing or
@@ -71,7 +71,7 @@ class SpreadRules {
 
 /// Nodes that the inclusion policies of a rule accept, by topology domain.
 struct SpreadDomains {
-  const scheduling::Topology* topology = nullptr;
+  const Topology* topology = nullptr;
   std::vector<std::vector<NodeIndex>> nodes;  ///< indexed by domain; in the order of the given nodes
   std::vector<std::uint32_t> open;            ///< domains with at least one node, ascending
   std::vector<bool> includes;                 ///< indexed by node; true if the policies include it
@@ -82,7 +82,7 @@ struct SpreadDomains {
 class SpreadDomainCache {
  public:
   /// `exact` excludes nodes that lack the topology of another constraint of the same pod, as kube-scheduler does.
-  SpreadDomainCache(const scheduling::WhatIf& cluster, std::span<const NodeIndex> nodes, bool exact)
+  SpreadDomainCache(const WhatIf& cluster, std::span<const NodeIndex> nodes, bool exact)
       : cluster_(&cluster), nodes_(nodes), exact_(exact) {}
 
   const SpreadDomains& domains_of(const SpreadRule& rule);
@@ -104,7 +104,7 @@ class SpreadDomainCache {
     SpreadRule rule;
     SpreadDomains domains;
   };
-  const scheduling::WhatIf* cluster_;
+  const WhatIf* cluster_;
   std::span<const NodeIndex> nodes_;
   bool exact_;
   std::unordered_multimap<std::size_t, std::unique_ptr<Entry>> entries_;

@@ -4,8 +4,6 @@
 
 namespace strategies {
 
-using scheduling::Topology;
-
 SpreadGroup::SpreadGroup(std::vector<SpreadState*> states, std::vector<NodePods> nodes, std::int64_t pending)
     : states_(std::move(states)), nodes_(std::move(nodes)), may_take_pods_(nodes_.size()) {
   std::ranges::stable_sort(states_, {}, [](const SpreadState* state) { return state->domains().open.size(); });
@@ -15,22 +13,22 @@ SpreadGroup::SpreadGroup(std::vector<SpreadState*> states, std::vector<NodePods>
   plan();
 }
 
-SpreadDistance SpreadGroup::distance() const {
+template <typename F>
+SpreadDistance SpreadGroup::distance_by(F&& cost_of) const {
   SpreadDistance distance;
   for (const SpreadTree& tree : trees_) {
-    const std::int64_t cost = tree.cost();
+    const std::int64_t cost = cost_of(tree);
     distance = {std::max(distance.furthest, cost), distance.sum + cost};
   }
   return distance;
 }
 
+SpreadDistance SpreadGroup::distance() const {
+  return distance_by([](const SpreadTree& tree) { return tree.cost(); });
+}
+
 SpreadDistance SpreadGroup::distance_with(NodeIndex node, const NodePods& pods) const {
-  SpreadDistance distance;
-  for (const SpreadTree& tree : trees_) {
-    const std::int64_t cost = tree.cost_with(node, pods);
-    distance = {std::max(distance.furthest, cost), distance.sum + cost};
-  }
-  return distance;
+  return distance_by([&](const SpreadTree& tree) { return tree.cost_with(node, pods); });
 }
 
 bool SpreadGroup::has_moves() const {

@@ -68,6 +68,8 @@ class SpreadGroup {
  private:
   NodePods with_one_less(NodeIndex node) const;
   NodePods with_one_more(NodeIndex node) const;
+  template <typename F>
+  SpreadDistance distance_by(F&& cost_of) const;
   SpreadDistance distance_with(NodeIndex node, const NodePods& pods) const;
   void set(NodeIndex node, const NodePods& pods);
   void set_movable(NodeIndex node, std::int64_t change);

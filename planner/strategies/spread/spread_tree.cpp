@@ -5,8 +5,6 @@
 
 namespace strategies {
 
-using scheduling::Topology;
-
 namespace {
 
 constexpr std::uint32_t kNoVertex = 0xffffffff;

@@ -4,8 +4,6 @@
 
 namespace strategies {
 
-using scheduling::Topology;
-
 SpreadState::SpreadState(const SpreadRule& rule, const SpreadDomains& domains)
     : rule_(&rule), domains_(&domains), count_(domains.nodes.size(), 0) {}
 

@@ -1,19 +1,14 @@
 #include "planner/strategies/utilization/consolidation.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <iterator>
 
 #include "planner/scheduling/predicates.hpp"
 #include "planner/strategies/eviction_order.hpp"
 #include "planner/strategies/listing.hpp"
+#include "planner/strategies/load/move_cost.hpp"
 
 namespace strategies {
 namespace {
-
-using scheduling::kNoNode;
-using scheduling::Refusal;
-using scheduling::WhatIf;
 
 class Consolidation {
  public:
@@ -25,23 +20,18 @@ class Consolidation {
         may_take_pods_(context.cluster.base().node_count(), false),
         received_pods_(context.cluster.base().node_count(), false) {
     // The fullest first: others in order, then the sources in reverse.
-    const auto node_of = std::mem_fn(&NodeUsage::node);
-    std::transform(rules.others.begin(), rules.others.end(), std::back_inserter(order_), node_of);
-    std::transform(rules.sources.rbegin(), rules.sources.rend(), std::back_inserter(order_), node_of);
+    order_ = rules.others;
+    order_.insert(order_.end(), rules.sources.rbegin(), rules.sources.rend());
     std::erase_if(order_, [&](NodeIndex node) { return context.cluster.base().node(node).unschedulable; });
     for (const NodeIndex node : order_) may_take_pods_[node] = true;
   }
 
   void run() {
     if (!rules_.taint.empty() && sink_.plan().avoid(rules_.taint, {})) return run_tainted();
-    for (const NodeUsage& source : rules_.sources) {
-      if (!may_be_emptied(source.node)) continue;
-      may_take_pods_[source.node] = false;  // from here on neither this node nor emptier ones take pods
-      if (received_pods_[source.node]) {
-        may_take_pods_[source.node] = true;
-        continue;
-      }
-      if (!empty(source.node)) return;
+    for (const NodeIndex source : rules_.sources) {
+      if (!may_be_emptied(source) || received_pods_[source]) continue;
+      may_take_pods_[source] = false;  // from here on neither this node nor emptier ones take pods
+      if (!empty(source)) return;
     }
   }
 
@@ -51,8 +41,8 @@ class Consolidation {
   void run_tainted() {
     std::vector<NodeIndex> closed = choose();
     const std::vector<NodeIndex> chosen = closed;
-    for (const NodeUsage& source : rules_.sources) {
-      if (pods_to_move(source.node).empty()) closed.push_back(source.node);
+    for (const NodeIndex source : rules_.sources) {
+      if (pods_to_move(source).empty()) closed.push_back(source);
     }
     sink_.plan().avoid(rules_.taint, closed);
     for (const NodeIndex node : closed) may_take_pods_[node] = false;
@@ -65,13 +55,13 @@ class Consolidation {
   std::vector<NodeIndex> choose() {
     std::vector<NodeIndex> chosen;
     std::vector<std::pair<PodIndex, NodeIndex>> placed;
-    for (const NodeUsage& source : rules_.sources) {
-      if (received_pods_[source.node] || !may_be_emptied(source.node)) continue;
-      may_take_pods_[source.node] = false;
-      const std::vector<PodIndex> pods = pods_to_move(source.node);
+    for (const NodeIndex source : rules_.sources) {
+      if (received_pods_[source] || !may_be_emptied(source)) continue;
+      may_take_pods_[source] = false;
+      const std::vector<PodIndex> pods = pods_to_move(source);
       std::vector<NodeIndex> places;
       if (pods.empty() || !place_all(pods, places)) continue;
-      chosen.push_back(source.node);
+      chosen.push_back(source);
       for (std::size_t i = 0; i < pods.size(); ++i) placed.emplace_back(pods[i], places[i]);
       for (const NodeIndex to : places) received_pods_[to] = true;
     }
@@ -93,7 +83,7 @@ class Consolidation {
   /// Excludes pods that belong to their node and pods that are leaving.
   std::vector<PodIndex> pods_to_move(NodeIndex source) const {
     std::vector<PodIndex> pods = pods_on(context_, source, PodStates::kActive);
-    std::erase_if(pods, [&](PodIndex pod) { return is_leaving_or_node_bound(context_.cluster.base(), pod); });
+    std::erase_if(pods, [&](PodIndex pod) { return is_node_bound(context_.cluster.base(), pod); });
     sort_for_eviction(pods, context_.cluster.base());
     return pods;
   }
@@ -147,29 +137,24 @@ class Consolidation {
     if (rules_.wants && !rules_.wants(object)) {
       return Refusal{"NodeCannotBeEmptied", "evictionModes excludes it, so its node cannot be emptied completely"};
     }
-    const std::string& ns = object.meta.ns;
-    if (std::ranges::find(rules_.excluded_namespaces, ns) != rules_.excluded_namespaces.end()) {
-      return Refusal{"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
-    }
+    if (auto refusal = refusal_of_namespace(rules_.excluded_namespaces, object)) return refusal;
     if (auto refusal = protection_refusal(context_, sink_, pod)) return refusal;
     return context_.evictability.refusal_before_eviction(pod, context_.cluster);
   }
 
   /// Starts at the last destination, because the fuller nodes before it are full or nearly full.
   std::optional<NodeIndex> find_place(PodIndex pod) {
-    const scheduling::FitQuery query(what_if_, pod, context_.evictability.fit_level());
-    for (std::size_t i = 0; i < order_.size(); ++i) {
-      const std::size_t at = (hint_ + i) % order_.size();
-      if (!may_take_pods_[order_[at]] || !has_capacity_for_load(pod, order_[at]) || !query.fits(order_[at])) continue;
-      hint_ = at;
-      return order_[at];
-    }
-    return std::nullopt;
+    const FitQuery query(what_if_, pod, context_.evictability.fit_level());
+    const auto at = find_around(order_.size(), hint_, [&](std::size_t i) {
+      return may_take_pods_[order_[i]] && has_capacity_for_load(pod, order_[i]) && query.fits(order_[i]);
+    });
+    if (!at) return std::nullopt;
+    return order_[hint_ = *at];
   }
 
   /// REQUIRES: the previous pods of the node are at their planned places.
   std::string why_no_place(PodIndex pod) const {
-    const scheduling::FitQuery query(what_if_, pod, context_.evictability.fit_level());
+    const FitQuery query(what_if_, pod, context_.evictability.fit_level());
     scheduling::Misfits misfits(context_.cluster.base());
     for (const NodeIndex node : context_.nodes) {
       if (node == context_.cluster.base().node_of(pod) || misfits.nodes() == scheduling::kMaxCheckedNodes) continue;
@@ -183,9 +168,8 @@ class Consolidation {
   }
 
   bool offer_all_of(NodeIndex source, const std::vector<PodIndex>& pods, const std::vector<NodeIndex>& places) {
-    const Goal goal = [&](NodeIndex to) {
-      return to != source && may_take_pods_[to];
-    };  // places[] proves that the load fits
+    // places[] proves that the load fits.
+    const Goal goal = [&](NodeIndex to) { return to != source && may_take_pods_[to]; };
     const NominationResult result = sink_.offer_whole(pods, std::string(kEmptiedWhole), goal);
     if (result != NominationResult::kAccepted) {
       for (std::size_t i = 0; i < pods.size(); ++i) take_back(pods[i], places[i]);

@@ -6,7 +6,6 @@
 
 #include "planner/strategies/load/load_table.hpp"
 #include "planner/strategies/strategy.hpp"
-#include "planner/strategies/utilization/node_usage.hpp"
 
 namespace strategies {
 
@@ -16,11 +15,11 @@ inline constexpr std::string_view kToBeEmptied = "its node is underutilized and 
 
 /// Nodes to empty, possible destinations, and limits of the moves.
 struct ConsolidationRules {
-  std::vector<NodeUsage> sources;  ///< In the order in which they are emptied: the emptiest first
-  std::vector<NodeUsage> others;   ///< Nodes that only receive pods
-  std::vector<std::string> excluded_namespaces;
+  std::vector<NodeIndex> sources{};  ///< In the order in which they are emptied: the emptiest first
+  std::vector<NodeIndex> others{};   ///< Nodes that only receive pods
+  std::vector<std::string> excluded_namespaces{};
   /// An unwanted pod keeps its node from being emptied; if empty, all pods are wanted.
-  std::function<bool(const api::Pod&)> wants;
+  std::function<bool(const api::Pod&)> wants{};
   /// Measured load of all these nodes, updated by moves. If nullptr, requests alone decide where pods fit.
   LoadTable* load = nullptr;
   /// Key of a soft taint that keeps replacements off the emptied nodes, if the sink allows it; "" means none.

@@ -11,11 +11,7 @@
 namespace strategies {
 namespace {
 
-using scheduling::kNoNode;
-using scheduling::kPodsIndex;
 using scheduling::kUnknownUsage;
-using scheduling::MeasuredUsage;
-using scheduling::saturating_add;
 
 /// Time after a pod's start during which a sample hardly shows its usage.
 constexpr base::seconds kWarmUp{120};
@@ -27,7 +23,7 @@ std::int64_t scaled(std::int64_t amount, double factor) {
 
 }  // namespace
 
-base::Result<const MeasuredUsage*> find_measured(const StrategyContext& context, const scheduling::UsageNeed& need) {
+base::Result<const MeasuredUsage*> find_measured(const StrategyContext& context, const UsageNeed& need) {
   const std::string key = need.key();
   for (const auto& measured : context.measured) {
     if (!measured || measured->source != key) continue;
@@ -37,7 +33,7 @@ base::Result<const MeasuredUsage*> find_measured(const StrategyContext& context,
   return base::unavailable(fmt::format("usage source {}: nothing is measured", key));
 }
 
-MeasuredView::MeasuredView(const MeasuredUsage& measured, const scheduling::WhatIf& cluster, Options options,
+MeasuredView::MeasuredView(const MeasuredUsage& measured, const WhatIf& cluster, Options options,
                            MeasuredEntriesMemo* memo)
     : measured_(measured),
       cluster_(cluster),
@@ -279,17 +275,17 @@ std::optional<std::int64_t> MeasuredView::of_pod_in(PodIndex pod, std::size_t co
 /// Returns 0 for a resource that cannot be requested.
 std::int64_t MeasuredView::requested(PodIndex pod, std::size_t column) const {
   if (!known_[column]) return 0;
-  return scheduling::taken_of(cluster_.base().requests(pod), *known_[column]);
+  return taken_of(cluster_.base().requests(pod), *known_[column]);
 }
 
 /// Divides the node's usage by requests of the resource, of cpu if it cannot be requested, or equally if there are no
 /// requests.
 std::int64_t MeasuredView::share_of_node(PodIndex pod, std::size_t column) const {
-  const scheduling::ClusterSnapshot& base = cluster_.base();
+  const ClusterSnapshot& base = cluster_.base();
   const NodeIndex node = base.node_of(pod);
   const std::int64_t used = amounts_[node * known_.size() + column];
   if (used == kUnknownUsage) return 0;
-  const scheduling::ResourceIndex resource = known_[column].value_or(scheduling::kCpuIndex);
+  const ResourceIndex resource = known_[column].value_or(kCpuIndex);
   const std::int64_t all = base.used().get(node, resource);
   if (all > 0) {
     const std::int64_t own = scheduling::amount_of(base.requests(pod), resource);

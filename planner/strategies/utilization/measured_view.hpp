@@ -15,8 +15,7 @@ namespace strategies {
 
 /// Returns the measurements for the need. The error names the source and the problem: it was not measured, or nothing
 /// of it is usable.
-base::Result<const scheduling::MeasuredUsage*> find_measured(const StrategyContext& context,
-                                                             const scheduling::UsageNeed& need);
+base::Result<const MeasuredUsage*> find_measured(const StrategyContext& context, const UsageNeed& need);
 
 /// Measured usage by the snapshot's indexes. "pods" is counted, not measured, unless the source provides it.
 /// Percentages of a resource that the node publishes are converted to amounts; others keep 100 % as their capacity.
@@ -43,7 +42,7 @@ class MeasuredView final : public UsageView {
     bool by_means = false;
   };
   /// Without a memo, entries are looked up again.
-  MeasuredView(const scheduling::MeasuredUsage& measured, const scheduling::WhatIf& cluster, Options options,
+  MeasuredView(const MeasuredUsage& measured, const WhatIf& cluster, Options options,
                MeasuredEntriesMemo* memo = nullptr);
   /// Returns a view with another figure. Costs a copy, without look-ups.
   MeasuredView by(Figure figure) const;
@@ -60,8 +59,8 @@ class MeasuredView final : public UsageView {
   bool is_percent(std::string_view resource) const override;
 
   /// Returns the node's measurements, or nullptr if the source does not know the node.
-  const scheduling::MeasuredUsage::Node* entry_of(NodeIndex node) const;
-  const scheduling::MeasuredUsage& measured() const { return measured_; }
+  const MeasuredUsage::Node* entry_of(NodeIndex node) const;
+  const MeasuredUsage& measured() const { return measured_; }
   /// Returns the index of the resource in MeasuredUsage::resources.
   std::optional<std::size_t> column_of(std::string_view resource) const;
   /// Returns the node's forecast in MeasuredUsage's unit, or kUnknownUsage.
@@ -75,7 +74,7 @@ class MeasuredView final : public UsageView {
   void correct_for(PodIndex pod);
   void correct_for_means();
   void add_to(NodeIndex node, std::size_t column, std::int64_t amount);
-  std::int64_t picked_from(const scheduling::MeasuredUsage::Node& node, std::size_t column) const;
+  std::int64_t picked_from(const MeasuredUsage::Node& node, std::size_t column) const;
   bool is_new_on(PodIndex pod, NodeIndex node) const;
   bool has_entry(PodIndex pod) const { return entries_->of_pod[pod] != MeasuredEntries::kNone; }
   std::int64_t figure_of(NodeIndex node, std::size_t column) const;
@@ -90,11 +89,11 @@ class MeasuredView final : public UsageView {
   std::int64_t requested(PodIndex pod, std::size_t column) const;
   std::int64_t share_of_node(PodIndex pod, std::size_t column) const;
 
-  const scheduling::MeasuredUsage& measured_;
-  const scheduling::WhatIf& cluster_;
+  const MeasuredUsage& measured_;
+  const WhatIf& cluster_;
   Options options_;
-  std::vector<std::optional<scheduling::ResourceIndex>> known_;  ///< By column: the snapshot's index of the resource
-  std::vector<char> converts_;  ///< By column: whether percentages are converted to amounts
+  std::vector<std::optional<ResourceIndex>> known_;  ///< By column: the snapshot's index of the resource
+  std::vector<char> converts_;                       ///< By column: whether percentages are converted to amounts
   std::shared_ptr<const MeasuredEntries> entries_;
   std::vector<std::int64_t> amounts_;     ///< By node and column, uncorrected
   std::vector<double> common_rise_;       ///< By node and column, in percent: part of the forecast that is not counted

@@ -6,32 +6,21 @@
 #include "planner/scheduling/predicates.hpp"
 #include "planner/strategies/eviction_order.hpp"
 #include "planner/strategies/listing.hpp"
-#include "planner/strategies/strategy_what_if.hpp"
 
 namespace strategies {
 namespace {
 
-using scheduling::saturating_add;
-using scheduling::saturating_subtract;
+using Amounts = std::vector<std::int64_t>;
 
-class MoveLoop {
+/// Common part of both loops.
+class SourceLoop {
  public:
-  MoveLoop(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
-           const std::vector<std::string>& resources, std::size_t thresholds, MoveRules rules)
-      : context_(context),
-        sink_(sink),
-        usage_(usage),
-        resources_(resources),
-        thresholds_(thresholds),
-        rules_(std::move(rules)),
-        what_if_(context),
-        place_of_(context.cluster.base().node_count(), kNoPlace) {
-    for (std::size_t i = 0; i < rules_.destinations.size(); ++i) {
-      const NodeUsage& node = rules_.destinations[i];
-      place_of_[node.node] = i;
-      for (std::size_t r = 0; r < resources_.size(); ++r) allowed_.push_back(allowance_of(node, r));
-    }
-  }
+  SourceLoop(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+             const std::vector<std::string>& resources, MoveRules rules)
+      : context_(context), sink_(sink), usage_(usage), resources_(resources), rules_(std::move(rules)) {}
+  SourceLoop(const SourceLoop&) = delete;
+  SourceLoop& operator=(const SourceLoop&) = delete;
+  virtual ~SourceLoop() = default;
 
   void run() {
     for (NodeUsage& node : rules_.sources) {
@@ -39,9 +28,9 @@ class MoveLoop {
     }
   }
 
- private:
-  static constexpr std::size_t kNoPlace = static_cast<std::size_t>(-1);
-  using Amounts = std::vector<std::int64_t>;
+ protected:
+  /// Takes pods from one node. Returns false if the cycle's total limit is reached.
+  virtual bool relieve(NodeUsage& node) = 0;
 
   std::int64_t allowance_of(const NodeUsage& node, std::size_t r) const {
     if (!node.capacity[r]) return 0;
@@ -49,6 +38,58 @@ class MoveLoop {
     return percent ? share_of(*node.capacity[r], *percent, resources_[r]) : *node.capacity[r];
   }
   bool is_above(const NodeUsage& node, std::size_t r) const { return node.used[r] > allowance_of(node, r); }
+
+  bool is_at_limit(std::uint32_t evicted) const {
+    return rules_.evictions_per_node && evicted >= *rules_.evictions_per_node;
+  }
+  /// If the effect of a move is unknown, one pod leaves, unless evictions_per_node is set.
+  bool is_enough_if_unknown() const { return !usage_.has_pod_usage() && !rules_.evictions_per_node; }
+
+  /// Returns nullopt if measured usage is missing, so that the pod is left alone.
+  std::optional<Amounts> usage_of(PodIndex pod) const {
+    Amounts used(resources_.size(), 0);
+    if (!usage_.has_pod_usage()) return used;
+    for (std::size_t r = 0; r < resources_.size(); ++r) {
+      const auto amount = usage_.of_pod(pod, resources_[r]);
+      if (!amount) return std::nullopt;
+      used[r] = *amount;
+    }
+    return used;
+  }
+
+  /// Returns the pods that `is_kept` does not keep, in the order of eviction.
+  template <typename F>
+  std::vector<PodIndex> movable_pods(const NodeUsage& node, F&& is_kept) const {
+    std::vector<PodIndex> pods = pods_on(context_, node.node, PodStates::kActive);
+    std::erase_if(pods, is_kept);
+    sort_for_eviction(pods, context_.cluster.base());
+    return pods;
+  }
+
+  const StrategyContext& context_;
+  NominationSink& sink_;
+  const UsageView& usage_;
+  const std::vector<std::string>& resources_;
+  MoveRules rules_;
+};
+
+class MoveLoop final : public SourceLoop {
+ public:
+  MoveLoop(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+           const std::vector<std::string>& resources, MoveRules rules)
+      : SourceLoop(context, sink, usage, resources, std::move(rules)),
+        what_if_(context),
+        place_of_(context.cluster.base().node_count(), kNoPlace) {
+    while (thresholds_ < resources.size() && rules_.target_percent[thresholds_]) ++thresholds_;
+    for (std::size_t i = 0; i < rules_.destinations.size(); ++i) {
+      const NodeUsage& node = rules_.destinations[i];
+      place_of_[node.node] = i;
+      for (std::size_t r = 0; r < resources_.size(); ++r) allowed_.push_back(allowance_of(node, r));
+    }
+  }
+
+ private:
+  static constexpr std::size_t kNoPlace = static_cast<std::size_t>(-1);
 
   bool is_above_target(const NodeUsage& node) const {
     for (std::size_t r = 0; r < thresholds_; ++r) {
@@ -75,54 +116,30 @@ class MoveLoop {
     return true;
   }
 
-  std::optional<Amounts> usage_of_pod(PodIndex pod) const {
-    Amounts used(resources_.size(), 0);
-    if (!usage_.has_pod_usage()) return used;
-    for (std::size_t r = 0; r < resources_.size(); ++r) {
-      const auto amount = usage_.of_pod(pod, resources_[r]);
-      if (!amount) return std::nullopt;
-      used[r] = *amount;
-    }
-    return used;
+  bool is_kept(PodIndex pod) const {
+    auto refusal = protection_refusal(context_, sink_, pod);
+    if (!refusal) refusal = refusal_of_namespace(rules_.excluded_namespaces, context_.cluster.base().pod(pod));
+    return is_refused(sink_, pod, refusal);
   }
 
-  std::vector<PodIndex> movable_pods(const NodeUsage& node) const {
-    std::vector<PodIndex> pods = pods_on(context_, node.node, PodStates::kActive);
-    std::erase_if(pods, [&](PodIndex pod) {
-      const auto& ns = context_.cluster.base().pod(pod).meta.ns;
-      auto refusal = protection_refusal(context_, sink_, pod);
-      if (!refusal && std::ranges::find(rules_.excluded_namespaces, ns) != rules_.excluded_namespaces.end()) {
-        refusal = {"NamespaceExcluded", "evictableNamespaces excludes the namespace {subject}", ns};
-      }
-      if (refusal) sink_.refused(pod, *refusal);
-      return refusal.has_value();
-    });
-    sort_for_eviction(pods, context_.cluster.base());
-    return pods;
-  }
-
-  /// Returns false if the cycle's total limit is reached.
-  bool relieve(NodeUsage& node) {
+  bool relieve(NodeUsage& node) override {
     std::uint32_t evicted = 0;
-    for (const PodIndex pod : movable_pods(node)) {
-      if (!is_above_target(node) || (rules_.evictions_per_node && evicted >= *rules_.evictions_per_node)) return true;
-      const auto freed = usage_of_pod(pod);
+    for (const PodIndex pod : movable_pods(node, [this](PodIndex each) { return is_kept(each); })) {
+      if (!is_above_target(node) || is_at_limit(evicted)) return true;
+      const auto freed = usage_of(pod);
       if (!freed || !helps(node, *freed)) continue;
       const NominationResult result = offer(node, pod, *freed);
       if (result == NominationResult::kTotalLimit) return false;
       if (result == NominationResult::kNodeLimit) return true;
       if (result != NominationResult::kAccepted) continue;
       ++evicted;
-      if (!usage_.has_pod_usage() && !rules_.evictions_per_node) return true;  // unknown effect: one pod
+      if (is_enough_if_unknown()) return true;
     }
     return true;
   }
 
   NominationResult offer(NodeUsage& node, PodIndex pod, const Amounts& freed) {
-    if (const auto refusal = last_protection_of(context_, sink_, pod)) {
-      sink_.refused(pod, *refusal);
-      return NominationResult::kRefused;
-    }
+    if (is_refused(sink_, pod, last_protection_of(context_, sink_, pod))) return NominationResult::kRefused;
     const auto place = find_place(pod, freed);
     if (!place) {
       sink_.refused_because(pod,
@@ -148,17 +165,14 @@ class MoveLoop {
 
   /// Starts after the last destination, which spreads the load and avoids checking full nodes repeatedly.
   std::optional<std::size_t> find_place(PodIndex pod, const Amounts& wanted) {
-    std::shared_ptr<const scheduling::FitQuery> query;
-    const std::size_t count = rules_.destinations.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t at = (hint_ + i) % count;
-      if (!has_capacity(at, wanted)) continue;
+    std::shared_ptr<const FitQuery> query;
+    const auto found = find_around(rules_.destinations.size(), hint_, [&](std::size_t at) {
+      if (!has_capacity(at, wanted)) return false;
       if (!query) query = what_if_.cluster().fit_query(pod, context_.evictability.fit_level());
-      if (!query->fits(rules_.destinations[at].node)) continue;
-      hint_ = at + 1;
-      return at;
-    }
-    return std::nullopt;
+      return query->fits(rules_.destinations[at].node);
+    });
+    if (found) hint_ = *found + 1;
+    return found;
   }
 
   /// Lists the scheduler's rules before the target.
@@ -170,28 +184,100 @@ class MoveLoop {
       auto refusal = query->refusal_ignoring_capacity(node);
       if (!refusal) refusal = query->refusal(node);
       if (!refusal && has_capacity(at, wanted)) return {};
-      misfits.add(node, refusal ? *refusal : scheduling::Refusal{"AboveTarget", "it would exceed its target"});
+      misfits.add(node, refusal ? *refusal : Refusal{"AboveTarget", "it would exceed its target"});
     }
     return misfits.text();
   }
 
-  const StrategyContext& context_;
-  NominationSink& sink_;
-  const UsageView& usage_;
-  const std::vector<std::string>& resources_;
-  std::size_t thresholds_;
-  MoveRules rules_;
+  std::size_t thresholds_ = 0;  ///< Number of resources that have a target
   StrategyWhatIf what_if_;
   std::vector<std::size_t> place_of_;  ///< By node: index among the destinations
   Amounts allowed_;                    ///< By destination and resource
   std::size_t hint_ = 0;
 };
 
+class UpstreamMoveLoop final : public SourceLoop {
+ public:
+  UpstreamMoveLoop(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
+                   const std::vector<std::string>& resources, MoveRules rules)
+      : SourceLoop(context, sink, usage, resources, std::move(rules)), capacity_(resources.size(), 0) {
+    std::vector<NodeIndex> destinations;
+    for (const NodeUsage& node : rules_.destinations) {
+      destinations.push_back(node.node);
+      for (std::size_t r = 0; r < resources_.size(); ++r)
+        capacity_[r] = saturating_add(capacity_[r], saturating_subtract(allowance_of(node, r), node.used[r]));
+    }
+    taints_ = DestinationTaints(context.cluster.base(), destinations);
+  }
+
+ private:
+  bool goes_on(const NodeUsage& node) const {
+    bool above = rules_.drain;
+    for (std::size_t r = 0; r < resources_.size(); ++r) {
+      if (capacity_[r] <= 0) return false;
+      above = above || is_above(node, r);
+    }
+    return above;
+  }
+
+  bool is_kept(PodIndex pod) const {
+    return (rules_.wants && !rules_.wants(context_.cluster.base().pod(pod))) ||
+           is_refused(sink_, pod, protection_refusal(context_, sink_, pod));
+  }
+
+  bool relieve(NodeUsage& node) override {
+    const auto pods = movable_pods(node, [this](PodIndex each) { return is_kept(each); });
+    if (!goes_on(node)) return true;
+    const std::string reason = rules_.reason(node);
+    std::uint32_t evicted = 0;
+    for (const PodIndex pod : pods) {
+      if (is_at_limit(evicted)) return true;
+      if (is_refused(sink_, pod, objection_to(pod))) continue;
+      const auto freed = usage_of(pod);
+      if (!freed) continue;
+      const NominationResult result = sink_.offer(pod, reason);
+      if (result == NominationResult::kTotalLimit) return false;
+      if (result == NominationResult::kNodeLimit) return true;
+      if (result != NominationResult::kAccepted) continue;
+      ++evicted;
+      if (is_enough_if_unknown()) return true;
+      if (!usage_.has_pod_usage()) continue;
+      account(node, *freed);
+      if (!goes_on(node)) return true;
+    }
+    return true;
+  }
+
+  std::optional<Refusal> objection_to(PodIndex pod) const {
+    const api::Pod& object = context_.cluster.base().pod(pod);
+    if (!taints_.accept(object))
+      return Refusal{"NoDestinationTolerated", "it does not tolerate the taints of any node that has free capacity"};
+    if (auto refusal = refusal_of_namespace(rules_.excluded_namespaces, object)) return refusal;
+    return last_protection_of(context_, sink_, pod);
+  }
+
+  void account(NodeUsage& node, const Amounts& freed) {
+    for (std::size_t r = 0; r < resources_.size(); ++r) {
+      node.used[r] = saturating_subtract(node.used[r], freed[r]);
+      capacity_[r] = saturating_subtract(capacity_[r], freed[r]);
+    }
+  }
+
+  DestinationTaints taints_{context_.cluster.base(), {}};
+  Amounts capacity_;  ///< Free on all destinations, by resource
+};
+
 }  // namespace
 
+void MoveRules::set_targets(const std::vector<double>& percents, std::size_t resources) {
+  target_percent.assign(percents.begin(), percents.end());
+  target_percent.resize(resources);
+}
+
 void move_pods(const StrategyContext& context, NominationSink& sink, const UsageView& usage,
-               const std::vector<std::string>& resources, std::size_t thresholds, MoveRules rules) {
-  MoveLoop(context, sink, usage, resources, thresholds, std::move(rules)).run();
+               const std::vector<std::string>& resources, MoveRules rules) {
+  if (context.is_upstream()) return UpstreamMoveLoop(context, sink, usage, resources, std::move(rules)).run();
+  MoveLoop(context, sink, usage, resources, std::move(rules)).run();
 }
 
 }  // namespace strategies

@@ -134,11 +134,24 @@ std::string describe_load(const LoadTable& load, NodeIndex node, const std::vect
                      percent > percents[decides] ? "above" : "not above", thresholds, percents[decides]);
 }
 
+std::string describe_excess(const LoadTable& load, NodeIndex node, const std::vector<double>& limits) {
+  for (std::size_t r = 0; r < limits.size(); ++r) {
+    if (load.percent(node, r) <= limits[r]) continue;
+    return fmt::format(": measured {} {:.1f} %, target {:.4g} %", load.resources()[r], load.percent(node, r),
+                       limits[r]);
+  }
+  return {};
+}
+
 bool is_in_scope(const NodeUsage& node, std::size_t thresholds) {
   for (std::size_t r = 0; r < thresholds; ++r) {
     if (node.publishes(r)) return true;
   }
   return false;
+}
+
+bool is_too_few(std::size_t under, std::int32_t number_of_nodes) {
+  return under == 0 || under <= static_cast<std::size_t>(std::max(number_of_nodes, 0));
 }
 
 std::string describe_too_few(std::size_t under, std::int32_t number_of_nodes, const NodeClassification& classes) {

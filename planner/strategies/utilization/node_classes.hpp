@@ -61,11 +61,16 @@ std::string describe_against(const NodeUsage& node, const std::vector<double>& p
 /// Compares measured load with percentages: "measured cpu 72.1 %, above targetThresholds 50 %".
 std::string describe_load(const LoadTable& load, NodeIndex node, const std::vector<double>& percents,
                           std::string_view thresholds);
+/// Compares measured load with the first percentage that it exceeds: ": measured cpu 72.1 %, target 50 %". Returns ""
+/// if it exceeds none.
+std::string describe_excess(const LoadTable& load, NodeIndex node, const std::vector<double>& limits);
 /// Suffix for describe_load() if the last samples do not confirm the class yet.
 inline constexpr std::string_view kNotConfirmed = ", not confirmed by enough samples yet (hysteresis)";
 /// Returns whether the node publishes at least one of the first `thresholds` resources.
 bool is_in_scope(const NodeUsage& node, std::size_t thresholds);
 
+/// Returns whether a strategy that needs more than `number_of_nodes` underutilized nodes does nothing.
+bool is_too_few(std::size_t under, std::int32_t number_of_nodes);
 /// Explains why a strategy that needs underutilized nodes does nothing. `under` is their number, without cordoned
 /// ones.
 std::string describe_too_few(std::size_t under, std::int32_t number_of_nodes, const NodeClassification& classes);

@@ -8,11 +8,8 @@
 
 namespace strategies {
 
-using scheduling::NodeIndex;
-
 std::vector<std::string> tracked_resources(const Percentages& thresholds) {
-  std::vector<std::string> resources;
-  for (const auto& [name, percent] : thresholds) resources.push_back(name);
+  std::vector<std::string> resources = names_in(thresholds);
   for (const std::string_view basic : {api::well_known::kCpu, api::well_known::kMemory, api::well_known::kPods}) {
     if (std::ranges::find(resources, basic) == resources.end()) resources.emplace_back(basic);
   }
@@ -39,7 +36,7 @@ double NodeUsage::raw_sum(const std::vector<std::string>& resources) const {
   return sum;
 }
 
-base::Result<std::vector<NodeUsage>> measure(const scheduling::WhatIf& cluster, std::span<const NodeIndex> nodes,
+base::Result<std::vector<NodeUsage>> measure(const WhatIf& cluster, std::span<const NodeIndex> nodes,
                                              const UsageView& usage, const std::vector<std::string>& resources) {
   std::vector<NodeUsage> all;
   all.reserve(nodes.size());
@@ -64,8 +61,7 @@ std::int64_t share_of(std::int64_t capacity_milli, double percent, std::string_v
   return resource == api::well_known::kCpu ? share : api::Quantity::from_units(share).milli();
 }
 
-DestinationTaints::DestinationTaints(const scheduling::ClusterSnapshot& cluster,
-                                     std::span<const NodeIndex> destinations) {
+DestinationTaints::DestinationTaints(const ClusterSnapshot& cluster, std::span<const NodeIndex> destinations) {
   for (const NodeIndex node : destinations) {
     const std::vector<api::Taint>& taints = cluster.node(node).taints;
     if (taints.empty()) some_untainted_ = true;

@@ -24,7 +24,7 @@ std::int64_t comparable_amount(std::string_view resource, std::int64_t milli);
 
 /// Utilization of one node. Vectors are parallel to the tracked resources; amounts are in thousandths.
 struct NodeUsage {
-  scheduling::NodeIndex node;
+  NodeIndex node;
   std::vector<std::int64_t> used;
   std::vector<std::optional<std::int64_t>> capacity;  ///< nullopt if the node does not publish it
 
@@ -38,9 +38,8 @@ struct NodeUsage {
 
 /// Returns the usage of `nodes`, in their order. Capacity is allocatable, or capacity if no allocatable is published.
 /// The error names the node whose usage is unknown.
-base::Result<std::vector<NodeUsage>> measure(const scheduling::WhatIf& cluster,
-                                             std::span<const scheduling::NodeIndex> nodes, const UsageView& usage,
-                                             const std::vector<std::string>& resources);
+base::Result<std::vector<NodeUsage>> measure(const WhatIf& cluster, std::span<const NodeIndex> nodes,
+                                             const UsageView& usage, const std::vector<std::string>& resources);
 
 /// Mean percentage over the published resources, which compares nodes independently of units.
 double mean_fullness(const NodeUsage& node, const std::vector<std::string>& resources);
@@ -52,7 +51,7 @@ std::int64_t share_of(std::int64_t capacity_milli, double percent, std::string_v
 /// tolerations as taints, and every taint tolerated.
 class DestinationTaints {
  public:
-  DestinationTaints(const scheduling::ClusterSnapshot& cluster, std::span<const scheduling::NodeIndex> destinations);
+  DestinationTaints(const ClusterSnapshot& cluster, std::span<const NodeIndex> destinations);
   bool accept(const api::Pod& pod) const;
 
  private:

@@ -63,8 +63,7 @@ void read_hysteresis(api::StrictObject& object, UsageArgs& usage) {
 }
 
 void check_pairs(api::StrictObject& args, const Thresholds& parsed) {
-  const auto same_resource = [](const auto& a, const auto& b) { return a.first == b.first; };
-  if (!std::ranges::equal(parsed.low, parsed.high, same_resource))
+  if (names_in(parsed.low) != names_in(parsed.high))
     return args.complain("targetThresholds", "must name the same resources as thresholds");
   if (parsed.use_deviation) return;
   for (std::size_t r = 0; r < parsed.low.size(); ++r) {
@@ -77,6 +76,10 @@ void check_pairs(api::StrictObject& args, const Thresholds& parsed) {
 }
 
 }  // namespace
+
+std::optional<UsageNeed> need_of(const std::optional<UsageArgs>& usage) {
+  return usage ? std::optional(usage->need) : std::nullopt;
+}
 
 std::optional<UsageArgs> read_usage(api::StrictObject& args) {
   std::optional<UsageArgs> usage;
@@ -91,19 +94,19 @@ std::optional<UsageArgs> read_usage(api::StrictObject& args) {
   return usage;
 }
 
-std::optional<scheduling::UsageNeed> read_metrics_utilization(api::StrictObject& args) {
-  std::optional<scheduling::UsageNeed> need;
+std::optional<UsageNeed> read_metrics_utilization(api::StrictObject& args) {
+  std::optional<UsageNeed> need;
   args.with("metricsUtilization", [&](api::StrictObject& object) {
     const std::size_t before = object.errors().size();
     const MetricsUtilization metrics = read_metrics(object);
     if (object.errors().size() == before) check_metrics(object, metrics);
     const bool by_query = metrics.source == MetricsSource::kPrometheus;
-    need = scheduling::UsageNeed{"", !by_query, by_query ? metrics.query : ""};
+    need = UsageNeed{"", !by_query, by_query ? metrics.query : ""};
   });
   return need;
 }
 
-ResourceRule resource_rule_of(const std::optional<scheduling::UsageNeed>& need) {
+ResourceRule resource_rule_of(const std::optional<UsageNeed>& need) {
   if (!need || need->metrics_server) return ResourceRule::kOfNode;
   return need->source.empty() ? ResourceRule::kMetricOnly : ResourceRule::kMeasured;
 }
@@ -119,7 +122,7 @@ Thresholds read_thresholds(api::StrictObject& args, ResourceRule rule) {
 }
 
 std::vector<NodePool> read_node_pools(api::StrictObject& args,
-                                      const std::function<void(api::StrictObject& entry, NodePool& pool)>& read_rest) {
+                                      const std::function<Thresholds(api::StrictObject& entry)>& read_entry) {
   std::vector<NodePool> pools;
   args.for_each("nodePools", [&](const api::Json& item, const api::FieldPath& path) {
     api::StrictObject entry(item, path, args.errors());
@@ -129,7 +132,7 @@ std::vector<NodePool> read_node_pools(api::StrictObject& args,
     if (std::ranges::find(pools, pool.name, &NodePool::name) != pools.end())
       entry.complain("name", "is the name of another pool");
     api::read_label_selector(entry, "nodeSelector", pool.nodes);
-    read_rest(entry, pool);
+    pool.thresholds = read_entry(entry);
     entry.finish();
     pools.push_back(std::move(pool));
   });
@@ -137,17 +140,20 @@ std::vector<NodePool> read_node_pools(api::StrictObject& args,
   return pools;
 }
 
-std::vector<std::string> resources_of(const std::vector<NodePool>& pools, const Thresholds& own) {
-  std::vector<std::string> names;
-  const Thresholds& first = own.high.empty() && !pools.empty() ? pools.front().thresholds : own;
-  for (const auto& [name, percent] : first.high) names.push_back(name);
-  return names;
+std::vector<std::string> PoolThresholds::resources() const {
+  return names_in(own.high.empty() && !pools.empty() ? pools.front().thresholds.high : own.high);
 }
 
-void check_pool_resources(api::StrictObject& args, const std::vector<NodePool>& pools, const Thresholds& own) {
-  const std::vector<std::string> wanted = resources_of(pools, own);
-  for (std::size_t i = 0; i < pools.size(); ++i) {
-    if (resources_of({}, pools[i].thresholds) == wanted) continue;
+std::optional<std::uint32_t> read_evictions_per_node(api::StrictObject& args) {
+  std::optional<std::uint32_t> evictions;
+  args.with("evictionLimits", [&](api::StrictObject& limits) { limits.read("node", evictions); });
+  return evictions;
+}
+
+void check_pool_resources(api::StrictObject& args, const PoolThresholds& thresholds) {
+  const std::vector<std::string> wanted = thresholds.resources();
+  for (std::size_t i = 0; i < thresholds.pools.size(); ++i) {
+    if (names_in(thresholds.pools[i].thresholds.high) == wanted) continue;
     args.errors().push_back({args.path().field("nodePools").index(i).text(),
                              "must name the same resources as the other pools and the strategy's own thresholds"});
   }

@@ -9,8 +9,8 @@
 
 #include "api/core/kinds.hpp"
 #include "api/json/strict_object.hpp"
-#include "planner/snapshot/measured_usage.hpp"
 #include "planner/strategies/common_args.hpp"
+#include "planner/strategies/scheduling_names.hpp"
 
 namespace strategies {
 
@@ -19,7 +19,7 @@ inline constexpr std::int32_t kMaxHysteresisSamples = 20;
 
 /// Arguments args.usage: the usage source of a strategy.
 struct UsageArgs {
-  scheduling::UsageNeed need;
+  UsageNeed need;
   bool forecast = true;  ///< Use the higher of measured and forecast usage, where a trusted forecast exists
   /// Number of the last `of` samples that must exceed the threshold, in addition to the smoothed value, before a node
   /// becomes a source.
@@ -30,15 +30,18 @@ struct UsageArgs {
   friend bool operator==(const UsageArgs&, const UsageArgs&) = default;
 };
 
+/// Returns what the strategy measures, or nullopt without `usage`.
+std::optional<UsageNeed> need_of(const std::optional<UsageArgs>& usage);
+
 /// Reads `usage`: {source, forecast, hysteresis: {samples, of}, softTaint}. Returns nullopt if absent: usage by
 /// requests.
 std::optional<UsageArgs> read_usage(api::StrictObject& args);
 
 /// Reads upstream's `metricsUtilization` (upstream-semantics.md#measured-usage). Returns nullopt if absent.
-std::optional<scheduling::UsageNeed> read_metrics_utilization(api::StrictObject& args);
+std::optional<UsageNeed> read_metrics_utilization(api::StrictObject& args);
 
 /// Returns the rule for the resource names that thresholds may contain.
-ResourceRule resource_rule_of(const std::optional<scheduling::UsageNeed>& need);
+ResourceRule resource_rule_of(const std::optional<UsageNeed>& need);
 
 /// Upstream's thresholds, as percentages from 0 to 100 or as deviations from the mean.
 struct Thresholds {
@@ -57,14 +60,23 @@ struct NodePool {
   Thresholds thresholds;
   friend bool operator==(const NodePool&, const NodePool&) = default;
 };
-/// Reads args.nodePools. `read_rest` reads the remaining fields of an entry.
+/// Thresholds of a strategy, by pool.
+struct PoolThresholds {
+  std::vector<NodePool> pools;
+  Thresholds own;  ///< For nodes in no pool; if empty, those nodes are left alone
+  friend bool operator==(const PoolThresholds&, const PoolThresholds&) = default;
+
+  /// Returns the resources of `own`, or else of the first pool.
+  std::vector<std::string> resources() const;
+};
+/// Reads args.nodePools. `read_entry` reads the thresholds of an entry.
 std::vector<NodePool> read_node_pools(api::StrictObject& args,
-                                      const std::function<void(api::StrictObject& entry, NodePool& pool)>& read_rest);
+                                      const std::function<Thresholds(api::StrictObject& entry)>& read_entry);
 
-/// Reports pools whose resources differ from those of the strategy's own thresholds, or else of the first pool.
-void check_pool_resources(api::StrictObject& args, const std::vector<NodePool>& pools, const Thresholds& own);
+/// Reports pools whose resources differ from PoolThresholds::resources().
+void check_pool_resources(api::StrictObject& args, const PoolThresholds& thresholds);
 
-/// Returns the resources of the strategy's own thresholds, or else of the first pool.
-std::vector<std::string> resources_of(const std::vector<NodePool>& pools, const Thresholds& own);
+/// Reads evictionLimits.node.
+std::optional<std::uint32_t> read_evictions_per_node(api::StrictObject& args);
 
 }  // namespace strategies

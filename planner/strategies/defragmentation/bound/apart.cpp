@@ -11,12 +11,9 @@
 #include <utility>
 
 #include "planner/scheduling/predicates.hpp"
-#include "planner/strategies/defragmentation/bound/spread.hpp"
 
 namespace strategies {
 namespace {
-
-using scheduling::ClusterSnapshot;
 
 constexpr std::size_t kMaxGroups = 64;  // maximum number of groups compared with each other
 
@@ -44,7 +41,7 @@ class Divisions {
     std::set<std::uint32_t> seen;
     Division found;
     for (const NodeIndex node : problem_.nodes()) {
-      found.is_whole = found.is_whole && domain_of[node] != scheduling::Topology::kNone;
+      found.is_whole = found.is_whole && domain_of[node] != Topology::kNone;
       found.is_by_node = found.is_by_node && seen.insert(domain_of[node]).second;
     }
     return found;
@@ -59,7 +56,7 @@ class Repelling {
  public:
   explicit Repelling(const DefragmentationProblem& problem, Divisions& divisions)
       : problem_(problem), base_(problem.base()), divisions_(divisions) {
-    for (scheduling::NamespaceIndex ns = 0; ns < base_.namespace_count(); ++ns) {
+    for (NamespaceIndex ns = 0; ns < base_.namespace_count(); ++ns) {
       for (const auto& group : base_.anti_affinity_groups_selecting(ns)) add(group);
     }
   }

@@ -11,13 +11,9 @@
 #include "planner/strategies/defragmentation/bound/apart.hpp"
 #include "planner/strategies/defragmentation/bound/mixes.hpp"
 #include "planner/strategies/defragmentation/bound/node_pools.hpp"
-#include "planner/strategies/defragmentation/bound/spread.hpp"
 
 namespace strategies {
 namespace {
-
-using scheduling::ClusterSnapshot;
-using scheduling::ResourceIndex;
 
 void raise(LowerBound& bound, std::size_t needed, const std::function<std::string()>& reason) {
   if (needed <= bound.needed) return;
@@ -37,9 +33,9 @@ class Demand {
     for (Set& set : sets_) {
       if (set.nodes.empty()) continue;
       for (const auto& [resource, amount] : problem.base().requests(set.pod)) {
-        if (amount > 0 && resource != scheduling::kPodsIndex) by_resource_[resource].push_back({&set, amount});
+        if (amount > 0 && resource != kPodsIndex) by_resource_[resource].push_back({&set, amount});
       }
-      by_resource_[scheduling::kPodsIndex].push_back({&set, 1000});
+      by_resource_[kPodsIndex].push_back({&set, 1000});
     }
   }
 
@@ -59,8 +55,8 @@ class Demand {
     for (const auto& [set, amount] : by_resource_[resource]) {
       divisor = std::gcd(divisor, amount);
       for (const NodeIndex node : set->nodes) {
-        left = scheduling::saturating_add(left, amount);
-        capacity[node] = scheduling::saturating_add(capacity[node], amount);
+        left = saturating_add(left, amount);
+        capacity[node] = saturating_add(capacity[node], amount);
       }
     }
     for (std::int64_t& each : capacity) each = each / divisor * divisor;
@@ -86,8 +82,8 @@ class Demand {
 
  private:
   struct Set {
-    PodIndex pod = scheduling::kNoPod;  ///< one pod of the set
-    std::vector<NodeIndex> nodes{};     ///< one entry per pod
+    PodIndex pod = kNoPod;           ///< one pod of the set
+    std::vector<NodeIndex> nodes{};  ///< one entry per pod
   };
 
   void add(PodIndex pod, NodeIndex node) {
@@ -107,13 +103,13 @@ class Demand {
   std::size_t nodes_beside_held(std::vector<std::int64_t> capacity, std::int64_t left) const {
     std::vector<std::int64_t> others;
     for (const NodeIndex node : problem_.nodes()) {
-      if (problem_.is_held(node)) left = scheduling::saturating_subtract(left, capacity[node]);
+      if (problem_.is_held(node)) left = saturating_subtract(left, capacity[node]);
       if (!problem_.is_held(node) && capacity[node] > 0) others.push_back(capacity[node]);
     }
     if (left <= 0) return 0;
     std::ranges::sort(others, std::greater{});
     std::size_t count = 0;
-    for (; count < others.size() && left > 0; ++count) left = scheduling::saturating_subtract(left, others[count]);
+    for (; count < others.size() && left > 0; ++count) left = saturating_subtract(left, others[count]);
     return count;
   }
 

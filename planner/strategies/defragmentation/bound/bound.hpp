@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "planner/strategies/defragmentation/problem.hpp"
 
@@ -23,9 +24,14 @@ struct LowerBound {
 /// lower bound.
 LowerBound lower_bound_of(const DefragmentationProblem& problem, const std::function<bool()>& should_stop);
 
+/// Returns a lower bound of moves, indexed by the number of freed nodes. All pods of a freed node move. Pods kept apart
+/// by node (apart.hpp) each take a node without such a pod, and enough pods must leave that node to make capacity. When
+/// `should_stop` returns true, further sets are skipped and the result is still a lower bound.
+std::vector<std::size_t> fewest_moves(const DefragmentationProblem& problem, const std::function<bool()>& should_stop);
+
 /// Explains what holds the nodes that stay after the plan, for the first `most` nodes by name. `cluster` is the cluster
 /// after the plan; `avoided` contains sorted nodes that take no pods.
-std::vector<EmptyingReport::Held> held_nodes(const DefragmentationProblem& problem, const scheduling::WhatIf& cluster,
+std::vector<EmptyingReport::Held> held_nodes(const DefragmentationProblem& problem, const WhatIf& cluster,
                                              const std::vector<NodeIndex>& avoided, std::size_t most);
 
 }  // namespace strategies

@@ -1,5 +1,3 @@
-#include "planner/strategies/defragmentation/bound/fewest_moves.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -7,16 +5,15 @@
 #include <set>
 
 #include "planner/strategies/defragmentation/bound/apart.hpp"
+#include "planner/strategies/defragmentation/bound/bound.hpp"
 
 namespace strategies {
 namespace {
 
-using scheduling::ResourceIndex;
-
 constexpr std::size_t kMaxSets = 50;         // maximum number of sets of pods kept apart; the largest ones
 constexpr std::size_t kMaxSizes = 4;         // maximum number of pod sizes per set
 constexpr std::int64_t kMaxDepartures = 12;  // larger numbers are not distinguished; no pod makes that much capacity
-constexpr std::array kResources = {scheduling::kCpuIndex, scheduling::kMemoryIndex, scheduling::kPodsIndex};
+constexpr std::array kResources = {kCpuIndex, kMemoryIndex, kPodsIndex};
 
 /// Number of pods that must leave a node before another one fits.
 class Departures {
@@ -32,7 +29,7 @@ class Departures {
     if (!problem_.takes(node)) return kMaxDepartures;
     std::int64_t most = 0;
     for (std::size_t i = 0; i < kResources.size() && most < kMaxDepartures; ++i) {
-      const std::int64_t wanted = scheduling::taken_of(problem_.base().requests(pod), kResources[i]);
+      const std::int64_t wanted = taken_of(problem_.base().requests(pod), kResources[i]);
       const std::vector<std::int64_t>& rooms = free_[node][i];
       while (wanted > 0 && most < kMaxDepartures &&
              rooms[std::min(static_cast<std::size_t>(most), rooms.size() - 1)] < wanted)
@@ -46,11 +43,11 @@ class Departures {
   std::vector<std::int64_t> rooms(NodeIndex node, ResourceIndex resource) const {
     std::vector<std::int64_t> amounts;
     for (const PodIndex pod : problem_.pods_on(node))
-      amounts.push_back(scheduling::taken_of(problem_.cluster().requests_on(pod, node), resource));
+      amounts.push_back(taken_of(problem_.cluster().requests_on(pod, node), resource));
     std::ranges::sort(amounts, std::greater{});
     std::vector<std::int64_t> rooms = {problem_.cluster().free(node, resource)};
     for (std::size_t i = 0; i < amounts.size() && i + 1 < kMaxDepartures; ++i)
-      rooms.push_back(scheduling::saturating_add(rooms.back(), amounts[i]));
+      rooms.push_back(saturating_add(rooms.back(), amounts[i]));
     return rooms;
   }
 
@@ -112,7 +109,7 @@ class FewestMoves {
     const auto& base = problem_.base();
     if (base.request_set_of(pod) == base.request_set_of(least)) return true;
     return std::ranges::all_of(base.requests(least), [&](const auto& request) {
-      return scheduling::amount_of(base.requests(pod), request.first) >= request.second;
+      return amount_of(base.requests(pod), request.first) >= request.second;
     });
   }
 

@@ -15,13 +15,13 @@ namespace strategies {
 constexpr int kMixParts = 8;  // number of steps of the cpu weight from 0 to 1
 
 /// Weights of cpu (`cpu`) and memory (1 - `cpu`), in units of an average node.
-inline std::array<std::pair<scheduling::ResourceIndex, double>, 2> weights_of_mix(double cpu) {
+inline std::array<std::pair<ResourceIndex, double>, 2> weights_of_mix(double cpu) {
   constexpr double kUnits = 1e9;
-  return {std::pair(scheduling::kCpuIndex, kUnits * cpu), std::pair(scheduling::kMemoryIndex, kUnits * (1 - cpu))};
+  return {std::pair(kCpuIndex, kUnits * cpu), std::pair(kMemoryIndex, kUnits * (1 - cpu))};
 }
 
 /// Average allocatable of the nodes in scope; 1 if they have none.
-inline double average_offer(const DefragmentationProblem& problem, scheduling::ResourceIndex resource) {
+inline double average_offer(const DefragmentationProblem& problem, ResourceIndex resource) {
   double sum = 0;
   for (const NodeIndex node : problem.nodes())
     sum += static_cast<double>(problem.base().allocatable().get(node, resource));

@@ -14,8 +14,6 @@
 namespace strategies {
 namespace {
 
-using scheduling::ResourceIndex;
-
 constexpr std::size_t kMaxPools = 32;
 // Maximum number of footprints computed; pods with further ones count as unrestricted.
 constexpr std::size_t kMaxFootprints = 1000;
@@ -32,7 +30,7 @@ class EmptiedNodes {
   }
   std::size_t resources() const { return resources_; }
   std::int64_t get(NodeIndex node, ResourceIndex resource) const { return by_resource_[resource][node]; }
-  bool hold(NodeIndex node, const scheduling::RequestSet& requests) const {
+  bool hold(NodeIndex node, const RequestSet& requests) const {
     return std::ranges::all_of(requests, [&](const auto& request) {
       return request.first >= resources_ || request.second <= 0 || request.second <= get(node, request.first);
     });
@@ -44,7 +42,7 @@ class EmptiedNodes {
     for (const NodeIndex node : problem.nodes()) {
       std::int64_t& amount = column[node] = std::max<std::int64_t>(problem.cluster().free(node, resource), 0);
       for (const PodIndex pod : problem.pods_on(node))
-        amount = scheduling::saturating_add(amount, scheduling::taken_of(problem.base().requests(pod), resource));
+        amount = saturating_add(amount, taken_of(problem.base().requests(pod), resource));
     }
     return column;
   }
@@ -72,7 +70,7 @@ class Pools {
     Nodes all(problem.base().node_count(), false);
     for (const NodeIndex node : problem.nodes()) all[node] = true;
     footprint(all);
-    one_of_.resize(problem.base().request_set_count(), scheduling::kNoPod);
+    one_of_.resize(problem.base().request_set_count(), kNoPod);
     for (const EvenPods& each : even) add(each);
     for (const NodeIndex node : problem.nodes()) {
       for (const PodIndex pod : problem.pods_on(node)) {
@@ -265,7 +263,7 @@ class PoolBound {
   template <typename F>
   void for_each_request(const Pool& pool, ResourceIndex resource, F&& each) const {
     for (const auto& [requests, pods] : pool.pods) {
-      const std::int64_t amount = scheduling::taken_of(problem_.base().requests(pools_.one_of(requests)), resource);
+      const std::int64_t amount = taken_of(problem_.base().requests(pools_.one_of(requests)), resource);
       if (amount > 0) each(amount, static_cast<std::int64_t>(pods));
     }
   }
@@ -276,7 +274,7 @@ class PoolBound {
     std::int64_t divisor = 0;
     for_each_request(pool, resource, [&](std::int64_t amount, std::int64_t pods) {
       divisor = std::gcd(divisor, amount);
-      for (std::int64_t i = 0; i < pods; ++i) measure.wanted = scheduling::saturating_add(measure.wanted, amount);
+      for (std::int64_t i = 0; i < pods; ++i) measure.wanted = saturating_add(measure.wanted, amount);
     });
     if (divisor == 0) return measure;
     for (const NodeIndex node : pool.nodes) measure.capacity[node] = emptied_.get(node, resource) / divisor * divisor;
@@ -320,13 +318,13 @@ class PoolBound {
     std::size_t count = 0;
     for (const NodeIndex node : pool.nodes) {
       if (!chosen[node]) continue;
-      left = scheduling::saturating_subtract(left, measure.capacity[node]);
+      left = saturating_subtract(left, measure.capacity[node]);
       ++count;
     }
     for (const auto& [capacity, node] : order) {
       if (left <= 0 || capacity == 0) break;
       if (chosen[node]) continue;
-      left = scheduling::saturating_add(left, capacity);
+      left = saturating_add(left, capacity);
       ++count;
     }
     return count;

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "planner/strategies/defragmentation/bound/apart.hpp"
-#include "planner/strategies/defragmentation/bound/spread.hpp"
 #include "planner/strategies/defragmentation/problem.hpp"
 
 namespace strategies {

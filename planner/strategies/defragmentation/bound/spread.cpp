@@ -1,4 +1,4 @@
-#include "planner/strategies/defragmentation/bound/spread.hpp"
+#include "planner/strategies/defragmentation/bound/apart.hpp"
 
 #include <algorithm>
 
@@ -7,9 +7,6 @@
 namespace strategies {
 namespace {
 
-using scheduling::ClusterSnapshot;
-using scheduling::Topology;
-
 constexpr std::size_t kMaxSelections = 200;  // maximum number of groups that selectors are matched against
 
 class EvenSpread {
@@ -17,14 +14,14 @@ class EvenSpread {
   explicit EvenSpread(const DefragmentationProblem& problem) : problem_(problem), base_(problem.base()) {}
 
   std::vector<EvenPods> find() {
-    for (scheduling::NamespaceIndex ns = 0; ns < base_.namespace_count(); ++ns) {
+    for (NamespaceIndex ns = 0; ns < base_.namespace_count(); ++ns) {
       for (const ClusterSnapshot::LabelGroup& group : base_.label_groups(ns)) look_at(group, ns);
     }
     return std::move(found_);
   }
 
  private:
-  void look_at(const ClusterSnapshot::LabelGroup& group, scheduling::NamespaceIndex ns) {
+  void look_at(const ClusterSnapshot::LabelGroup& group, NamespaceIndex ns) {
     const api::Pod& first = base_.pod(group.pods.front());
     if (first.topology_spread.empty() || !are_alike(group.pods) || !reaches_all(first)) return;
     for (const api::TopologySpreadConstraint& constraint : first.topology_spread) {
@@ -57,7 +54,7 @@ class EvenSpread {
   }
 
   bool selects_only(const api::TopologySpreadConstraint& constraint, const ClusterSnapshot::LabelGroup& group,
-                    scheduling::NamespaceIndex ns) {
+                    NamespaceIndex ns) {
     if (!scheduling::asks_for_pods(constraint, base_.pod(group.pods.front()))) return false;
     if (!constraint.label_selector->matches(*group.labels)) return false;
     if (selections_ == kMaxSelections) return false;

@@ -313,7 +313,8 @@ TEST(PreferredPlacement, StopsAtTheStepLimitAndReportsIt) {
   PlanSpec spec(policy_of());
   const auto plan_with = [&](std::int64_t steps) {
     spec.strategy_specs.runnable.at(0).strategy =
-        std::make_shared<strategies::PreferredPlacement>(strategies::PreferredPlacement::Args{}, steps);
+        std::make_shared<strategies::StrategyOf<strategies::PreferredPlacement>>(
+            strategies::PreferredPlacement{.max_steps = steps});
     return plan_cycle({.spec = spec, .cluster = cluster, .leaving = {}, .now = kNoon});
   };
   EXPECT_THAT(moves_of(plan_with(10'000)), ElementsAre("one > b", "two > b"));

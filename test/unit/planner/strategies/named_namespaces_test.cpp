@@ -1,4 +1,4 @@
-#include "planner/strategies/named_namespaces.hpp"
+#include "planner/strategies/catalog.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "planner/strategies/strategy_what_if.hpp"
+#include "planner/strategies/listing.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,38 +6,30 @@
 namespace strategies {
 
 /// Nominates pods that have a label, such as one that marks an outdated sidecar.
-class RemovePodsWithLabel final : public Strategy {
- public:
+struct RemovePodsWithLabel {
   static constexpr std::string_view kName = "RemovePodsWithLabel";
+  static constexpr StrategyPhase kPhase = StrategyPhase::kDeschedule;
 
-  struct Args {
-    std::string label;
-    static Args read(api::StrictObject& object) {
-      Args args;
-      object.read("label", args.label);
-      if (args.label.empty()) object.complain("label", "is required");
-      return args;
-    }
-  };
+  std::string label;
 
-  explicit RemovePodsWithLabel(Args args) : args_(std::move(args)) {}
-  std::string_view name() const override { return kName; }
-  StrategyPhase phase() const override { return StrategyPhase::kDeschedule; }
+  static RemovePodsWithLabel read(api::StrictObject& args) {
+    RemovePodsWithLabel parsed;
+    args.read("label", parsed.label);
+    if (parsed.label.empty()) args.complain("label", "is required");
+    return parsed;
+  }
 
-  base::Status nominate(const StrategyContext& context, NominationSink& sink) const override {
+  base::Status nominate(const StrategyContext& context, NominationSink& sink) const {
     for (const NodeIndex node : context.nodes) {
       std::vector<PodIndex> pods = pods_on(context, node, PodStates::kActive);
       std::erase_if(pods, [&](PodIndex pod) {
         const api::StringMap& labels = context.cluster.base().pod(pod).meta.labels;
-        return !labels.contains(args_.label) || !may_leave(context, sink, pod);
+        return !labels.contains(label) || !may_leave(context, sink, pod);
       });
-      if (!offer_all(sink, pods, [&](PodIndex) { return "has the label " + args_.label; })) break;
+      if (!offer_all(sink, pods, [&](PodIndex) { return "has the label " + label; })) break;
     }
     return base::Done{};
   }
-
- private:
-  Args args_;
 };
 
 }  // namespace strategies
@@ -66,7 +58,8 @@ TEST(WritingAStrategy, TheExampleOffersPodsThatMayLeave) {
   const auto cluster = builder.build();
   builders::RecordingSink sink(*cluster);
   api::FieldErrors errors;
-  const scheduling::EvictabilityRules rules({}, *cluster, builders::kNoon, errors);
+  const api::Evictability evictability;
+  const scheduling::EvictabilityRules rules(evictability, *cluster, builders::kNoon, errors);
   const std::vector<NodeIndex> nodes(cluster->nodes().begin(), cluster->nodes().end());
   const scheduling::WhatIf what_if(*cluster);
   EXPECT_TRUE(RemovePodsWithLabel({"sidecar"}).nominate({what_if, nodes, rules, builders::kNoon}, sink));
@@ -79,7 +72,7 @@ TEST(WritingAStrategy, TheExampleRequiresItsArgument) {
   api::FieldErrors errors;
   const api::Json args = api::Json::object();
   api::StrictObject object(args, api::FieldPath("args"), errors);
-  RemovePodsWithLabel::Args::read(object);
+  RemovePodsWithLabel::read(object);
   ASSERT_EQ(errors.size(), 1U);
   EXPECT_EQ(errors[0].to_string(), "args.label: is required");
 }

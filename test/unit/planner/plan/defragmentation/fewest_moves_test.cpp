@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "api/meta/well_known.hpp"
-#include "planner/strategies/defragmentation/bound/fewest_moves.hpp"
+#include "planner/strategies/defragmentation/bound/bound.hpp"
 #include "planner/strategies/defragmentation/search.hpp"
 #include "test/unit/planner/plan/defragmentation/ground.hpp"
 

@@ -85,7 +85,7 @@ class DefragmentationGround {
   Plan plan_;
   PlanBuilder builder_;
   strategies::StrategyContext context_{builder_.what_if(), nodes_, evictability_, builders::kNoon};
-  strategies::DefragmentationRules rules_;
+  strategies::Defragmentation rules_;
   strategies::DefragmentationProblem problem_{context_, builder_, rules_};
   strategies::SearchBudget budget_{1'000'000'000, {}};
   strategies::Rng rng_{1};

@@ -1,4 +1,4 @@
-#include "planner/strategies/placement/resolve_anti_affinity_upstream.hpp"
+#include "planner/strategies/placement/remove_pods_violating_inter_pod_anti_affinity.hpp"
 
 #include <fmt/format.h>
 
@@ -10,8 +10,6 @@
 
 namespace strategies {
 namespace {
-
-using scheduling::ClusterSnapshot;
 
 /// Pods that count on either side of a conflict. Shrinks as pods are nominated.
 class PresentPods {
@@ -30,34 +28,34 @@ class PresentPods {
   /// Returns the first pod that one of `pod`'s own terms excludes, or kNoPod. An invalid selector ends the search.
   PodIndex conflict_of(PodIndex pod) const {
     const api::Pod& object = cluster_.pod(pod);
-    if (!object.affinity) return scheduling::kNoPod;
+    if (!object.affinity) return kNoPod;
     for (const api::PodAffinityTerm& term : object.affinity->required_pod_anti_affinity) {
       if (!term.label_selector) continue;
-      if (!term.label_selector->is_well_formed()) return scheduling::kNoPod;
+      if (!term.label_selector->is_well_formed()) return kNoPod;
       if (term.namespaces.empty()) {
         const PodIndex other = conflict_in(cluster_.namespace_of(pod), pod, term);
-        if (other != scheduling::kNoPod) return other;
+        if (other != kNoPod) return other;
       }
       for (const std::string& name : term.namespaces) {
         const auto ns = cluster_.find_namespace(name);
-        const PodIndex other = ns ? conflict_in(*ns, pod, term) : scheduling::kNoPod;
-        if (other != scheduling::kNoPod) return other;
+        const PodIndex other = ns ? conflict_in(*ns, pod, term) : kNoPod;
+        if (other != kNoPod) return other;
       }
     }
-    return scheduling::kNoPod;
+    return kNoPod;
   }
 
  private:
-  PodIndex conflict_in(scheduling::NamespaceIndex ns, PodIndex pod, const api::PodAffinityTerm& term) const {
-    const scheduling::Topology& topology = context_.cluster.topology(term.topology_key);
+  PodIndex conflict_in(NamespaceIndex ns, PodIndex pod, const api::PodAffinityTerm& term) const {
+    const Topology& topology = context_.cluster.topology(term.topology_key);
     const std::string& name = cluster_.pod(pod).meta.name;
-    PodIndex found = scheduling::kNoPod;
+    PodIndex found = kNoPod;
     const auto conflicts = [&](PodIndex other) {
       return present_[other] && share_domain(topology, pod, other) && cluster_.pod(other).meta.name != name;
     };
     context_.cluster.selector_cache().labels_in(ns).for_each_group(
         *term.label_selector, [&](const ClusterSnapshot::LabelGroup& group) {
-          if (found != scheduling::kNoPod) return;
+          if (found != kNoPod) return;
           const auto at = std::ranges::find_if(group.pods, conflicts);
           if (at != group.pods.end()) found = *at;
         });
@@ -65,11 +63,11 @@ class PresentPods {
   }
 
   /// Two pods on the same node share a domain even without the label.
-  bool share_domain(const scheduling::Topology& topology, PodIndex a, PodIndex b) const {
+  bool share_domain(const Topology& topology, PodIndex a, PodIndex b) const {
     const NodeIndex first = cluster_.node_of(a);
     const NodeIndex second = cluster_.node_of(b);
     const std::uint32_t domain = topology.domain_of[first];
-    return first == second || (domain != scheduling::Topology::kNone && domain == topology.domain_of[second]);
+    return first == second || (domain != Topology::kNone && domain == topology.domain_of[second]);
   }
 
   const StrategyContext& context_;
@@ -95,14 +93,13 @@ void resolve_anti_affinity_upstream(const StrategyContext& context, NominationSi
     sort_for_eviction(pods, cluster);
     for (const PodIndex pod : pods) {
       const PodIndex other = sink.is_out_of_time(pod) ? pod : present.conflict_of(pod);  // may_leave() reports it
-      if (other == scheduling::kNoPod || !may_leave(context, sink, pod)) continue;
+      if (other == kNoPod || !may_leave(context, sink, pod)) continue;
       const api::ObjectMeta& meta = cluster.pod(other).meta;
       const NominationResult result =
           sink.offer(pod, fmt::format("its anti-affinity excludes {}/{}", meta.ns, meta.name));
       if (result == NominationResult::kAccepted) present.remove(pod);
-      const AfterOffer next = after(result);
-      if (next == AfterOffer::kStop) return;
-      if (next == AfterOffer::kNextNode) break;
+      if (result == NominationResult::kTotalLimit) return;
+      if (result == NominationResult::kNodeLimit) break;
     }
   }
 }

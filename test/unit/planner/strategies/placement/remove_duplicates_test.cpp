@@ -1,13 +1,13 @@
 /// Reports of RemoveDuplicates about pods that stay.
 
-#include "planner/strategies/placement/spread_duplicates.hpp"
+#include "planner/strategies/placement/remove_duplicates.hpp"
 
 #include <gmock/gmock.h>
 
 #include "test/builders/strategy_run.hpp"
 
 namespace strategies {
-namespace spread_duplicates_test {
+namespace remove_duplicates_test {
 
 using builders::ClusterBuilder;
 using builders::NodeBuilder;
@@ -107,5 +107,5 @@ TEST(DuplicatesThatStay, ReportForUpstreamWhatKeepsThem) {
                                             Pair("b", testing::HasSubstr("the taint gpu"))));
 }
 
-}  // namespace spread_duplicates_test
+}  // namespace remove_duplicates_test
 }  // namespace strategies

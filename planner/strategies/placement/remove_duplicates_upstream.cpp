@@ -1,4 +1,4 @@
-#include "planner/strategies/placement/spread_duplicates_upstream.hpp"
+#include "planner/strategies/placement/remove_duplicates.hpp"
 
 #include <fmt/format.h>
 
@@ -14,8 +14,6 @@
 
 namespace strategies {
 namespace {
-
-using scheduling::ClusterSnapshot;
 
 /// Like fmt::join, without the cost of formatting. Runs for every pod of the cluster.
 std::string join(std::span<const std::string_view> parts, char separator) {
@@ -83,10 +81,7 @@ class AllowedNodes {
   }
 
   static bool is_same(const api::Pod& a, const api::Pod& b) {
-    const auto* of_a = required_terms(a);
-    const auto* of_b = required_terms(b);
-    const bool same_terms = of_a == of_b || (of_a != nullptr && of_b != nullptr && *of_a == *of_b);
-    return same_terms && a.node_selector == b.node_selector && a.tolerations == b.tolerations;
+    return have_same_required_terms(a, b) && a.node_selector == b.node_selector && a.tolerations == b.tolerations;
   }
 
  private:
@@ -95,11 +90,6 @@ class AllowedNodes {
     std::vector<NodeIndex> nodes;
   };
   static constexpr std::size_t kMaxKnown = 64;
-
-  /// Returns nullptr if the pod has none.
-  static const std::vector<api::NodeSelectorTerm>* required_terms(const api::Pod& pod) {
-    return pod.affinity && pod.affinity->required_node_terms ? &*pod.affinity->required_node_terms : nullptr;
-  }
 
   std::vector<NodeIndex> nodes_for(const api::Pod& pod) const {
     std::vector<NodeIndex> allowed;
@@ -158,7 +148,7 @@ bool offer_surplus(const StrategyContext& context, NominationSink& sink, Allowed
 }
 
 std::unordered_map<std::string, DuplicateSet> find_duplicates(const StrategyContext& context, NominationSink& sink,
-                                                              const RemoveDuplicates::Args& args) {
+                                                              const RemoveDuplicates& args) {
   const ClusterSnapshot& cluster = context.cluster.base();
   std::unordered_map<std::string, DuplicateSet> sets;
   auto in_scope = pods_in(args.scope, context);
@@ -184,7 +174,7 @@ std::unordered_map<std::string, DuplicateSet> find_duplicates(const StrategyCont
 }  // namespace
 
 std::unordered_set<PodIndex> spread_duplicates_upstream(const StrategyContext& context, NominationSink& sink,
-                                                        const RemoveDuplicates::Args& args) {
+                                                        const RemoveDuplicates& args) {
   const auto sets = find_duplicates(context, sink, args);
   using KeyedSet = std::pair<std::string_view, const DuplicateSet*>;
   std::vector<KeyedSet> in_order;

@@ -1,4 +1,4 @@
-#include "planner/strategies/defragmentation/rules.hpp"
+#include "planner/strategies/defragmentation/defragmentation.hpp"
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ NodePreference read_preference(api::StrictObject& entry) {
   return preference;
 }
 
-void read_limits(api::StrictObject& args, DefragmentationRules& rules) {
+void read_limits(api::StrictObject& args, Defragmentation& rules) {
   args.read("minNodesFreed", rules.min_nodes_freed);
   check_positive(args, "minNodesFreed", rules.min_nodes_freed, "a plan must free at least one node");
   args.read("maxMoves", rules.max_moves);
@@ -63,7 +63,7 @@ void read_limits(api::StrictObject& args, DefragmentationRules& rules) {
     args.complain("timeBudget", "must be between 100ms and 2m");
 }
 
-void read_weights(api::StrictObject& args, DefragmentationRules& rules) {
+void read_weights(api::StrictObject& args, Defragmentation& rules) {
   args.with("weights", [&](api::StrictObject& weights) {
     weights.read("nodeFreed", rules.weight_of_node);
     weights.read("move", rules.weight_of_move);
@@ -120,8 +120,8 @@ int compare(const std::vector<NodePreference>& preferences, const api::Node& a, 
 
 }  // namespace
 
-DefragmentationRules DefragmentationRules::read(api::StrictObject& args) {
-  DefragmentationRules rules;
+Defragmentation Defragmentation::read(api::StrictObject& args) {
+  Defragmentation rules;
   read_limits(args, rules);
   api::read_label_selector(args, "nodeSelector", rules.node_selector, true);
   args.for_each("emptyFirst", [&](const api::Json& item, const api::FieldPath& path) {
