@@ -1,8 +1,7 @@
-#include "cmd/offline/simulation/plan_json.hpp"
-
 #include <utility>
 
 #include "api/decision_row.hpp"
+#include "cmd/offline/simulation/plan_view.hpp"
 
 namespace cmd {
 namespace {
