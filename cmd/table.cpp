@@ -9,6 +9,10 @@
 
 namespace cmd {
 
+namespace {
+
+/// Returns the terminal columns of UTF-8 `text`, one per code point (wide characters are not supported). Color escape
+/// sequences (ESC[…m) count as zero.
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   bool in_escape = false;
@@ -19,6 +23,8 @@ std::size_t display_width(std::string_view text) {
   }
   return width;
 }
+
+}  // namespace
 
 std::string Table::render(std::string_view indent) const {
   std::vector<std::size_t> widths;
@@ -32,8 +38,8 @@ std::string Table::render(std::string_view indent) const {
   const auto add_line = [&](const std::vector<std::string>& cells, bool is_header) {
     std::string line(indent);
     for (std::size_t i = 0; i < widths.size(); ++i) {
-      std::string cell = i < cells.size() ? cells[i] : "";
-      if (cell.empty() && !is_header) cell = "-";
+      const bool has_text = i < cells.size() && !cells[i].empty();
+      const std::string cell = has_text ? cells[i] : is_header ? "" : "-";
       line += cell;
       if (i + 1 < widths.size()) line.append(widths[i] - display_width(cell) + 3, ' ');
     }

@@ -33,8 +33,4 @@ std::string first_names(std::vector<std::string> names, std::size_t most);
 /// Returns a bar of `width` cells for a share of 0 to 1: "█████░░░░░".
 std::string bar(double share, std::size_t width);
 
-/// Returns the terminal columns of UTF-8 `text`, one per code point (wide characters are not supported). Color escape
-/// sequences (ESC[…m) count as zero.
-std::size_t display_width(std::string_view text);
-
 }  // namespace cmd

@@ -186,8 +186,6 @@ void add_target(CLI::App& app, std::string& target) {
   app.add_option("TARGET", target, "pod/NAME, node/NAME, policy/NAME or an Evacuation's name");
 }
 
-void add_status_flags(CLI::App& app, StatusOptions& options) { add_target(app, options.target); }
-
 void add_watch_flags(CLI::App& app, WatchOptions& options) {
   add_target(app, options.target);
   option(app, "-l,--selector", options.selector, "LABELS", "Label selector of Evacuations");
@@ -231,8 +229,8 @@ void add_commands(Program& program) {
       program, "node",
       "Cordon a node and evacuate it, in order and within the operator's limits; run it again to continue",
       kNodeExamples, add_node_flags, run_node_flags, prepare_node);
-  add_cluster_command(program, "status", "Show active Evacuations, and what blocks them", kStatusExamples,
-                      add_status_flags, run_status);
+  add_cluster_command(program, "status", "Show active Evacuations, and what blocks them", kStatusExamples, add_target,
+                      run_status);
   add_cluster_command(program, "watch", "Follow Evacuations until Ctrl-C", kWatchExamples, add_watch_flags, run_watch);
   add_cluster_command(program, "usage", "Show the current values of the usage sources for each node", kUsageExamples,
                       add_usage_flags, run_usage);

@@ -5,14 +5,131 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <vector>
 
-#include "api/json/json_access.hpp"
-#include "cmd/convert/chart_defaults.hpp"
 #include "cmd/convert/parts.hpp"
 #include "cmd/convert/process.hpp"
 
-namespace api::upstream {
+namespace convert {
 namespace {
+
+/// Minor versions of the chart (29 for 0.29.1) whose defaults are known. Other versions use those of the nearest one.
+constexpr int kOldestChart = 18;
+constexpr int kNewestChart = 36;
+constexpr int kNewestChartOfV1alpha1 = 29;
+constexpr int kOldestChartWithKind = 22;        ///< older charts render only CronJobs
+constexpr int kOldestChartWithApiVersion = 27;  ///< older charts render only v1alpha1 policies
+
+constexpr int kOldestChartWithTimeZone = 29;  ///< time zone of a CronJob
+
+constexpr std::string_view kChartSchedule = "*/2 * * * *";
+constexpr std::string_view kChartInterval = "5m";
+
+constexpr const char* kThresholds = R"({"cpu": 20, "memory": 20, "pods": 20})";
+constexpr const char* kTargetThresholds = R"({"cpu": 50, "memory": 50, "pods": 50})";
+constexpr const char* kRequiredAffinity = "requiredDuringSchedulingIgnoredDuringExecution";
+constexpr int kFirstWithRestarts = 25;     // version that added restarts and topology spread
+constexpr int kFirstWithProtections = 34;  // version that replaced the deprecated booleans with podProtections
+
+Json utilization() {
+  return {{"thresholds", Json::parse(kThresholds)}, {"targetThresholds", Json::parse(kTargetThresholds)}};
+}
+Json many_restarts() { return {{"podRestartThreshold", 100}, {"includingInitContainers", true}}; }
+Json affinity_types() { return {{"nodeAffinityType", Json::array({kRequiredAffinity})}}; }
+
+/// Returns an entry of `strategies` in v1alpha1.
+Json enabled(const Json& params = nullptr) {
+  Json entry = {{"enabled", true}};
+  if (!params.is_null()) entry["params"] = params;
+  return entry;
+}
+
+Json default_strategies(int minor) {
+  Json strategies = {{"RemoveDuplicates", enabled()},
+                     {"RemovePodsViolatingNodeTaints", enabled()},
+                     {"RemovePodsViolatingInterPodAntiAffinity", enabled()},
+                     {"RemovePodsViolatingNodeAffinity", enabled(affinity_types())},
+                     {"LowNodeUtilization", enabled({{"nodeResourceUtilizationThresholds", utilization()}})}};
+  if (minor < kFirstWithRestarts) return strategies;
+  strategies["RemovePodsHavingTooManyRestarts"] = enabled({{"podsHavingTooManyRestarts", many_restarts()}});
+  strategies["RemovePodsViolatingTopologySpreadConstraint"] = enabled({{"includeSoftConstraints", false}});
+  return strategies;
+}
+
+Json default_evictor(int minor) {
+  if (minor < kFirstWithProtections) return {{"ignorePvcPods", true}, {"evictLocalStoragePods", true}};
+  return {
+      {"podProtections",
+       {{"defaultDisabled", Json::array({"PodsWithLocalStorage"})}, {"extraEnabled", Json::array({"PodsWithPVC"})}}}};
+}
+
+Json plugin(const char* name, const Json& args = nullptr) {
+  Json entry = {{"name", name}};
+  if (!args.is_null()) entry["args"] = args;
+  return entry;
+}
+
+Json default_profile(int minor) {
+  const Json configs =
+      Json::array({plugin("DefaultEvictor", default_evictor(minor)), plugin("RemoveDuplicates"),
+                   plugin("RemovePodsHavingTooManyRestarts", many_restarts()),
+                   plugin("RemovePodsViolatingNodeAffinity", affinity_types()), plugin("RemovePodsViolatingNodeTaints"),
+                   plugin("RemovePodsViolatingInterPodAntiAffinity"),
+                   plugin("RemovePodsViolatingTopologySpreadConstraint"), plugin("LowNodeUtilization", utilization())});
+  const Json balance =
+      Json::array({"RemoveDuplicates", "RemovePodsViolatingTopologySpreadConstraint", "LowNodeUtilization"});
+  const Json deschedule = Json::array({"RemovePodsHavingTooManyRestarts", "RemovePodsViolatingNodeTaints",
+                                       "RemovePodsViolatingNodeAffinity", "RemovePodsViolatingInterPodAntiAffinity"});
+  return {{"name", "default"},
+          {"pluginConfig", configs},
+          {"plugins", {{"balance", {{"enabled", balance}}}, {"deschedule", {{"enabled", deschedule}}}}}};
+}
+
+void append_enabled(const Json& profile, std::string& names) {
+  for (const char* point : {"deschedule", "balance"}) {
+    for (const Json& name : profile.at("plugins").at(point).at("enabled"))
+      names += (names.empty() ? "" : ", ") + name.get<std::string>();
+  }
+}
+
+Json default_chart_policy(int minor) {
+  if (minor <= kNewestChartOfV1alpha1) return {{"strategies", default_strategies(minor)}};
+  return {{"profiles", Json::array({default_profile(minor)})}};
+}
+
+/// Merges defaults under values like Helm: maps are merged, a null deletes, other user values win. Calls `added` for
+/// each default that was added.
+void merge_as_helm(Json& values, const Json& defaults, const FieldPath& at,
+                   const std::function<void(const FieldPath& at, const Json& value)>& added) {
+  for (const auto& [key, value] : defaults.items()) {
+    const auto found = values.find(key);
+    if (found == values.end()) {
+      values[key] = value;
+      added(at.key(key), value);
+    } else if (found->is_null()) {
+      values.erase(key);
+    } else if (found->is_object() && value.is_object()) {
+      merge_as_helm(*found, value, at.key(key), added);
+    }
+  }
+}
+
+/// Returns the names of the strategies that a default enables ("RemoveDuplicates, …"), else its text if short, else an
+/// empty string.
+std::string summary_of_default(const Json& value) {
+  constexpr std::size_t kMax = 100;
+  std::string names;
+  if (value.is_array() && !value.empty() && value.front().is_object() && value.front().contains("plugins")) {
+    for (const Json& profile : value) append_enabled(profile, names);
+    return names;
+  }
+  const std::string text = to_json_text(value);
+  return text.size() <= kMax ? text : "";
+}
 
 constexpr std::string_view kV1alpha1 = "descheduler/v1alpha1";
 constexpr std::string_view kV1alpha2 = "descheduler/v1alpha2";
@@ -251,10 +368,6 @@ void read_chart_values(const Json& values, const FieldPath& at, std::optional<in
   ChartReader(values, at, minor, bench).read();
 }
 
-}  // namespace api::upstream
-
-namespace api {
-
 std::optional<int> chart_minor_of(std::string_view version) {
   // A range may resolve to any version.
   if (version.find_first_of("<>|*, ") != std::string_view::npos) return std::nullopt;
@@ -267,4 +380,4 @@ std::optional<int> chart_minor_of(std::string_view version) {
   return error == std::errc{} && ends_there && minor >= 0 ? std::optional(minor) : std::nullopt;
 }
 
-}  // namespace api
+}  // namespace convert

@@ -20,9 +20,9 @@
 namespace cmd {
 namespace {
 
-using api::Conversion;
-using api::ConversionNote;
-using api::NoteKind;
+using convert::Conversion;
+using convert::ConversionNote;
+using convert::NoteKind;
 
 std::string shown_name(const std::string& file) { return one_line(shown_path(file)); }
 
@@ -48,6 +48,7 @@ std::string comments_of(const Conversion& conversion, std::size_t policy, const 
   return text;
 }
 
+/// Returns YAML documents, each with comments on its source and on what was not converted.
 std::string as_yaml(const Conversion& conversion, const std::string& file) {
   std::string text;
   for (std::size_t i = 0; i < conversion.policies.size(); ++i) {
@@ -57,6 +58,7 @@ std::string as_yaml(const Conversion& conversion, const std::string& file) {
   return text;
 }
 
+/// Returns one object, a List if there are several policies.
 std::string as_json_text(const Conversion& conversion) {
   if (conversion.policies.empty()) return {};
   if (conversion.policies.size() == 1) return conversion.policies.front().dump(2) + "\n";
@@ -64,12 +66,12 @@ std::string as_json_text(const Conversion& conversion) {
   return list.dump(2) + "\n";
 }
 
-base::Result<api::UpstreamOptions> read_options(const ConvertOptions& options) {
-  api::UpstreamOptions read;
+base::Result<convert::UpstreamOptions> read_options(const ConvertOptions& options) {
+  convert::UpstreamOptions read;
   read.mode = api::value_of(api::kModeNames, options.mode).value_or(api::PolicyMode::kDryRun);
   read.compatibility = options.compatibility;
   if (!options.chart_version.empty()) {
-    read.chart_minor = api::chart_minor_of(options.chart_version);
+    read.chart_minor = convert::chart_minor_of(options.chart_version);
     if (!read.chart_minor)
       return base::invalid(
           fmt::format("--chart-version: \"{}\" is not a version of the chart such as 0.29.0", options.chart_version));
@@ -107,23 +109,19 @@ int refuse(const Conversion& conversion, const std::string& file) {
 }
 
 /// Returns why no policy is written, or an empty string if policies are written.
-std::string_view why_not_written(const Conversion& conversion, bool too_strict) {
-  if (!conversion.policies.empty()) return too_strict ? "something has no equivalent (--strict)" : "";
+std::string_view why_not_written(const Conversion& conversion, bool is_strict) {
   const bool dropped =
       std::ranges::any_of(conversion.notes, [](const auto& n) { return n.kind == NoteKind::kDropped; });
+  if (!conversion.policies.empty()) return is_strict && dropped ? "something has no equivalent (--strict)" : "";
   return dropped ? "none of its enabled strategies could be converted" : "it enables no strategy";
 }
 
 }  // namespace
 
-api::StrategyCatalogue strategy_catalogue() {
+convert::StrategyCatalogue strategy_catalogue() {
   return {strategies::known_strategies(),
           [](const std::vector<api::StrategyChoice>& choices) { return strategies::validate(choices); },
           [](const api::PolicySchedule& schedule) { return controllers::schedule_problems(schedule, {}); }};
-}
-
-std::string render_conversion(const Conversion& conversion, const std::string& file, const std::string& output) {
-  return output == "json" ? as_json_text(conversion) : as_yaml(conversion, file);
 }
 
 int run_convert(const ConvertOptions& options) {
@@ -133,16 +131,14 @@ int run_convert(const ConvertOptions& options) {
     print_err("evacuator convert: {}\n", (read ? text.error() : read.error()).message);
     return 1;
   }
-  const Conversion conversion = api::convert_upstream(*text, strategy_catalogue(), *read);
+  const Conversion conversion = convert::convert_upstream(*text, strategy_catalogue(), *read);
   if (!conversion.errors.empty()) return refuse(conversion, options.file);
   report(conversion, std::array{NoteKind::kDropped, NoteKind::kAdded, NoteKind::kChanged, NoteKind::kIgnored});
-  const bool dropped =
-      std::ranges::any_of(conversion.notes, [](const auto& note) { return note.kind == NoteKind::kDropped; });
-  if (const std::string_view why = why_not_written(conversion, options.strict && dropped); !why.empty()) {
+  if (const std::string_view why = why_not_written(conversion, options.strict); !why.empty()) {
     print_err("evacuator convert: {}: no policy written: {}\n", shown_name(options.file), why);
     return 1;
   }
-  write_out(render_conversion(conversion, options.file, options.output));
+  write_out(options.output == "json" ? as_json_text(conversion) : as_yaml(conversion, options.file));
   return 0;
 }
 

@@ -11,36 +11,7 @@
 #include "api/meta/selector_text.hpp"
 #include "cmd/convert/parts.hpp"
 
-namespace api::upstream {
-
-void put_selector_text(const Json* text, const FieldPath& at, Json& to, const char* name, ConversionContext& bench) {
-  if (text == nullptr) return;
-  if (!text->is_string()) return bench.error(at, fmt::format("must be a string, not {}", kind_of(*text)));
-  const auto selector = parse_selector_text(text->get_ref<const std::string&>());
-  if (!selector) return bench.error(at, selector.error().message);
-  if (!selector->requirements.empty()) to[name] = encode_label_selector(*selector);
-}
-
-Json both_selectors(Json one, Json other) {
-  const auto is_selector = [](Json& json) {
-    if (!json.is_object()) return false;
-    for (const char* part : {"matchLabels", "matchExpressions"}) {
-      if (json.contains(part) && json[part].is_null()) json.erase(part);
-    }
-    return (!json.contains("matchLabels") || json["matchLabels"].is_object()) &&
-           (!json.contains("matchExpressions") || json["matchExpressions"].is_array());
-  };
-  if (!is_selector(one)) return one;  // validation reports it
-  if (!is_selector(other) || one.empty() || one == other) return other;
-  for (const Json& each : other.value("matchExpressions", Json::array())) one["matchExpressions"].push_back(each);
-  const Json labels = other.value("matchLabels", Json::object());
-  for (const auto& [key, value] : labels.items()) {
-    const auto [at, is_new] = one["matchLabels"].emplace(key, value);
-    if (!is_new && *at != value)
-      one["matchExpressions"].push_back({{"key", key}, {"operator", "In"}, {"values", Json::array({value})}});
-  }
-  return one;
-}
+namespace convert {
 
 namespace {
 
@@ -140,24 +111,6 @@ bool join_two(std::vector<EitherPart>& parts) {
   return false;
 }
 
-}  // namespace
-
-std::vector<EitherSelector> either_selectors(std::vector<Json> selectors) {
-  constexpr std::size_t kMaxJoined = 256;  // the effort grows with the cube of their number
-  std::vector<EitherPart> parts;
-  for (std::size_t i = 0; i < selectors.size(); ++i) {
-    auto requirements = i < kMaxJoined ? requirements_of(selectors[i]) : std::nullopt;
-    parts.push_back({{std::move(selectors[i]), i, false}, std::move(requirements)});
-  }
-  while (join_two(parts)) {
-  }
-  std::vector<EitherSelector> result;
-  for (EitherPart& part : parts) result.push_back(std::move(part.selector));
-  return result;
-}
-
-namespace {
-
 struct ProtectionSwitch {
   const char* name;
   const char* list;
@@ -218,6 +171,49 @@ void read_min_pod_age(StrictObject& args, Json& evictability, ConversionContext&
 
 }  // namespace
 
+void put_selector_text(const Json* text, const FieldPath& at, Json& to, const char* name, ConversionContext& bench) {
+  if (text == nullptr) return;
+  if (!text->is_string()) return bench.error(at, fmt::format("must be a string, not {}", kind_of(*text)));
+  const auto selector = api::parse_selector_text(text->get_ref<const std::string&>());
+  if (!selector) return bench.error(at, selector.error().message);
+  if (!selector->requirements.empty()) to[name] = api::encode_label_selector(*selector);
+}
+
+Json both_selectors(Json one, Json other) {
+  const auto is_selector = [](Json& json) {
+    if (!json.is_object()) return false;
+    for (const char* part : {"matchLabels", "matchExpressions"}) {
+      if (json.contains(part) && json[part].is_null()) json.erase(part);
+    }
+    return (!json.contains("matchLabels") || json["matchLabels"].is_object()) &&
+           (!json.contains("matchExpressions") || json["matchExpressions"].is_array());
+  };
+  if (!is_selector(one)) return one;  // validation reports it
+  if (!is_selector(other) || one.empty() || one == other) return other;
+  for (const Json& each : other.value("matchExpressions", Json::array())) one["matchExpressions"].push_back(each);
+  const Json labels = other.value("matchLabels", Json::object());
+  for (const auto& [key, value] : labels.items()) {
+    const auto [at, is_new] = one["matchLabels"].emplace(key, value);
+    if (!is_new && *at != value)
+      one["matchExpressions"].push_back({{"key", key}, {"operator", "In"}, {"values", Json::array({value})}});
+  }
+  return one;
+}
+
+std::vector<EitherSelector> either_selectors(std::vector<Json> selectors) {
+  constexpr std::size_t kMaxJoined = 256;  // the effort grows with the cube of their number
+  std::vector<EitherPart> parts;
+  for (std::size_t i = 0; i < selectors.size(); ++i) {
+    auto requirements = i < kMaxJoined ? requirements_of(selectors[i]) : std::nullopt;
+    parts.push_back({{std::move(selectors[i]), i, false}, std::move(requirements)});
+  }
+  while (join_two(parts)) {
+  }
+  std::vector<EitherSelector> result;
+  for (EitherPart& part : parts) result.push_back(std::move(part.selector));
+  return result;
+}
+
 void read_evictor_args(const Json& json, const FieldPath& at, Draft& draft, ConversionContext& bench) {
   StrictObject args(json, at, bench.errors());
   Json evictability = Json::object();
@@ -238,4 +234,4 @@ void read_evictor_args(const Json& json, const FieldPath& at, Draft& draft, Conv
   if (!evictability.empty()) draft.spec["evictability"] = std::move(evictability);
 }
 
-}  // namespace api::upstream
+}  // namespace convert

@@ -6,10 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "api/json/json_access.hpp"
 #include "cmd/convert/wrappers.hpp"
 
-namespace api::upstream {
+namespace convert {
 namespace {
 
 /// Namespaces that the policies of OpenShift's operator never touch. It adds the cluster's namespaces that begin with
@@ -81,8 +80,7 @@ class KubeDeschedulerReader {
     const FieldPath at = spec_.path().field("deschedulingIntervalSeconds");
     if (interval <= base::seconds(0))
       return context_.note(NoteKind::kIgnored, at, "is not set: the operator runs no descheduler");
-    common_.spec["schedule"]["interval"] = base::format_duration(interval);
-    common_.origins.push_back({"spec.schedule.interval", at.text()});
+    common_.set("schedule.interval", base::format_duration(interval), at);
   }
 
   void read_customizations(StrictObject& object) {
@@ -128,10 +126,8 @@ class KubeDeschedulerReader {
   }
 
   void put_limit(std::optional<std::uint32_t> limit, const char* ours, const char* theirs) {
-    if (!limit) return;
-    common_.spec["limits"]["perCycle"][ours] = *limit;
-    common_.origins.push_back(
-        {fmt::format("spec.limits.perCycle.{}", ours), spec_.path().field("evictionLimits").field(theirs).text()});
+    if (limit)
+      common_.set(fmt::format("limits.perCycle.{}", ours), *limit, spec_.path().field("evictionLimits").field(theirs));
   }
 
   Json profile_of(const std::string& name, const FieldPath& at) {
@@ -275,4 +271,4 @@ void read_kube_descheduler(const Json& object, const FieldPath& at, ConversionCo
   KubeDeschedulerReader(object, at, bench).read();
 }
 
-}  // namespace api::upstream
+}  // namespace convert

@@ -1,89 +1,17 @@
 #pragma once
 
-/// Types and functions shared by the readers of upstream's policy versions. Internal to cmd/convert.
+/// Functions shared by the readers of upstream's policy versions. Internal to cmd/convert.
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "api/json/strict_object.hpp"
-#include "cmd/convert/policy.hpp"
+#include "cmd/convert/context.hpp"
 
-namespace api::upstream {
+namespace convert {
 
-/// Maps a path in a converted object to its source: paths below `ours` are reported as paths below `theirs`.
-struct Origin {
-  std::string evacuator_path;
-  std::string upstream_path;
-};
-/// Translates the error's path by the longest matching origin: "spec.limits.perCycle.total: -1 …" becomes
-/// "maxNoOfPodsToEvictTotal: -1 …".
-FieldError at_origin(FieldError error, const std::vector<Origin>& origins);
-
-/// A DeschedulerPolicy under construction.
-struct Draft {
-  std::string name;    ///< name in the input, may be empty
-  std::string source;  ///< path in the input
-  Json spec = Json::object();
-  std::vector<Origin> origins;
-  Json evictability = Json::object();  ///< DefaultEvictor args collected from all strategies of a v1alpha1 policy
-};
-
-/// A strategy with its args from the input.
-struct StrategySource {
-  std::string name;
-  Json args = Json::object();
-  FieldPath at;                                            ///< path of the args object
-  std::vector<std::pair<std::string, FieldPath>> members;  ///< paths of args that are elsewhere in the input
-  bool lenient = false;                                    ///< upstream's decoder ignored unknown fields
-  bool uses_own_schema = false;  ///< args use Evacuator's schema, which has more fields than upstream's
-};
-
-/// Collects the drafts, notes and errors of one input.
-class ConversionContext {
- public:
-  ConversionContext(const StrategyCatalogue& catalogue, const UpstreamOptions& options)
-      : catalogue_(catalogue), options_(options) {}
-
-  void note(NoteKind kind, const FieldPath& at, std::string why, std::string advice = {});
-  void error(const FieldPath& at, std::string message) { errors_.push_back({at.text(), std::move(message)}); }
-  FieldErrors& errors() { return errors_; }
-  const StrategyCatalogue& catalogue() const { return catalogue_; }
-  const UpstreamOptions& options() const { return options_; }
-
-  /// Appends the strategy to the draft, or reports why it cannot.
-  void add_strategy(Draft& draft, StrategySource source);
-  /// Adds the drafts that have strategies, each merged with the settings of `common`.
-  void add_drafts(std::vector<Draft> drafts, const Draft& common);
-  std::size_t drafts() const { return drafts_.size(); }
-  /// Reports notes and errors about a path below `ours` at `theirs`, for readers that first convert the input to
-  /// another format.
-  void move_paths(const std::vector<Origin>& moved) { moved_.insert(moved_.end(), moved.begin(), moved.end()); }
-  /// Names and validates the policies and returns them with the notes and errors.
-  Conversion finish();
-
- private:
-  /// Reports each arg that upstream does not know as an error; returns true if there was one. Args of leniently read
-  /// input are dropped with a note instead.
-  bool reject_own_args(StrategySource& source);
-  bool resolve_complaints(StrategySource& source);
-  bool drop_unknown_field(StrategySource& source, const FieldError& complaint);
-  void allow_terminated_pods(StrategySource& source);
-  bool resolve_complaint(StrategySource& source, const FieldError& complaint);
-  Json complete(Draft& draft);
-
-  const StrategyCatalogue& catalogue_;
-  const UpstreamOptions& options_;
-  std::vector<Draft> drafts_;
-  std::vector<ConversionNote> notes_;
-  FieldErrors errors_;
-  std::vector<Origin> moved_;
-};
-
-/// Finishes the object like upstream: unknown fields are ignored, but noted.
-void finish_with_notes(StrictObject& object, ConversionContext& bench);
+/// Returns the object at `path`, or an empty one.
+const Json& object_at(const Json& json, std::initializer_list<std::string_view> path);
 
 /// Parses a selector in text form and stores it as `to[name]`. Empty text stores nothing.
 void put_selector_text(const Json* text, const FieldPath& at, Json& to, const char* name, ConversionContext& bench);
@@ -117,6 +45,22 @@ void read_usage_sources(StrictObject& policy, Draft& common, ConversionContext& 
 /// not configured.
 void prune_usage_sources(Draft& draft, ConversionContext& bench);
 
+/// An item of a profile's pluginConfig.
+struct PluginConfig {
+  std::string name;
+  Json args = Json::object();
+  FieldPath at;  ///< path of the args
+  bool used = false;
+};
+/// Reads the pluginConfig of a profile. With `is_upstream`, a name is required, and its case is ignored.
+std::vector<PluginConfig> read_plugin_configs(StrictObject& profile, bool is_upstream, ConversionContext& bench);
+/// Returns nullptr if the plugin is not configured.
+PluginConfig* find_config(std::vector<PluginConfig>& configs, std::string_view name);
+
+/// Returns the member of v1alpha1's params whose members are the strategy's args, an empty string if the params
+/// themselves are.
+std::string_view nested_param_of(std::string_view strategy);
+
 /// Read a whole document of one version. `common` holds settings from outside the document, such as the chart's
 /// schedule.
 void read_v1alpha2(const Json& policy, const FieldPath& at, const Draft& common, ConversionContext& bench);
@@ -140,4 +84,4 @@ std::vector<std::string_view> plugin_names();
 std::string canonical_plugin(std::string_view name);
 inline constexpr std::string_view kDefaultEvictor = "DefaultEvictor";
 
-}  // namespace api::upstream
+}  // namespace convert

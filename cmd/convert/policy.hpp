@@ -14,7 +14,15 @@
 #include "api/json/json.hpp"
 #include "base/clock.hpp"
 
-namespace api {
+namespace convert {
+
+using api::FieldError;
+using api::FieldErrors;
+using api::FieldPath;
+using api::Json;
+using api::PolicyMode;
+using api::PolicySchedule;
+using api::StrategyChoice;
 
 /// Functions of other packages, passed in so that this converter does not depend on them.
 struct StrategyCatalogue {
@@ -69,4 +77,4 @@ struct Conversion {
 /// that upstream silently ignores are noted; parts that upstream rejects are errors with their path. Never throws.
 Conversion convert_upstream(std::string_view text, const StrategyCatalogue& catalogue, const UpstreamOptions& options);
 
-}  // namespace api
+}  // namespace convert

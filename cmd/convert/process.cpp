@@ -7,7 +7,7 @@
 #include <charconv>
 #include <vector>
 
-namespace api::upstream {
+namespace convert {
 namespace {
 
 constexpr base::seconds kMaxPlainInterval{3600};  // longer schedules are usually chosen for their time of day
@@ -87,33 +87,26 @@ void put_cron(const CronSchedule& schedule, Draft& common, ConversionContext& be
     return bench.note(NoteKind::kDropped, schedule.at,
                       fmt::format("\"{}\" is not a schedule: {}", schedule.cron.substr(0, 80), problem),
                       "set spec.schedule.cron or spec.schedule.interval");
-  common.spec["schedule"]["cron"] = schedule.cron;
-  common.origins.push_back({"spec.schedule.cron", schedule.at.text()});
+  common.set("schedule.cron", schedule.cron, schedule.at);
   if (schedule.time_zone.empty())
     return bench.note(
         NoteKind::kChanged, schedule.at,
         fmt::format("\"{}\" uses UTC; a CronJob without timeZone uses the local time of kube-controller-manager",
                     schedule.cron),
         "set spec.schedule.timeZone if the time zones differ");
-  common.spec["schedule"]["timeZone"] = schedule.time_zone;
-  common.origins.push_back({"spec.schedule.timeZone", schedule.at.text()});
+  common.set("schedule.timeZone", schedule.time_zone, schedule.at);
 }
 
-struct PolicyFlag {
-  std::string_view flag;
-  const char* field;
-};
-constexpr std::array kPolicyFlags = {PolicyFlag{"node-selector", "nodeSelector"},
-                                     PolicyFlag{"max-pods-to-evict-per-node", "maxNoOfPodsToEvictPerNode"},
-                                     PolicyFlag{"evict-local-storage-pods", "evictLocalStoragePods"}};
+constexpr std::array kPolicyFlags = {Renamed{"node-selector", "nodeSelector"},
+                                     Renamed{"max-pods-to-evict-per-node", "maxNoOfPodsToEvictPerNode"},
+                                     Renamed{"evict-local-storage-pods", "evictLocalStoragePods"}};
 
 std::string text_of_flag(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   return value.is_null() ? "" : to_json_text(value);
 }
 
-}  // namespace
-
+/// Returns the period of a cron expression that fires at equal intervals, else nullopt.
 std::optional<base::seconds> period_of_cron(std::string_view cron) {
   const auto fields = cron_fields(cron);
   if (fields.size() == 1) return period_of_macro(fields[0]);
@@ -129,6 +122,8 @@ std::optional<base::seconds> period_of_cron(std::string_view cron) {
   if (any_weekday) return base::seconds(86400);
   return cron_number(fields[4], 0, 7) ? std::optional(base::seconds(604800)) : std::nullopt;
 }
+
+}  // namespace
 
 void set_interval(base::seconds interval, const FieldPath& at, Draft& common) {
   common.spec["schedule"] = {{"interval", base::format_duration(interval)}};
@@ -148,26 +143,26 @@ void read_cron_schedule(const CronSchedule& schedule, Draft& common, ConversionC
 
 bool read_policy_flag(const std::string& flag, const Json& value, const FieldPath& at, std::optional<int> minor,
                       Json& defaults, ConversionContext& bench) {
-  const auto known = std::ranges::find(kPolicyFlags, flag, &PolicyFlag::flag);
+  const auto known = std::ranges::find(kPolicyFlags, flag, &Renamed::theirs);
   if (known == kPolicyFlags.end()) return false;
   if (minor && *minor > kLastWithPolicyFlags) {
     bench.note(
         NoteKind::kDropped, at,
         fmt::format("upstream has removed this flag in 0.{}, and rejects it when it starts", kLastWithPolicyFlags + 1),
-        fmt::format("set {} in the policy", known->field));
+        fmt::format("set {} in the policy", known->ours));
     return true;
   }
   const std::string text = text_of_flag(value);
   if (flag == "evict-local-storage-pods") {
-    defaults[known->field] = text != "false";  // a flag without a value means true
+    defaults[known->ours] = text != "false";  // a flag without a value means true
   } else if (flag == "node-selector") {
-    defaults[known->field] = text;
+    defaults[known->ours] = text;
   } else if (const auto limit = number_of<std::uint32_t>(text)) {
-    if (*limit > 0) defaults[known->field] = *limit;  // 0 means no limit
+    if (*limit > 0) defaults[known->ours] = *limit;  // 0 means no limit
   } else {
     bench.error(at, "must be a whole number");
   }
   return true;
 }
 
-}  // namespace api::upstream
+}  // namespace convert

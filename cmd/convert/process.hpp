@@ -10,10 +10,7 @@
 
 #include "cmd/convert/parts.hpp"
 
-namespace api::upstream {
-
-/// Returns the period of a cron expression that fires at equal intervals, else nullopt.
-std::optional<base::seconds> period_of_cron(std::string_view cron);
+namespace convert {
 
 void set_interval(base::seconds interval, const FieldPath& at, Draft& common);
 
@@ -31,4 +28,4 @@ void read_cron_schedule(const CronSchedule& schedule, Draft& common, ConversionC
 bool read_policy_flag(const std::string& flag, const Json& value, const FieldPath& at, std::optional<int> minor,
                       Json& defaults, ConversionContext& bench);
 
-}  // namespace api::upstream
+}  // namespace convert

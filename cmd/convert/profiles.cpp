@@ -9,15 +9,8 @@
 
 #include "cmd/convert/parts.hpp"
 
-namespace api::upstream {
+namespace convert {
 namespace {
-
-struct PluginConfig {
-  std::string name;
-  const Json* args;  ///< nullptr if omitted
-  FieldPath at;      ///< path of the args
-  bool used = false;
-};
 
 struct ExtensionPoint {
   const char* name;
@@ -41,13 +34,10 @@ std::string_view name_of_point(Point point) {
 
 /// Filter of OpenShift's descheduler that protects a VM for some time after a migration.
 constexpr std::string_view kMigrationAware = "KubevirtMigrationAware";
-struct CooldownArg {
-  const char* upstream_path;
-  const char* evacuator_path;  ///< member of spec.limits.cooldown
-};
-constexpr std::array kCooldownArgs = {CooldownArg{"migrationCooldown", "virtualMachine"},
-                                      CooldownArg{"maxMigrationCooldown", "maximum"},
-                                      CooldownArg{"migrationHistoryWindow", "window"}};
+/// Its args, and the members of spec.limits.cooldown that they become.
+constexpr std::array kCooldownArgs = {Renamed{"migrationCooldown", "virtualMachine"},
+                                      Renamed{"maxMigrationCooldown", "maximum"},
+                                      Renamed{"migrationHistoryWindow", "window"}};
 
 /// Converts one profile to a policy.
 class ProfileReader {
@@ -68,23 +58,11 @@ class ProfileReader {
 
  private:
   void read_configs() {
-    profile_.for_each("pluginConfig", [&](const Json& item, const FieldPath& path) {
-      StrictObject object(item, path, context_.errors());
-      PluginConfig config{"", object.find("args"), path.field("args")};
-      object.read("name", config.name);
-      config.name = canonical_plugin(config.name);
-      finish_with_notes(object, context_);
-      if (config.name.empty()) return object.complain("name", "is required");
-      if (config.args != nullptr && !config.args->is_object())
-        return object.complain("args", fmt::format("must be an object, not {}", kind_of(*config.args)));
-      if (config_of(config.name) != nullptr)
-        return context_.note(NoteKind::kIgnored, path, fmt::format("{} is already configured above", config.name));
-      configs_.push_back(std::move(config));
-    });
-    if (PluginConfig* evictor = config_of(kDefaultEvictor)) {
-      evictor->used = true;
-      if (evictor->args != nullptr) read_evictor_args(*evictor->args, evictor->at, draft_, context_);
-    }
+    configs_ = read_plugin_configs(profile_, true, context_);
+    PluginConfig* evictor = find_config(configs_, kDefaultEvictor);
+    if (evictor == nullptr) return;
+    evictor->used = true;
+    if (!evictor->args.empty()) read_evictor_args(evictor->args, evictor->at, draft_, context_);
   }
 
   void read_points() {
@@ -128,13 +106,13 @@ class ProfileReader {
           at, fmt::format("{} is not a plugin of this extension point; move it to {}", name, name_of_point(*runs_at)));
     }
     if (point == Point::kFilter) return;
-    PluginConfig* config = config_of(name);
+    PluginConfig* config = find_config(configs_, name);
     if (config == nullptr) {
       return context_.error(at, fmt::format("{} has no entry in pluginConfig; add {{name: {}}}", name, name));
     }
     if (std::exchange(config->used, true))
       return context_.note(NoteKind::kIgnored, at, fmt::format("{} is already enabled above", name));
-    Json args = config->args == nullptr ? Json::object() : *config->args;
+    Json args = config->args;
     read_soft_constraints(name, config->at, args);
     context_.add_strategy(draft_, {name, std::move(args), config->at, {}});
   }
@@ -142,17 +120,14 @@ class ProfileReader {
   void read_migration_cooldown(const FieldPath& at) {
     if (std::exchange(has_migration_cooldown_, true))
       return;  // the plugin is listed under both filter extension points
-    PluginConfig* config = config_of(kMigrationAware);
+    PluginConfig* config = find_config(configs_, kMigrationAware);
     if (config != nullptr) config->used = true;
-    if (config != nullptr && config->args != nullptr) {
-      StrictObject args(*config->args, config->at, context_.errors());
-      for (const CooldownArg& each : kCooldownArgs) {
+    if (config != nullptr) {
+      StrictObject args(config->args, config->at, context_.errors());
+      for (const auto& [theirs, ours] : kCooldownArgs) {
         std::string value;
-        args.read(each.upstream_path, value);
-        if (value.empty()) continue;
-        draft_.spec["limits"]["cooldown"][each.evacuator_path] = value;
-        draft_.origins.push_back(
-            {fmt::format("spec.limits.cooldown.{}", each.evacuator_path), config->at.field(each.upstream_path).text()});
+        args.read(theirs, value);
+        if (!value.empty()) draft_.set(fmt::format("limits.cooldown.{}", ours), value, config->at.field(theirs));
       }
       finish_with_notes(args, context_);
     }
@@ -178,7 +153,7 @@ class ProfileReader {
     const auto known = plugin_names();
     context_.note(NoteKind::kDropped, at,
                   fmt::format("upstream's tree has no plugin \"{}\"{}; upstream rejects such a policy when it starts",
-                              name.substr(0, 80), did_you_mean(name, known)),
+                              name.substr(0, 80), api::did_you_mean(name, known)),
                   "to replace a plugin of your own build, write your own strategy (CONTRIBUTING.md)");
   }
 
@@ -191,11 +166,6 @@ class ProfileReader {
         note_unknown(config.name, config.at);
       }
     }
-  }
-
-  PluginConfig* config_of(std::string_view name) {
-    const auto at = std::ranges::find(configs_, name, &PluginConfig::name);
-    return at == configs_.end() ? nullptr : &*at;
   }
 
   StrictObject profile_;
@@ -224,4 +194,4 @@ void read_v1alpha2(const Json& json, const FieldPath& at, const Draft& outside, 
   bench.add_drafts(std::move(drafts), common);
 }
 
-}  // namespace api::upstream
+}  // namespace convert

@@ -8,7 +8,7 @@
 
 #include "cmd/convert/parts.hpp"
 
-namespace api::upstream {
+namespace convert {
 namespace {
 
 /// A params member that became args, under the same names, of the strategy.
@@ -114,14 +114,9 @@ class LegacyStrategyReader {
     for (const LegacyParam& each : kNestedParams) {
       const Json* value = params.find(each.name);
       if (value != nullptr && each.strategy == name_) read_nested(params, each.name, *value);
-      if (value != nullptr && !belongs_to_it(each.name)) pass_over(params, each.name);
+      if (value != nullptr && each.name != nested_param_of(name_)) pass_over(params, each.name);
     }
     read_soft_constraints(params);
-  }
-
-  bool belongs_to_it(std::string_view param) const {
-    return std::ranges::any_of(kNestedParams,
-                               [&](const LegacyParam& each) { return each.name == param && each.strategy == name_; });
   }
 
   void read_nested(StrictObject& params, std::string_view param, const Json& value) {
@@ -205,7 +200,8 @@ void read_legacy_strategy(const std::string& name, const Json& json, const Field
   if (!reader.enabled()) return bench.note(NoteKind::kIgnored, at, "is not enabled");
   if (!point_of_plugin(name) || name == kDefaultEvictor) {
     const auto known = plugin_names();
-    return bench.note(NoteKind::kDropped, at, fmt::format("upstream has no such strategy{}", did_you_mean(name, known)),
+    return bench.note(NoteKind::kDropped, at,
+                      fmt::format("upstream has no such strategy{}", api::did_you_mean(name, known)),
                       "correct or remove it");
   }
   Json its_evictor = evictor;
@@ -224,6 +220,11 @@ void read_legacy_strategy(const std::string& name, const Json& json, const Field
 }
 
 }  // namespace
+
+std::string_view nested_param_of(std::string_view strategy) {
+  const auto nested = std::ranges::find(kNestedParams, strategy, &LegacyParam::strategy);
+  return nested == kNestedParams.end() ? "" : nested->name;
+}
 
 void read_v1alpha1(const Json& json, const FieldPath& at, const Draft& outside, ConversionContext& bench) {
   StrictObject policy(json, at, bench.errors());
@@ -252,4 +253,4 @@ void read_v1alpha1(const Json& json, const FieldPath& at, const Draft& outside, 
   bench.add_drafts(std::move(drafts), common);
 }
 
-}  // namespace api::upstream
+}  // namespace convert

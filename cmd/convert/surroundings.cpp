@@ -4,11 +4,10 @@
 
 #include <algorithm>
 
-#include "api/json/json_access.hpp"
 #include "base/base64.hpp"
 #include "cmd/convert/process.hpp"
 
-namespace api::upstream {
+namespace convert {
 namespace {
 
 constexpr int kDeepestList = 4;
@@ -22,8 +21,6 @@ std::optional<std::string> string_at(const Json& object, std::string_view member
 ValuesRef lender_of(const Json& object) {
   return {text_at(object, {"kind"}), text_at(object, {"metadata", "namespace"}), text_at(object, {"metadata", "name"})};
 }
-
-std::string name_of_object(const Json& object) { return text_at(object, {"metadata", "name"}); }
 
 /// Returns the minor version of an image, such as 20 for "k8s.gcr.io/descheduler/descheduler:v0.20.0@sha256:…".
 std::optional<int> minor_of_image(std::string image) {
@@ -68,7 +65,7 @@ void InputIndex::add(const Json& object, const FieldPath& at, int depth) {
   } else if (kind == "OCIRepository" || (kind == "HelmChart" && find_at(object, {"spec", "sourceRef"}) != nullptr)) {
     const std::string tag = text_at(object, {"spec", "ref", "tag"});
     const auto minor = chart_minor_of(tag.empty() ? text_at(object, {"spec", "version"}) : tag);
-    if (minor) chart_minors_[name_of_object(object)] = *minor;
+    if (minor) chart_minors_[text_at(object, {"metadata", "name"})] = *minor;
   } else if (kind == "ConfigMap" || kind == "Secret") {
     held_.push_back({lender_of(object), &object});
   } else if (kind == "HelmRelease") {
@@ -161,4 +158,4 @@ void InputIndex::read_starter(const UpstreamWorkload& starter, ProcessSettings& 
   }
 }
 
-}  // namespace api::upstream
+}  // namespace convert

@@ -11,7 +11,7 @@
 
 #include "cmd/convert/parts.hpp"
 
-namespace api::upstream {
+namespace convert {
 
 /// Maximum size of encoded text in a Secret or binaryData. etcd rejects objects above 1.5 MiB.
 inline constexpr std::size_t kMaxEncoded = std::size_t{2} << 20;
@@ -72,4 +72,4 @@ class InputIndex {
   std::vector<UpstreamWorkload> starters_;
 };
 
-}  // namespace api::upstream
+}  // namespace convert

@@ -6,7 +6,7 @@
 
 #include "cmd/convert/parts.hpp"
 
-namespace api::upstream {
+namespace convert {
 namespace {
 
 constexpr const char* kKubernetesMetrics = "KubernetesMetrics";
@@ -124,4 +124,4 @@ void prune_usage_sources(Draft& draft, ConversionContext& bench) {
   if (!is_used) draft.spec.erase("usageSources");
 }
 
-}  // namespace api::upstream
+}  // namespace convert

@@ -4,11 +4,9 @@
 
 #include <array>
 
-#include "api/json/json_access.hpp"
 #include "api/json/yaml.hpp"
-#include "cmd/convert/chart_defaults.hpp"
 
-namespace api::upstream {
+namespace convert {
 namespace {
 
 constexpr std::string_view kChart = "descheduler";
@@ -23,15 +21,15 @@ std::string first_of(std::initializer_list<std::string> texts) {
   return {};
 }
 
-const Json& object_at(const Json& json, std::initializer_list<std::string_view> path) {
-  static const Json kNone = Json::object();
-  const Json* found = find_at(json, path);
-  return found != nullptr && found->is_object() ? *found : kNone;
-}
-
 bool has_some(const Json& json, const char* name) {
   const auto found = json.find(name);
   return found != json.end() && !found->is_null() && !found->empty();
+}
+
+/// Returns true if the values, or those of the sub-chart in them, contain a policy.
+bool has_policy(const WrappedValues& wrapped) {
+  return wrapped.values.contains("deschedulerPolicy") ||
+         object_at(wrapped.values, {kChart}).contains("deschedulerPolicy");
 }
 
 void read_text(const Json& holder, const char* name, const FieldPath& at, WrappedValues& into,
@@ -40,7 +38,7 @@ void read_text(const Json& holder, const char* name, const FieldPath& at, Wrappe
   if (text == holder.end() || text->is_null()) return;
   into.at = at.field(name);
   if (!text->is_string()) return bench.error(into.at, fmt::format("must be a string, not {}", kind_of(*text)));
-  const auto documents = parse_yaml(text->get_ref<const std::string&>());
+  const auto documents = api::parse_yaml(text->get_ref<const std::string&>());
   if (!documents) return bench.error(into.at, documents.error().message);
   if (documents->empty()) return;
   if (documents->size() > 1 || !documents->front().is_object())
@@ -191,11 +189,6 @@ constexpr std::array kWrappers = {
 
 }  // namespace
 
-bool has_policy(const WrappedValues& wrapped) {
-  return wrapped.values.contains("deschedulerPolicy") ||
-         object_at(wrapped.values, {kChart}).contains("deschedulerPolicy");
-}
-
 bool may_be_descheduler_chart(const WrappedValues& wrapped) { return wrapped.chart == kChart || has_policy(wrapped); }
 
 std::optional<std::vector<WrappedValues>> unwrap_values(const Json& object, const FieldPath& at,
@@ -209,4 +202,4 @@ std::optional<std::vector<WrappedValues>> unwrap_values(const Json& object, cons
   return std::nullopt;
 }
 
-}  // namespace api::upstream
+}  // namespace convert

@@ -11,7 +11,7 @@
 #include "cmd/convert/parts.hpp"
 #include "cmd/convert/surroundings.hpp"
 
-namespace api::upstream {
+namespace convert {
 
 /// Values that an object passes to a chart.
 struct WrappedValues {
@@ -29,9 +29,6 @@ struct WrappedValues {
 std::optional<std::vector<WrappedValues>> unwrap_values(const Json& object, const FieldPath& at,
                                                         const InputIndex& around, ConversionContext& bench);
 
-/// Returns true if the values, or those of the sub-chart in them, contain a policy.
-bool has_policy(const WrappedValues& wrapped);
-
 /// Returns true if the chart may be upstream's, judging by its name or by the values.
 bool may_be_descheduler_chart(const WrappedValues& wrapped);
 
@@ -47,21 +44,4 @@ void read_deckhouse(const Json& spec, const FieldPath& at, ConversionContext& be
 /// of type Koordinator.
 void read_koordinator(const Json& object, const FieldPath& at, ConversionContext& bench);
 
-// --- Hints for the error about an input without a policy.
-
-/// Appended to an error about text that is not an object.
-inline constexpr std::string_view kHowToGet =
-    "; use YAML or JSON, such as the output of `kubectl get configmap NAME -o yaml` or `helm get values --all RELEASE`";
-
-/// Returns why the text is not a rendered manifest. Empty if it looks like one.
-std::string template_hint(std::string_view text);
-
-/// Returns the command that renders manifests from an object such as a kustomization, an empty string for other
-/// objects.
-std::string renderer_of(const Json& json);
-
-/// Returns the first path in `json` that looks like a policy, chart values or a KubeDescheduler, nullopt if there is
-/// none. Searches 32 levels deep.
-std::optional<FieldPath> deeper_policy(const Json& json, const FieldPath& at);
-
-}  // namespace api::upstream
+}  // namespace convert

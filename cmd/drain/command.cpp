@@ -5,7 +5,6 @@
 #include <set>
 
 #include "api/meta/label_value.hpp"
-#include "cmd/drain/machines.hpp"
 #include "cmd/drain/node.hpp"
 #include "cmd/drain/pod_group.hpp"
 #include "cmd/drain/requester.hpp"

@@ -1,17 +1,49 @@
 #include "cmd/drain/node.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "api/core/codec.hpp"
 #include "api/meta/label_value.hpp"
+#include "api/virtual_machine.hpp"
 #include "cmd/drain/request.hpp"
 #include "cmd/drain/requester.hpp"
+#include "evictors/kubevirt/facts.hpp"
+#include "kube/kubevirt.hpp"
 
 namespace cmd::plugin {
 namespace {
+
+using evictors::Document;
+using evictors::kubevirt::MachineFate;
+
+Document document_of(const base::Result<std::string>& text) {
+  Document document;
+  if (text) document.status = 200;
+  if (text) document.body = *text;
+  return document;
+}
+
+Document read_kubevirts(Session& session) {
+  const auto items = session.list(kube::kKubeVirts, listing(""));
+  if (!items) return {};
+  return document_of(fmt::format("{{\"items\":[{}]}}", fmt::join(*items, ",")));
+}
+
+bool ends(MachineFate fate) {
+  switch (fate) {
+    case MachineFate::kMigrates:
+    case MachineFate::kUndecided:
+    case MachineFate::kRefused:
+    case MachineFate::kExternal: return false;
+    case MachineFate::kShutDown:
+    case MachineFate::kUnknown: return true;
+  }
+  return true;
+}
 
 std::optional<kube::ResourceType> scaled_type(const std::string& kind) {
   for (const kube::ResourceType& type : {kube::kReplicaSets, kube::kStatefulSets, kube::kDeployments}) {
@@ -43,6 +75,19 @@ std::optional<std::vector<api::SchedulingPodGroup>> scheduling_groups_of(Session
     if (of_namespace) groups.insert(groups.end(), of_namespace->begin(), of_namespace->end());
   }
   return groups;
+}
+
+std::set<std::string> read_shutdown_launchers(Session& session, const std::vector<api::Pod>& pods) {
+  std::set<std::string> ending;
+  std::optional<Document> kubevirts;
+  for (const api::Pod& pod : pods) {
+    const std::string& machine = api::machine_of(pod);
+    if (machine.empty() || pod.is_terminal() || pod.meta.is_terminating()) continue;
+    if (!kubevirts) kubevirts = read_kubevirts(session);
+    const Document vmi = document_of(session.get(kube::kVmis, {pod.meta.ns, machine}));
+    if (ends(evictors::kubevirt::fate_of(vmi, *kubevirts))) ending.insert(pod.meta.uid);
+  }
+  return ending;
 }
 
 std::optional<std::int32_t> OwnerReplicas::operator()(const api::Pod& pod) {
@@ -81,20 +126,13 @@ base::Result<std::string> uncordon(Session& session, const std::string& node) {
   return fmt::format("node/{} uncordoned", node);
 }
 
-base::Result<std::vector<StoredEvacuation>> drain_evacuations(Session& session, const std::string& node) {
-  auto all = session.evacuations(listing("", fmt::format("{}={}", kDrainLabel, api::label_value(node))));
-  if (!all) return all;
-  std::erase_if(*all, [](const auto& each) { return api::is_terminal(each.evacuation.status.phase); });
-  return all;
-}
-
 base::Result<std::vector<StoredEvacuation>> cancel_drain(Session& session, const std::string& node,
                                                          const std::string& reason) {
-  const auto running = drain_evacuations(session, node);
-  if (!running) return running.error();
+  const auto all = session.evacuations(listing("", fmt::format("{}={}", kDrainLabel, api::label_value(node))));
+  if (!all) return all;
   std::vector<StoredEvacuation> cancelled;
-  for (const auto& each : *running) {
-    if (each.evacuation.spec.cancel.requested) continue;
+  for (const auto& each : *all) {
+    if (api::is_terminal(each.evacuation.status.phase) || each.evacuation.spec.cancel.requested) continue;
     const api::ObjectKey key = each.evacuation.meta.key();
     auto stored = parse_evacuation(session.patch(kube::kEvacuations, key, cancel_patch(reason)));
     if (!stored && base::is_not_found(stored.error())) continue;

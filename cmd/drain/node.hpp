@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@ base::Result<std::vector<api::Pod>> pods_on_node(Session& session, const std::st
 /// the server lacks the kind.
 std::optional<std::vector<api::SchedulingPodGroup>> scheduling_groups_of(Session& session,
                                                                          const std::vector<api::Pod>& pods);
+
+/// Returns the UIDs of launcher pods of KubeVirt whose guest shuts down on eviction, for
+/// DrainRules::shutdown_launchers. Depends on the VirtualMachineInstance and the cluster's evictionStrategy. A machine
+/// that cannot be read counts as shutting down. Reads nothing if there are no launcher pods.
+std::set<std::string> read_shutdown_launchers(Session& session, const std::vector<api::Pod>& pods);
 
 /// Reads the replicas of pods' owners from the API server, once per owner. Returns nullopt if an owner cannot be read.
 class OwnerReplicas {
@@ -34,9 +40,6 @@ base::Result<std::string> cordon(Session& session, const api::Node& node, const 
 base::Result<std::string> uncordon(Session& session, const std::string& node);
 /// Returns true if the current cordon was made by a drain of this plugin.
 bool is_cordoned_by_us(const api::Node& node);
-
-/// Returns the unfinished Evacuations of the node's drain.
-base::Result<std::vector<StoredEvacuation>> drain_evacuations(Session& session, const std::string& node);
 
 /// Requests cancellation of the drain's Evacuations and prints a line for each. Returns the Evacuations cancelled by
 /// this call, or the first error.

@@ -11,10 +11,6 @@
 namespace cmd::plugin {
 namespace {
 
-bool said_so_in(const api::PastDecision& decision, std::int64_t cycle) {
-  return std::ranges::binary_search(decision.cycles, cycle);
-}
-
 void add_verdicts_of(const api::DeschedulerPolicy& policy, const api::ObjectKey& pod, const std::string& uid,
                      std::vector<CycleVerdict>& verdicts) {
   std::vector<const api::PastDecision*> about_it;
@@ -28,7 +24,7 @@ void add_verdicts_of(const api::DeschedulerPolicy& policy, const api::ObjectKey&
     CycleVerdict verdict{.policy = policy.meta.name, .cycle = cycle.number, .start = cycle.start};
     bool named = false;
     for (const api::PastDecision* decision : about_it) {
-      if (!said_so_in(*decision, cycle.number)) continue;
+      if (!std::ranges::binary_search(decision->cycles, cycle.number)) continue;
       named = true;
       verdict.decision = *decision;
       verdict.of_earlier_pod = !uid.empty() && decision->uid != uid;

@@ -112,15 +112,6 @@ base::Result<plugin::Explanation> explain_on_dump(Dump dump, const api::ObjectKe
   return explanation;
 }
 
-void print_explanation(const plugin::Explanation& explanation, base::TimePoint now, const std::string& output,
-                       plugin::Io& io) {
-  if (output == "text") {
-    io.out(plugin::render(explanation, now, false));
-  } else {
-    plugin::print_value(io, output, plugin::as_json(explanation));
-  }
-}
-
 base::Status explain_dump(const ExplainOptions& options, plugin::Io& io) {
   if (std::ranges::count(options.policies, "-") + (options.snapshot == "-" ? 1 : 0) > 1)
     return base::invalid("standard input can be the dump or one file of policies, not both");
@@ -137,7 +128,11 @@ base::Status explain_dump(const ExplainOptions& options, plugin::Io& io) {
   explanation->now = now->time;
   explanation->now_source = now->source;
   explanation->past = std::move(files->past);
-  print_explanation(*explanation, now->time, options.output, io);
+  if (options.output == "text") {
+    io.out(plugin::render(*explanation, now->time, false));
+  } else {
+    plugin::print_value(io, options.output, plugin::as_json(*explanation));
+  }
   return base::Done{};
 }
 

@@ -12,9 +12,28 @@
 #include "api/policy/usage_source.hpp"
 #include "base/log.hpp"
 #include "base/result.hpp"
-#include "cmd/extender/scores.hpp"
 
 namespace extender {
+
+/// Parameters of Trimaran's LoadVariationRiskBalancing. Risk is half of the sum of mean load and deviation, both as
+/// fractions of the node; the score is 100 × (1 − risk). The deviation is raised to the power of 1/`sensitivity` and
+/// multiplied by `margin`.
+struct RiskArgs {
+  std::vector<std::string> resources{"cpu", "memory"};
+  double margin = 1;
+  double sensitivity = 1;
+  friend bool operator==(const RiskArgs&, const RiskArgs&) = default;
+};
+
+/// A scoring rule of the configuration with its relative weight.
+struct ScoreRule {
+  enum class Kind { kTargetLoadPacking, kLoadVariationRiskBalancing };
+  Kind kind = Kind::kLoadVariationRiskBalancing;
+  double weight = 1;
+  RiskArgs risk{};                                       ///< for kLoadVariationRiskBalancing
+  std::vector<std::pair<std::string, double>> target{};  ///< for kTargetLoadPacking: percentage by resource
+  friend bool operator==(const ScoreRule&, const ScoreRule&) = default;
+};
 
 struct ExtenderConfig {
   std::string address = "127.0.0.1:10280";         ///< plain HTTP on loopback addresses, else HTTPS

@@ -12,6 +12,18 @@
 
 namespace extender {
 
+/// Returns the score of LoadVariationRiskBalancing, 0 to 100.
+double risk_score(double mean_percent, double deviation_percent, double margin, double sensitivity);
+
+/// Returns the weighted mean of the rules, 0 to 100. Each rule uses the worst of its measured resources. Returns
+/// nullopt if none is measured. `load` is parallel to board.resources.
+std::optional<double> score_of(const NodeLoad& load, const LoadModel& board, const std::vector<ScoreRule>& rules);
+
+/// Maps scores to the scheduler's range of 0 to 10: the best node gets 10 and the worst 0. If they are less than ten
+/// points apart, one point is one step. A node without a score gets the average of the others, or 5 if no node has a
+/// score.
+std::vector<std::int32_t> extender_scores(const std::vector<std::optional<double>>& scores);
+
 /// Target node that an Evacuation requests for a pod.
 struct PodHint {
   std::string node;

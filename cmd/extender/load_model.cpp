@@ -6,7 +6,6 @@
 #include <optional>
 #include <tuple>
 
-#include "cmd/extender/arrivals.hpp"
 #include "planner/snapshot/resources.hpp"
 
 namespace extender {
@@ -165,10 +164,6 @@ void learn_usage(LoadModel& board, const MeasuredUsage& measured,
 
 }  // namespace
 
-bool LoadModel::measures_any() const {
-  return std::ranges::any_of(columns, [](const auto& column) { return column.has_value(); });
-}
-
 std::optional<std::size_t> LoadModel::place_of(const std::string& resource) const {
   const auto place = static_cast<std::size_t>(std::ranges::find(resources, resource) - resources.begin());
   return place < resources.size() && is_measured(place) ? std::optional(place) : std::nullopt;
@@ -226,7 +221,8 @@ std::shared_ptr<const LoadModel> make_load_model(std::shared_ptr<const MeasuredU
     board->windows.push_back(column ? measured->resources[*column].window : base::Duration{});
     board->lags.push_back(column ? measured->resources[*column].lag : base::Duration{});
   }
-  if (measured->problem.empty() && board->measures_any()) {
+  const bool measures_any = std::ranges::any_of(columns, [](const auto& column) { return column.has_value(); });
+  if (measured->problem.empty() && measures_any) {
     for (const auto& node : nodes) {
       const auto at = std::ranges::lower_bound(measured->nodes, node->meta.name, {}, &MeasuredUsage::Node::name);
       if (at == measured->nodes.end() || at->name != node->meta.name) continue;

@@ -19,6 +19,10 @@ struct NodeLoad {
   std::vector<double> deviation;
 };
 
+/// Time after which a started pod is assumed to reach its expected usage. Earlier measurements of the pod may be too
+/// low.
+inline constexpr base::seconds kWarmUp{90};
+
 /// Measurements of a source about nodes and workloads, indexed for lookup. Immutable after construction.
 struct LoadModel {
   struct Node {
@@ -47,7 +51,6 @@ struct LoadModel {
   std::vector<double> usage_ratio;
 
   bool is_measured(std::size_t resource) const { return columns[resource].has_value(); }
-  bool measures_any() const;
   /// Returns the index of a measured resource in `resources`, nullopt if it is not measured.
   std::optional<std::size_t> place_of(const std::string& resource) const;
   /// Returns the maximum age of data in a sample: window plus lag.

@@ -10,12 +10,18 @@
 
 #include "api/core/kinds.hpp"
 #include "base/clock.hpp"
-#include "cmd/extender/arrivals.hpp"
 #include "cmd/extender/load_model.hpp"
 
 namespace extender {
 
-/// Predicts the load of nodes including recently placed pods that samples do not show yet (cmd/extender/arrivals.hpp).
+/// A pod that arrived on a node. Amounts are in thousandths, indexed by resource of the LoadModel.
+struct Arrival {
+  std::optional<base::TimePoint> running;  ///< start of the containers, nullopt if not started yet
+  std::vector<double> expected;            ///< expected usage
+  std::vector<double> measured;            ///< usage in the newest response; negative if the response has none
+};
+
+/// Predicts the load of nodes including recently placed pods that samples do not show yet.
 /// Such a pod is assumed to use as much as other pods of its workload, else the cluster's average share of its
 /// requests. Memory: pods placed within kPlacedFor, and one counter per workload and node of its pods. Thread-safe;
 /// calls block only on each other.

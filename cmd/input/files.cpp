@@ -150,8 +150,6 @@ bool is_archive(const fs::path& path) {
   return std::ranges::find(kExtensions, path.extension().string()) != kExtensions.end();
 }
 
-bool is_hidden(const fs::path& path) { return path.filename().string().starts_with('.'); }
-
 }  // namespace
 
 std::string shown_path(const std::string& path) { return path == "-" ? "standard input" : path; }
@@ -199,7 +197,7 @@ base::Result<FileSet> files_of(const std::string& path) {
   std::string archive;  // the first one by name
   fs::recursive_directory_iterator at(path, error);
   for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
-    if (is_hidden(at->path())) {
+    if (at->path().filename().string().starts_with('.')) {
       at.disable_recursion_pending();
     } else if (at->is_regular_file(error)) {
       if (has_known_name(at->path())) {

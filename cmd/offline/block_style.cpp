@@ -7,6 +7,8 @@
 #include <charconv>
 #include <string>
 
+#include "cmd/session/io.hpp"
+
 namespace cmd {
 namespace {
 
@@ -14,14 +16,9 @@ constexpr std::size_t kMinColumns = 40;
 constexpr std::size_t kMaxColumns = 400;
 constexpr std::size_t kUsualColumns = 80;
 
-std::string value_of(const kube::Environment& environment, const char* name) {
-  const auto at = environment.find(name);
-  return at == environment.end() ? std::string() : at->second;
-}
-
 bool is_utf8(const kube::Environment& environment) {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
-    std::string locale = value_of(environment, name);
+    std::string locale = plugin::variable_of(environment, name);
     if (locale.empty()) continue;
     std::ranges::transform(locale, locale.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
     return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
@@ -45,11 +42,11 @@ std::optional<std::size_t> terminal_columns() {
 }  // namespace
 
 report::BlockStyle block_style(const kube::Environment& environment, std::optional<std::size_t> terminal_columns) {
-  const auto columns = terminal_columns ? terminal_columns : number_in(value_of(environment, "COLUMNS"));
+  const auto columns = terminal_columns ? terminal_columns : number_in(plugin::variable_of(environment, "COLUMNS"));
   return {.columns = std::clamp(columns.value_or(kUsualColumns), kMinColumns, kMaxColumns),
           .has_unicode = is_utf8(environment),
-          .has_colour =
-              terminal_columns && value_of(environment, "NO_COLOR").empty() && value_of(environment, "TERM") != "dumb"};
+          .has_colour = terminal_columns && plugin::variable_of(environment, "NO_COLOR").empty() &&
+                        plugin::variable_of(environment, "TERM") != "dumb"};
 }
 
 report::BlockStyle process_block_style() { return block_style(kube::child_environment(), terminal_columns()); }

@@ -9,7 +9,7 @@
 
 #include "cmd/input/files.hpp"
 #include "cmd/plugin/process_io.hpp"
-#include "cmd/session/usage_source.hpp"
+#include "cmd/session/session.hpp"
 #include "cmd/table.hpp"
 #include "controllers/policy/usage/rounds.hpp"
 #include "controllers/policy/usage/wanted.hpp"

@@ -1,15 +1,20 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
+#include "api/json/field_path.hpp"
 #include "api/json/json_access.hpp"
+#include "api/json/strict_object.hpp"
+#include "api/meta/names.hpp"
 #include "cmd/commands.hpp"
 #include "cmd/input/documents.hpp"
 #include "cmd/input/files.hpp"
-#include "cmd/input/object_check.hpp"
 #include "cmd/offline/policy_files.hpp"
 #include "cmd/output.hpp"
 #include "controllers/evacuation/spec_problems.hpp"
@@ -20,6 +25,71 @@
 
 namespace cmd {
 namespace {
+
+constexpr std::array<std::string_view, 5> kMembers = {"apiVersion", "kind", "metadata", "spec", "status"};
+constexpr std::array<std::string_view, 16> kMembersOfMetadata = {"annotations",
+                                                                 "clusterName",
+                                                                 "creationTimestamp",
+                                                                 "deletionGracePeriodSeconds",
+                                                                 "deletionTimestamp",
+                                                                 "finalizers",
+                                                                 "generateName",
+                                                                 "generation",
+                                                                 "labels",
+                                                                 "managedFields",
+                                                                 "name",
+                                                                 "namespace",
+                                                                 "ownerReferences",
+                                                                 "resourceVersion",
+                                                                 "selfLink",
+                                                                 "uid"};
+
+/// Finds problems outside of spec and status for which the API server rejects one of our objects or silently drops
+/// fields, such as "mode: unknown field". Checks the top-level members, the members of metadata, the name, labels and
+/// annotations.
+class AroundSpec {
+ public:
+  std::vector<std::string> check(const api::Json& object) {
+    check_members(object, api::FieldPath(), kMembers, ", or does it belong under spec, with indentation?");
+    const api::Json* metadata = api::find_at(object, {"metadata"});
+    if (metadata == nullptr || !metadata->is_object()) return std::move(problems_);
+    const api::FieldPath at("metadata");
+    check_members(*metadata, at, kMembersOfMetadata, "");
+    check_name(api::text_at(object, {"metadata", "name"}), at.field("name"));
+    for (const char* map : {"labels", "annotations"}) check_texts(*metadata, map, at.field(map));
+    return std::move(problems_);
+  }
+
+ private:
+  void complain(const api::FieldPath& at, std::string_view what) {
+    problems_.push_back(fmt::format("{}: {}", at.text(), what));
+  }
+
+  void check_members(const api::Json& object, const api::FieldPath& at, std::span<const std::string_view> known,
+                     std::string_view otherwise) {
+    for (const auto& [name, value] : object.items()) {
+      if (std::ranges::find(known, name) != known.end()) continue;
+      const std::string meant = api::did_you_mean(name, known);
+      complain(at.field(name), fmt::format("unknown field{}", meant.empty() ? otherwise : meant));
+    }
+  }
+
+  void check_name(const std::string& name, const api::FieldPath& at) {
+    if (name.empty() || api::is_dns_subdomain(name)) return;
+    complain(at, fmt::format("\"{}\" is not a DNS subdomain: lower-case letters, digits, '-' and '.', at most 253",
+                             name.substr(0, 253)));
+  }
+
+  void check_texts(const api::Json& metadata, const char* map, const api::FieldPath& at) {
+    const auto found = metadata.find(map);
+    if (found == metadata.end() || !found->is_object()) return;
+    for (const auto& [key, value] : found->items()) {
+      if (!value.is_string()) complain(at.key(key), fmt::format("must be a string, not {}", api::kind_of(value)));
+    }
+  }
+
+  std::vector<std::string> problems_;
+};
 
 struct Finding {
   std::string file;
@@ -57,7 +127,7 @@ Finding examine(const std::string& file, const api::Json& document) {
   } else if (name.empty()) {
     finding.problems = {"metadata.name: must not be empty"};
   } else {
-    finding.problems = problems_around_spec(document);
+    finding.problems = AroundSpec().check(document);
     const auto of_spec = kind == "Evacuation" ? problems_in(api::decode_evacuation(document))
                                               : problems_in(api::decode_descheduler_policy(document));
     finding.problems.insert(finding.problems.end(), of_spec.begin(), of_spec.end());

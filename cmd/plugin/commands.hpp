@@ -13,7 +13,6 @@
 #include "cmd/drain/drain.hpp"
 #include "cmd/explain/opinion.hpp"
 #include "cmd/session/session.hpp"
-#include "cmd/session/usage_source.hpp"
 
 namespace cmd::plugin {
 
@@ -69,10 +68,8 @@ struct CancelOptions {
 int run_cancel(Session& session, const CancelOptions& options);
 int run_approve(Session& session, const Selection& which);
 
-struct StatusOptions {
-  std::string target;  ///< if empty, everything in the namespace
-};
-int run_status(Session& session, const StatusOptions& options);
+/// Shows everything in the namespace if `target` is empty.
+int run_status(Session& session, const std::string& target);
 
 struct WatchOptions {
   std::string target;  ///< pod/NAME, node/NAME, policy/NAME or the name of an Evacuation; all if empty

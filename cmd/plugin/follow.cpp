@@ -15,8 +15,6 @@ constexpr base::minutes kPatience{1};  // maximum time without a response from t
 constexpr std::size_t kLinesAround = 4;
 constexpr std::size_t kMinRows = 3;
 
-std::string clock_time(base::TimePoint now) { return base::format_time(now).substr(11, 8); }
-
 std::vector<std::string> lines_of_text(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t from = 0; from < text.size();) {
@@ -25,6 +23,14 @@ std::vector<std::string> lines_of_text(const std::string& text) {
     from = to + 1;
   }
   return lines;
+}
+
+/// Returns the newest Evacuation of each pod, as chosen by newest_per_pod().
+std::vector<StoredEvacuation> newest_stored(std::vector<StoredEvacuation> all) {
+  std::set<api::ObjectKey> kept;
+  for (const api::Evacuation& each : newest_per_pod(values_of(all))) kept.insert(each.meta.key());
+  std::erase_if(all, [&](const auto& each) { return !kept.contains(each.evacuation.meta.key()); });
+  return all;
 }
 
 }  // namespace
@@ -57,7 +63,7 @@ void LiveTable::draw(const std::string& title, const std::vector<api::Evacuation
 
 void LiveTable::print_changes(const std::string& title, const std::vector<api::Evacuation>& evacuations) {
   std::string text;
-  const std::string time = clock_time(io_.clock.now());
+  const std::string time = base::format_time(io_.clock.now()).substr(11, 8);
   for (const api::Evacuation& each : evacuations) {
     const auto cells = evacuation_cells(each, io_.clock.now());
     std::string row = fmt::format("{:<40} {:<14}", (with_namespace_ ? cells[0] + "/" : "") + cells[1], cells[4]);
@@ -79,13 +85,6 @@ std::string progress_line(const std::string& subject, const Progress& progress, 
   const double share =
       progress.total > 0 ? static_cast<double>(progress.gone) / static_cast<double>(progress.total) : 1;
   return fmt::format("{}: {}{}", subject, with_bar ? bar(share, 20) + "  " : "", summary(progress));
-}
-
-std::vector<StoredEvacuation> newest_stored(std::vector<StoredEvacuation> all) {
-  std::set<api::ObjectKey> kept;
-  for (const api::Evacuation& each : newest_per_pod(values_of(all))) kept.insert(each.meta.key());
-  std::erase_if(all, [&](const auto& each) { return !kept.contains(each.evacuation.meta.key()); });
-  return all;
 }
 
 base::Result<Followed> follow(Session& session, const FollowOptions& options, const ReadEvacuations& read) {

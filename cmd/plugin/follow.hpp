@@ -55,7 +55,4 @@ struct Followed {
 /// unavailable server for one minute.
 base::Result<Followed> follow(Session& session, const FollowOptions& options, const ReadEvacuations& read);
 
-/// Returns the newest Evacuation of each pod, as chosen by newest_per_pod().
-std::vector<StoredEvacuation> newest_stored(std::vector<StoredEvacuation> all);
-
 }  // namespace cmd::plugin

@@ -27,11 +27,8 @@ std::optional<ScreenSize> screen_size() {
 
 /// Follows https://no-color.org: NO_COLOR with any non-empty value disables color.
 bool wants_colour(const kube::Environment& environment) {
-  const auto value = [&](const char* name) {
-    const auto at = environment.find(name);
-    return at == environment.end() ? std::string() : at->second;
-  };
-  return isatty(STDOUT_FILENO) != 0 && value("NO_COLOR").empty() && value("TERM") != "dumb";
+  return isatty(STDOUT_FILENO) != 0 && variable_of(environment, "NO_COLOR").empty() &&
+         variable_of(environment, "TERM") != "dumb";
 }
 
 constexpr base::milliseconds kStopPollInterval{100};

@@ -146,7 +146,8 @@ class Uninstall {
         if (auto sent = cancel_delete_or_release(each); !sent) return fail(io_, sent.error());
       }
       if (waited >= options_.timeout) return give_up(*left);
-      report_waiting(left->size());
+      if (std::exchange(told_, left->size()) != left->size())
+        io_.err(fmt::format("Waiting for {} Evacuations to end …\n", left->size()));
       if (io_.nap(kPollInterval)) return kInterrupted;
     }
   }
@@ -212,10 +213,6 @@ class Uninstall {
     io_.out(fmt::format("{} released without an operator: phase {}, evictor {}, pod {}\n", name_of(each),
                         to_string(evacuation.status.phase), evictor, evacuation.spec.pod_ref.name));
     return base::Done{};
-  }
-
-  void report_waiting(std::size_t count) {
-    if (std::exchange(told_, count) != count) io_.err(fmt::format("Waiting for {} Evacuations to end …\n", count));
   }
 
   int give_up(const std::vector<StoredEvacuation>& left) {

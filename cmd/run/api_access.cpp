@@ -15,16 +15,16 @@ constexpr base::Backoff kReconnect{base::milliseconds(500), base::seconds(10)};
 
 }  // namespace
 
-ApiAccess::ApiAccess(Dependencies dependencies, kube::Config cluster)
-    : deps_(std::move(dependencies)),
+ApiAccess::ApiAccess(ProcessContext context, kube::Config cluster)
+    : context_(std::move(context)),
       cluster_(std::move(cluster)),
-      limiter_(deps_.steady, {.qps = deps_.config.qps, .burst = deps_.config.burst}) {}
+      limiter_(context_.steady, {.qps = context_.config.qps, .burst = context_.config.burst}) {}
 
 base::Status ApiAccess::open(std::function<bool()> may_act) {
   auto transport = kube::HttpTransport::create(cluster_);
   if (!transport) return transport.error();
   transport_ = *std::move(transport);
-  metered_.emplace(*transport_, deps_.metrics, deps_.steady, deps_.clock);
+  metered_.emplace(*transport_, context_.metrics, context_.steady, context_.clock);
   client_.emplace(*metered_, &limiter_);
   acting_client_.emplace(*metered_, &limiter_, std::move(may_act));
   return base::Done{};
@@ -36,8 +36,8 @@ base::Result<kube::Discovery> ApiAccess::connect(const Interrupted& interrupted,
     if (is_out_of_time()) return base::unavailable(waiting_for()).during("nothing was done");
     auto found = kube::discover(*client_);
     if (found && found->has_evacuations && found->has_policies) {
-      deps_.log.info("connected", {kv("server", cluster_.server), kv("version", found->server_version),
-                                   kv("config", cluster_.source), kv("evictionVersion", found->eviction_version)});
+      context_.log.info("connected", {kv("server", cluster_.server), kv("version", found->server_version),
+                                      kv("config", cluster_.source), kv("evictionVersion", found->eviction_version)});
       return found;
     }
     if (auto fatal = problem_of(found)) return *std::move(fatal);
@@ -50,13 +50,13 @@ base::Result<kube::Discovery> ApiAccess::connect(const Interrupted& interrupted,
 std::optional<base::Error> ApiAccess::problem_of(const base::Result<kube::Discovery>& found) {
   if (found) {
     wait_for("the custom resources are not installed");
-    deps_.log.error("the custom resources are not installed: kubectl apply -k config/crd",
-                    {kv("server", cluster_.server)});
+    context_.log.error("the custom resources are not installed: kubectl apply -k config/crd",
+                       {kv("server", cluster_.server)});
   } else if (!base::is_retriable(found.error().code)) {
     return found.error().during("connecting to " + cluster_.server + " (" + cluster_.source + ")");
   } else {
     wait_for("the API server cannot be reached: " + found.error().message);
-    deps_.log.error("the API server cannot be reached", {kv("server", cluster_.server), kv("error", found.error())});
+    context_.log.error("the API server cannot be reached", {kv("server", cluster_.server), kv("error", found.error())});
   }
   return std::nullopt;
 }
@@ -73,12 +73,12 @@ std::string ApiAccess::waiting_for() const {
 
 void ApiAccess::publish() {
   const kube::RateLimiter::Stats stats = limiter_.stats();
-  deps_.metrics.gauge("evacuator_client_waiting", "Number of requests that wait for the rate limit client.qps.")
+  context_.metrics.gauge("evacuator_client_waiting", "Number of requests that wait for the rate limit client.qps.")
       .set(static_cast<double>(stats.waiting));
-  deps_.metrics.gauge("evacuator_client_in_flight", "Number of requests that are sent and not answered yet.")
+  context_.metrics.gauge("evacuator_client_in_flight", "Number of requests that are sent and not answered yet.")
       .set(static_cast<double>(stats.in_flight));
   const double waited = std::chrono::duration<double>(stats.waited).count();
-  deps_.metrics
+  context_.metrics
       .counter("evacuator_client_wait_seconds_total", "Time that requests waited for the rate limit client.qps.")
       .increment(std::max(0.0, waited - std::exchange(published_wait_, waited)));
 }

@@ -6,13 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "base/clock.hpp"
-#include "base/log.hpp"
-#include "base/metrics.hpp"
 #include "base/result.hpp"
+#include "cmd/run/context.hpp"
 #include "cmd/signals.hpp"
 #include "controllers/observability/metered_transport.hpp"
-#include "controllers/operator/operator_config.hpp"
 #include "kube/client.hpp"
 #include "kube/config/config.hpp"
 #include "kube/http/transport.hpp"
@@ -24,15 +21,7 @@ namespace cmd {
 /// except for open() and shut_down().
 class ApiAccess {
  public:
-  /// All dependencies must outlive this object.
-  struct Dependencies {
-    const controllers::OperatorConfig& config;
-    const base::Clock& clock;
-    const base::Clock& steady;
-    base::Metrics& metrics;
-    base::Log log;
-  };
-  ApiAccess(Dependencies dependencies, kube::Config cluster);
+  ApiAccess(ProcessContext context, kube::Config cluster);
 
   /// Creates the clients; sends no requests. `may_act` is checked before each mutating call of acting_client().
   base::Status open(std::function<bool()> may_act);
@@ -56,7 +45,7 @@ class ApiAccess {
   std::optional<base::Error> problem_of(const base::Result<kube::Discovery>& found);
   void wait_for(std::string what);
 
-  Dependencies deps_;
+  ProcessContext context_;
   const kube::Config cluster_;
   kube::RateLimiter limiter_;
   std::unique_ptr<kube::HttpTransport> transport_;

@@ -25,18 +25,14 @@ kube::LeaderOptions lease_of(const controllers::OperatorConfig& config, const st
 
 }  // namespace
 
-Leadership::Leadership(Dependencies dependencies)
-    : deps_(std::move(dependencies)),
-      elector_(deps_.client, deps_.clock, lease_of(deps_.config, deps_.identity),
-               kube::LeaderElector::Callbacks{.started = [] {}, .stopped = [this] { lost_ = true; }}, deps_.log) {
-  make_claim();
-}
-
-void Leadership::make_claim() {
-  const auto& chosen = deps_.config.leader_election;
+Leadership::Leadership(ProcessContext context, kube::Client& client, kube::EventSink& events)
+    : context_(std::move(context)),
+      elector_(client, context_.clock, lease_of(context_.config, context_.identity),
+               kube::LeaderElector::Callbacks{.started = [] {}, .stopped = [this] { lost_ = true; }}, context_.log) {
+  const auto& chosen = context_.config.leader_election;
   if (chosen.claim_ns.empty()) return;
   installation_lease_ = std::make_unique<controllers::ClusterClaim>(
-      deps_.client, deps_.clock, deps_.events, deps_.metrics, deps_.log,
+      client, context_.clock, events, context_.metrics, context_.log,
       controllers::ClusterClaimOptions{.ns = chosen.claim_ns,
                                        .lease = {chosen.ns, chosen.name},
                                        .lease_duration = in_milliseconds(4 * chosen.lease_duration),

@@ -5,12 +5,9 @@
 #include <string>
 #include <thread>
 
-#include "base/clock.hpp"
-#include "base/log.hpp"
-#include "base/metrics.hpp"
 #include "base/result.hpp"
+#include "cmd/run/context.hpp"
 #include "controllers/operator/cluster_claim.hpp"
-#include "controllers/operator/operator_config.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/event.hpp"
 #include "kube/runtime/leader_election.hpp"
@@ -22,17 +19,8 @@ namespace cmd {
 /// enabled.
 class Leadership {
  public:
-  struct Dependencies {
-    const controllers::OperatorConfig& config;
-    const std::string& identity;  ///< identity of this replica
-    kube::Client& client;         ///< client that can write while this replica does not lead
-    const base::Clock& clock;
-    kube::EventSink& events;
-    base::Metrics& metrics;
-    base::Log log;
-  };
-  /// All references must outlive this object.
-  explicit Leadership(Dependencies dependencies);
+  /// `client` can write while this replica does not lead. All references must outlive this object.
+  Leadership(ProcessContext context, kube::Client& client, kube::EventSink& events);
 
   void start();
   /// Releases the Lease. REQUIRES: no thread acts anymore.
@@ -57,9 +45,7 @@ class Leadership {
   std::string holder() const { return elector_.leader(); }
 
  private:
-  void make_claim();
-
-  Dependencies deps_;
+  ProcessContext context_;
   std::atomic<bool> lost_ = false;
   kube::LeaderElector elector_;
   std::unique_ptr<controllers::ClusterClaim> installation_lease_;  ///< nullptr if no namespace is configured for it

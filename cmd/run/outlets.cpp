@@ -7,39 +7,33 @@
 
 namespace cmd {
 
-OutputSinks::OutputSinks(Dependencies dependencies)
-    : deps_(std::move(dependencies)),
-      recorder_(deps_.client, deps_.clock, kube::EventOptions{.instance = deps_.identity}, deps_.log),
-      notification_post_(deps_.clock) {
-  make_notifier();
-  make_exporter();
-}
-
-void OutputSinks::make_notifier() {
-  if (deps_.config.notifications.empty()) return;
-  notifier_.emplace(
-      controllers::Notifier::Dependencies{
-          .inner = recorder_,
-          .clock = deps_.clock,
-          .steady = deps_.steady,
-          .metrics = deps_.metrics,
-          .log = deps_.log,
-          .instance = deps_.identity,
-          .post = [this](const auto& channel, const auto& body) { return notification_post_(channel, body); }},
-      deps_.config.notifications);
-}
-
-void OutputSinks::make_exporter() {
-  const auto& tracing = deps_.config.tracing;
+OutputSinks::OutputSinks(ProcessContext context, kube::Client& client)
+    : context_(std::move(context)),
+      recorder_(client, context_.clock, kube::EventOptions{.instance = context_.identity}, context_.log),
+      notification_post_(context_.clock) {
+  if (!context_.config.notifications.empty())
+    notifier_.emplace(
+        controllers::Notifier::Dependencies{
+            .inner = recorder_,
+            .clock = context_.clock,
+            .steady = context_.steady,
+            .metrics = context_.metrics,
+            .log = context_.log,
+            .instance = context_.identity,
+            .post = [this](const auto& channel, const auto& body) { return notification_post_(channel, body); }},
+        context_.config.notifications);
+  const auto& tracing = context_.config.tracing;
   if (!tracing.is_on()) return;
-  trace_post_.emplace(tracing, deps_.clock);
-  exporter_.emplace(controllers::SpanExporter::Dependencies{
-      .steady = deps_.steady,
-      .metrics = deps_.metrics,
-      .log = deps_.log,
-      .resource = {.version = EVACUATOR_VERSION, .ns = deps_.config.leader_election.ns, .instance = deps_.identity},
-      .post = [this](const std::string& body) { return (*trace_post_)(body); },
-      .sampling_percent = tracing.sampling_percent});
+  trace_post_.emplace(tracing, context_.clock);
+  exporter_.emplace(
+      controllers::SpanExporter::Dependencies{.steady = context_.steady,
+                                              .metrics = context_.metrics,
+                                              .log = context_.log,
+                                              .resource = {.version = EVACUATOR_VERSION,
+                                                           .ns = context_.config.leader_election.ns,
+                                                           .instance = context_.identity},
+                                              .post = [this](const std::string& body) { return (*trace_post_)(body); },
+                                              .sampling_percent = tracing.sampling_percent});
 }
 
 void OutputSinks::start() {

@@ -4,14 +4,11 @@
 #include <string>
 #include <thread>
 
-#include "base/clock.hpp"
-#include "base/log.hpp"
-#include "base/metrics.hpp"
+#include "cmd/run/context.hpp"
 #include "controllers/observability/notifications/http_post.hpp"
 #include "controllers/observability/notifications/notifier.hpp"
 #include "controllers/observability/tracing/exporter.hpp"
 #include "controllers/observability/tracing/otlp_post.hpp"
-#include "controllers/operator/operator_config.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/events.hpp"
 
@@ -20,17 +17,8 @@ namespace cmd {
 /// Outputs of the operator, each on its own thread: Events, notifications, traces.
 class OutputSinks {
  public:
-  struct Dependencies {
-    const controllers::OperatorConfig& config;
-    const std::string& identity;  ///< identity of this replica
-    kube::Client& client;
-    const base::Clock& clock;
-    const base::Clock& steady;
-    base::Metrics& metrics;
-    base::Log log;
-  };
-  /// All references must outlive this object. Nothing is sent before start().
-  explicit OutputSinks(Dependencies dependencies);
+  /// `client` must outlive this object. Nothing is sent before start().
+  OutputSinks(ProcessContext context, kube::Client& client);
 
   void start();
   /// Stops notifications and traces. Later Events are still recorded, but not sent as notifications.
@@ -45,10 +33,7 @@ class OutputSinks {
   controllers::SpanSink* spans() { return exporter_ ? &*exporter_ : nullptr; }
 
  private:
-  void make_notifier();
-  void make_exporter();
-
-  Dependencies deps_;
+  ProcessContext context_;
   kube::EventRecorder recorder_;
   controllers::HttpPost notification_post_;
   std::optional<controllers::Notifier> notifier_;  ///< set if channels are configured

@@ -35,8 +35,7 @@ Process::Process(controllers::OperatorConfig config, std::string identity, kube:
       identity_(std::move(identity)),
       log_(std::move(log)),
       audit_(controllers::open_audit_log(config_.audit, identity_, clock_, metrics_, log_, &steady_)),
-      api_({.config = config_, .clock = clock_, .steady = steady_, .metrics = metrics_, .log = log_},
-           std::move(cluster)) {}
+      api_(context_, std::move(cluster)) {}
 
 Status Process::run(const Interrupted& interrupted) {
   auto services = controllers::HttpServices::create(config_.services, clock_);
@@ -72,19 +71,14 @@ Status Process::serve() {
   controllers::publish_build_info(metrics_, EVACUATOR_VERSION, build_commit());
   if (auto opened = api_.open([this] { return may_act(); }); !opened) return opened;
   servers_.emplace(
-      Servers::Dependencies{.config = config_,
-                            .client = api_.client(),
-                            .clock = clock_,
-                            .steady = steady_,
-                            .metrics = metrics_,
-                            .log = log_,
-                            .checks = {.alive = [this] { return alive(); }, .ready = [this] { return ready(); }},
-                            .refresh_metrics =
-                                [this] {
-                                  process_metrics_.refresh();
-                                  api_.publish();
-                                },
-                            .webhooks = webhooks()});
+      context_, api_.client(),
+      Servers::Handlers{.checks = {.alive = [this] { return alive(); }, .ready = [this] { return ready(); }},
+                        .refresh_metrics =
+                            [this] {
+                              process_metrics_.refresh();
+                              api_.publish();
+                            },
+                        .webhooks = webhooks()});
   return servers_->start();
 }
 
@@ -112,21 +106,9 @@ Status Process::connect(const Interrupted& interrupted) {
 }
 
 void Process::build() {
-  outlets_.emplace(OutputSinks::Dependencies{.config = config_,
-                                             .identity = identity_,
-                                             .client = api_.client(),
-                                             .clock = clock_,
-                                             .steady = steady_,
-                                             .metrics = metrics_,
-                                             .log = log_});
+  outlets_.emplace(context_, api_.client());
   if (config_.leader_election.enabled) {
-    leadership_.emplace(Leadership::Dependencies{.config = config_,
-                                                 .identity = identity_,
-                                                 .client = api_.client(),
-                                                 .clock = clock_,
-                                                 .events = outlets_->plain_events(),
-                                                 .metrics = metrics_,
-                                                 .log = log_});
+    leadership_.emplace(context_, api_.client(), outlets_->plain_events());
     deciding_leadership_ = &*leadership_;
   }
   keys_ = std::make_unique<controllers::SecretKeys>(

@@ -10,13 +10,11 @@
 #include <string_view>
 #include <thread>
 
-#include "base/clock.hpp"
-#include "base/log.hpp"
-#include "base/metrics.hpp"
 #include "base/result.hpp"
 #include "base/time/steady_clock.hpp"
 #include "cmd/once/watch.hpp"
 #include "cmd/run/api_access.hpp"
+#include "cmd/run/context.hpp"
 #include "cmd/run/leadership.hpp"
 #include "cmd/run/outlets.hpp"
 #include "cmd/run/servers.hpp"
@@ -25,7 +23,6 @@
 #include "controllers/observability/process_metrics.hpp"
 #include "controllers/operator/http_services.hpp"
 #include "controllers/operator/operator.hpp"
-#include "controllers/operator/operator_config.hpp"
 #include "controllers/webhooks/certificates.hpp"
 #include "controllers/webhooks/stand_aside.hpp"
 #include "kube/config/config.hpp"
@@ -81,6 +78,7 @@ class Process {
   base::SteadyClock steady_;
   base::Metrics metrics_;
   std::unique_ptr<audit::Log> audit_;
+  const ProcessContext context_{config_, identity_, clock_, steady_, metrics_, log_};
   ApiAccess api_;
   controllers::ProcessMetrics process_metrics_{metrics_};
   std::unique_ptr<controllers::HttpServices> services_;

@@ -29,48 +29,49 @@ std::vector<std::string> webhook_names(const controllers::OperatorConfig& config
   return names;
 }
 
-Servers::Servers(Dependencies dependencies)
-    : deps_(std::move(dependencies)),
-      reviews_(deps_.client, deps_.steady, deps_.log),
-      health_(deps_.config.server.health_address, deps_.checks, deps_.log, metered("health")),
+Servers::Servers(ProcessContext context, kube::Client& client, Handlers handlers)
+    : context_(std::move(context)),
+      handlers_(std::move(handlers)),
+      reviews_(client, context_.steady, context_.log),
+      health_(context_.config.server.health_address, handlers_.checks, context_.log, metered("health")),
       metrics_server_(
-          metrics_options(), deps_.metrics,
+          metrics_options(), context_.metrics,
           [this](const std::string& token, const std::string& peer) {
             return reviews_.may_get("/metrics", token, peer);
           },
-          deps_.clock, deps_.log) {}
+          context_.clock, context_.log) {}
 
 http_server::OnEnd Servers::metered(const char* server) const {
-  return controllers::metered_answers(server, deps_.metrics, deps_.steady, deps_.log);
+  return controllers::metered_answers(server, context_.metrics, context_.steady, context_.log);
 }
 
 controllers::MetricsServerOptions Servers::metrics_options() const {
-  const auto& server = deps_.config.server;
+  const auto& server = context_.config.server;
   return {.address = server.metrics_address,
           .cert_file = server.cert_file,
           .key_file = server.key_file,
-          .names = metrics_names(deps_.config),
+          .names = metrics_names(context_.config),
           .on_end = metered("metrics"),
-          .refresh = deps_.refresh_metrics};
+          .refresh = handlers_.refresh_metrics};
 }
 
 base::Status Servers::start() {
   if (auto serving = health_.start(); !serving) return serving.error().during("serving health");
   if (auto serving = metrics_server_.start(); !serving) return serving.error().during("serving metrics");
   if (auto serving = start_webhooks(); !serving) return serving.error().during("serving the webhook");
-  deps_.log.info("serving", {kv("healthPort", static_cast<int>(health_.port())),
-                             kv("metricsPort", static_cast<int>(metrics_server_.port())),
-                             kv("metrics", metrics_server_.is_plain() ? "plain HTTP, loopback only" : "HTTPS")});
+  context_.log.info("serving", {kv("healthPort", static_cast<int>(health_.port())),
+                                kv("metricsPort", static_cast<int>(metrics_server_.port())),
+                                kv("metrics", metrics_server_.is_plain() ? "plain HTTP, loopback only" : "HTTPS")});
   return base::Done{};
 }
 
 base::Status Servers::start_webhooks() {
-  const auto& webhook = deps_.config.webhook;
+  const auto& webhook = context_.config.webhook;
   if (!webhook.is_served()) return base::Done{};
-  webhook_server_.emplace(webhook.address, webhook_names(deps_.config), deps_.webhooks, deps_.log, metered("webhook"),
-                          webhook.client_ca_file);
-  if (auto serving = webhook_server_->start(deps_.clock.now()); !serving) return serving;
-  deps_.log.info("serving the webhook", {kv("port", static_cast<int>(webhook_server_->port()))});
+  webhook_server_.emplace(webhook.address, webhook_names(context_.config), handlers_.webhooks, context_.log,
+                          metered("webhook"), webhook.client_ca_file);
+  if (auto serving = webhook_server_->start(context_.clock.now()); !serving) return serving;
+  context_.log.info("serving the webhook", {kv("port", static_cast<int>(webhook_server_->port()))});
   return base::Done{};
 }
 
@@ -82,7 +83,7 @@ void Servers::stop() {
 
 void Servers::reload_certificate() {
   if (const auto done = metrics_server_.reload(); !done)
-    deps_.log.error("the certificate of /metrics cannot be renewed", {kv("error", done.error())});
+    context_.log.error("the certificate of /metrics cannot be renewed", {kv("error", done.error())});
 }
 
 }  // namespace cmd

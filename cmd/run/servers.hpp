@@ -6,14 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.hpp"
-#include "base/log.hpp"
-#include "base/metrics.hpp"
 #include "base/result.hpp"
+#include "cmd/run/context.hpp"
 #include "controllers/observability/access_reviews.hpp"
 #include "controllers/observability/metrics_server.hpp"
 #include "controllers/operator/health_server.hpp"
-#include "controllers/operator/operator_config.hpp"
 #include "controllers/webhooks/webhook_server.hpp"
 #include "kube/client.hpp"
 
@@ -26,20 +23,14 @@ std::vector<std::string> webhook_names(const controllers::OperatorConfig& config
 /// HTTP servers of the operator process: health, metrics, and the webhooks if enabled.
 class Servers {
  public:
-  struct Dependencies {
-    const controllers::OperatorConfig& config;
-    kube::Client& client;  ///< authorizes access to /metrics
-    const base::Clock& clock;
-    const base::Clock& steady;
-    base::Metrics& metrics;
-    base::Log log;
+  struct Handlers {
     controllers::HealthChecks checks;
     std::function<void()> refresh_metrics;  ///< called before metrics are served
     /// By path.
     std::map<std::string, controllers::WebhookServer::Answer> webhooks;
   };
-  /// All references must outlive this object.
-  explicit Servers(Dependencies dependencies);
+  /// `client` authorizes access to /metrics. All references must outlive this object.
+  Servers(ProcessContext context, kube::Client& client, Handlers handlers);
 
   base::Status start();
   void stop();
@@ -57,7 +48,8 @@ class Servers {
   http_server::OnEnd metered(const char* server) const;
   controllers::MetricsServerOptions metrics_options() const;
 
-  Dependencies deps_;
+  ProcessContext context_;
+  Handlers handlers_;
   controllers::AccessReviews reviews_;
   controllers::HealthServer health_;
   controllers::MetricsServer metrics_server_;

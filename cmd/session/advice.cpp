@@ -40,6 +40,11 @@ std::string forbidden(const Attempt& attempt) {
                      qualified(attempt.type), attempt.type.namespaced && attempt.key.ns.empty() ? " -A" : "");
 }
 
+/// Returns true for the 404 of a server without our kinds, as opposed to the 404 of a missing object.
+bool is_missing_kind(const base::Error& error, const kube::ResourceType& type) {
+  return is_ours(type) && base::is_not_found(error) && error.message.find("\" not found") == std::string::npos;
+}
+
 std::string not_found(const base::Error& error, const Attempt& attempt) {
   if (is_missing_kind(error, attempt.type)) {
     return "Evacuator's custom resources are not installed in this cluster: kubectl apply -k config/crd (or choose "
@@ -85,10 +90,6 @@ bool came_from_server(ErrorCode code) {
 
 }  // namespace
 
-bool is_missing_kind(const base::Error& error, const kube::ResourceType& type) {
-  return is_ours(type) && base::is_not_found(error) && error.message.find("\" not found") == std::string::npos;
-}
-
 std::string advise(const base::Error& error, const Attempt& attempt, const std::string& server,
                    const std::string& source) {
   std::string text = came_from_server(error.code)
@@ -110,34 +111,21 @@ std::string other_names(std::string_view wanted, std::vector<std::string> known)
   return "There are: " + first_names(std::move(known), kShown);
 }
 
-OperatorState operator_state(const base::Result<kube::LeaseRecord>& lease, base::TimePoint now) {
-  if (!lease) return base::is_not_found(lease.error()) ? OperatorState::kAbsent : OperatorState::kUnknown;
-  if (lease->holder.empty()) return OperatorState::kAbsent;
-  const auto renewed = base::parse_time(lease->renew_time);
-  if (!renewed) return OperatorState::kUnknown;
+std::string operator_warning(const base::Result<kube::LeaseRecord>& lease, const api::ObjectKey& lease_key,
+                             base::TimePoint now) {
+  if (lease ? lease->holder.empty() : base::is_not_found(lease.error()))
+    return fmt::format(
+        "no operator holds the Lease {}: no pods are moved until an operator runs (kubectl apply -k config/default). "
+        "The operator may run in another namespace (--operator-namespace) or with --leader-elect=false",
+        lease_key.to_string());
+  const auto renewed = lease ? base::parse_time(lease->renew_time) : std::nullopt;
+  if (!renewed) return {};
   const base::Duration patience = std::max<base::Duration>(base::minutes(1), lease->duration * 3);
-  return now - *renewed > patience ? OperatorState::kStale : OperatorState::kRunning;
-}
-
-std::string operator_warning(OperatorState state, const base::Result<kube::LeaseRecord>& lease,
-                             const api::ObjectKey& lease_key, base::TimePoint now) {
-  switch (state) {
-    case OperatorState::kRunning:
-    case OperatorState::kUnknown: return {};
-    case OperatorState::kAbsent:
-      return fmt::format(
-          "no operator holds the Lease {}: no pods are moved until an operator runs (kubectl apply -k config/default). "
-          "The operator may run in another namespace (--operator-namespace) or with --leader-elect=false",
-          lease_key.to_string());
-    case OperatorState::kStale: {
-      const auto renewed = base::parse_time(lease->renew_time);
-      return fmt::format(
-          "the operator ({}) has not renewed its Lease {} for {}: no pods are moved until it is back; check kubectl "
-          "get pods -n {}",
-          lease->holder, lease_key.to_string(), base::format_age(now - renewed.value_or(now)), lease_key.ns);
-    }
-  }
-  std::abort();
+  if (now - *renewed <= patience) return {};
+  return fmt::format(
+      "the operator ({}) has not renewed its Lease {} for {}: no pods are moved until it is back; check kubectl get "
+      "pods -n {}",
+      lease->holder, lease_key.to_string(), base::format_age(now - *renewed), lease_key.ns);
 }
 
 }  // namespace cmd::plugin

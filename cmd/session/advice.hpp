@@ -24,19 +24,12 @@ struct Attempt {
 std::string advise(const base::Error& error, const Attempt& attempt, const std::string& server,
                    const std::string& source);
 
-/// Returns true for the 404 of a server without our kinds, as opposed to the 404 of a missing object.
-bool is_missing_kind(const base::Error& error, const kube::ResourceType& type);
-
 /// Returns a hint for a name that does not exist: "There are: a, b, c". Empty if no names are known.
 std::string other_names(std::string_view wanted, std::vector<std::string> known);
 
-/// State of the operator according to its Lease.
-enum class OperatorState { kRunning, kStale, kAbsent, kUnknown };
-/// Derives the state from the result of reading the Lease. To allow for clock skew, a Lease is stale only after three
-/// times its duration and at least one minute.
-OperatorState operator_state(const base::Result<kube::LeaseRecord>& lease, base::TimePoint now);
-/// Returns a warning, empty if the operator runs or its state is unknown.
-std::string operator_warning(OperatorState state, const base::Result<kube::LeaseRecord>& lease,
-                             const api::ObjectKey& lease_key, base::TimePoint now);
+/// Returns a warning if no operator runs according to the result of reading its Lease, empty if one runs or that is
+/// unknown. To allow for clock skew, a Lease is stale only after three times its duration and at least one minute.
+std::string operator_warning(const base::Result<kube::LeaseRecord>& lease, const api::ObjectKey& lease_key,
+                             base::TimePoint now);
 
 }  // namespace cmd::plugin

@@ -1,29 +1,29 @@
 #include "cmd/session/io.hpp"
 
-#include <cstdlib>
+#include <algorithm>
+#include <array>
+
+#include "api/json/strict_object.hpp"
 
 namespace cmd::plugin {
 namespace {
 
 constexpr std::string_view kPlainAgain = "\033[0m";
 
-std::string_view escape_of(Tone tone) {
-  switch (tone) {
-    case Tone::kPlain: return "";
-    case Tone::kGood: return "\033[32m";
-    case Tone::kBad: return "\033[31m";
-    case Tone::kWaiting: return "\033[33m";
-    case Tone::kDim: return "\033[2m";
-    case Tone::kStrong: return "\033[1m";
-  }
-  std::abort();
-}
+constexpr std::array kEscapes = {api::WireName{Tone::kPlain, ""},       api::WireName{Tone::kGood, "\033[32m"},
+                                 api::WireName{Tone::kBad, "\033[31m"}, api::WireName{Tone::kWaiting, "\033[33m"},
+                                 api::WireName{Tone::kDim, "\033[2m"},  api::WireName{Tone::kStrong, "\033[1m"}};
 
 }  // namespace
 
+std::string variable_of(const kube::Environment& environment, const std::string& name) {
+  const auto at = environment.find(name);
+  return at == environment.end() ? std::string() : at->second;
+}
+
 std::string paint(std::string_view text, Tone tone, bool colour) {
   if (!colour || tone == Tone::kPlain || text.empty()) return std::string(text);
-  return std::string(escape_of(tone)) + std::string(text) + std::string(kPlainAgain);
+  return std::string(api::name_of(kEscapes, tone)) + std::string(text) + std::string(kPlainAgain);
 }
 
 std::string clip(std::string_view line, std::size_t columns) {

@@ -30,6 +30,9 @@ struct Io {
   kube::Environment environment{};
 };
 
+/// Returns the value of an environment variable, an empty string if it is not set.
+std::string variable_of(const kube::Environment& environment, const std::string& name);
+
 /// Process exit codes, same as kubectl's.
 inline constexpr int kDone = 0;
 inline constexpr int kFailed = 1;

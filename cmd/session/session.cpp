@@ -12,6 +12,7 @@
 #include "controllers/evacuation/io.hpp"
 #include "kube/escape.hpp"
 #include "kube/runtime/leader_election.hpp"
+#include "usage/sources/make_source.hpp"
 
 namespace cmd::plugin {
 namespace {
@@ -40,11 +41,6 @@ class TimedTransport final : public kube::Transport {
   kube::Transport& inner_;
   base::milliseconds timeout_;
 };
-
-std::string variable_of(const kube::Environment& environment, const std::string& name) {
-  const auto at = environment.find(name);
-  return at == environment.end() ? std::string() : at->second;
-}
 
 /// Follows kubectl's order, in which ~/.kube/config precedes the pod's service account.
 kube::ConfigFlags config_flags(const GlobalFlags& flags, const kube::Environment& environment) {
@@ -243,7 +239,7 @@ std::string Session::operator_warning() {
   const auto text = client_->get(kube::kLeases, key);
   const base::Result<kube::LeaseRecord> lease =
       text ? kube::decode_lease(*text) : base::Result<kube::LeaseRecord>(text.error());
-  return plugin::operator_warning(operator_state(lease, now()), lease, key, now());
+  return plugin::operator_warning(lease, key, now());
 }
 
 void Session::print_raw(const std::vector<StoredEvacuation>& stored) {
@@ -272,6 +268,12 @@ int fail(Io& io, const base::Error& error) {
 int with_session(const GlobalFlags& flags, Io& io, const std::function<int(Session&)>& command) {
   const auto session = Session::connect(flags, io);
   return session ? command(**session) : fail(io, session.error());
+}
+
+std::unique_ptr<usage::Source> usage_source_of(Session& session, const api::UsageSource& source) {
+  return usage::make_source(source, {.api = &session.client(),
+                                     .clock = &session.io().clock,
+                                     .operator_namespace = session.flags().operator_namespace});
 }
 
 std::string resource_name(const api::ObjectKey& evacuation) {

@@ -15,6 +15,7 @@
 #include "kube/client.hpp"
 #include "kube/config/config.hpp"
 #include "kube/http/transport.hpp"
+#include "usage/source.hpp"
 
 namespace cmd::plugin {
 
@@ -119,6 +120,10 @@ int fail(Io& io, const base::Error& error);
 
 /// Connects and runs the command. Returns its exit code, or prints why there is no connection.
 int with_session(const GlobalFlags& flags, Io& io, const std::function<int(Session&)>& command);
+
+/// Returns the source as queried by this process, with the user's connection and Secrets of the operator's namespace.
+/// An address reachable only from pods fails.
+std::unique_ptr<usage::Source> usage_source_of(Session& session, const api::UsageSource& source);
 
 /// Prints objects as a List in JSON or YAML, or as lines "evacuation.evacuator.dev/NAME".
 void print_objects(Io& io, const std::string& format, const std::vector<api::Json>& objects);

@@ -79,8 +79,8 @@ std::optional<Judgement> judge_converted(const Case& each) {
   const auto cluster = snapshot_of(each);
   if (!is_comparable(each, *cluster)) return std::nullopt;
   const Json evictor = without_nulls(each.json.value("evictor", Json::object()));
-  const api::StrategyCatalogue catalogue{strategies::known_strategies(), strategies::validate};
-  const auto conversion = api::convert_upstream(policy_of(each, evictor), catalogue, {});
+  const convert::StrategyCatalogue catalogue{strategies::known_strategies(), strategies::validate};
+  const auto conversion = convert::convert_upstream(policy_of(each, evictor), catalogue, {});
   if (!conversion.errors.empty()) return failed("not converted: " + conversion.errors.front().to_string());
   if (conversion.policies.size() != 1) return failed("no policy was written");
   const auto policy = api::decode_descheduler_policy(conversion.policies.front());

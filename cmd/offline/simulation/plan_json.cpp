@@ -1,7 +1,7 @@
-#include "cmd/offline/simulation/plan_json.hpp"
-
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "cmd/offline/simulation/plan_view.hpp"
 
 namespace cmd {
 namespace {

@@ -1,4 +1,4 @@
-#include "cmd/offline/simulation/plan_tables.hpp"
+#include "cmd/offline/simulation/plan_view.hpp"
 
 #include <fmt/format.h>
 
@@ -41,9 +41,6 @@ std::vector<std::string> plain_row(std::vector<std::string> cells) {
   return cells;
 }
 
-/// Returns the ratio of benefit to disruption, empty for strategies that do not balance.
-std::string score_text(const api::PlannedMove& move) { return move.score ? fmt::format("{:.1f}", *move.score) : ""; }
-
 std::string destination_of(const api::PlannedMove& move, const std::set<std::string>& ended) {
   if (!move.to.empty()) return move.to;
   return ended.contains(move.uid) ? "no replacement" : "no node fits";
@@ -62,7 +59,7 @@ std::string moves_table(const planner::Plan& plan, const std::set<std::string>& 
     std::vector<std::string> row = {move.ns,       move.pod,   move.from, destination_of(move, ended),
                                     move.strategy, move.reason};
     if (has_waves) row.insert(row.begin(), move.wave > 0 ? std::to_string(move.wave) : "");
-    if (has_scores) row.insert(row.end() - 1, score_text(move));
+    if (has_scores) row.insert(row.end() - 1, move.score ? fmt::format("{:.1f}", *move.score) : "");
     table.add_row(plain_row(row));
   }
   return table.render();

@@ -77,7 +77,7 @@ AlternatingUtilization::Args AlternatingUtilization::Args::read(api::StrictObjec
 
 StrategyNeeds AlternatingUtilization::needs() const {
   StrategyNeeds needs{.usage = low_.needs().usage, .soft_taint = api::well_known::kEmptyingTaint};
-  for (scheduling::UsageNeed& need : high_.needs().usage) {
+  for (UsageNeed& need : high_.needs().usage) {
     if (std::ranges::find(needs.usage, need) == needs.usage.end()) needs.usage.push_back(std::move(need));
   }
   return needs;

@@ -12,7 +12,7 @@
 namespace {
 
 /// Knows most names and reports each kind of error that the converter handles.
-api::StrategyCatalogue stub_catalogue() {
+convert::StrategyCatalogue stub_catalogue() {
   return {{"HighNodeUtilization", "LowNodeUtilization", "PodLifeTime", "RemoveDuplicates"},
           [](const std::vector<api::StrategyChoice>& choices) -> api::FieldErrors {
             const auto args = api::parse_json(choices.at(0).args_json);
@@ -29,8 +29,8 @@ api::StrategyCatalogue stub_catalogue() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const api::StrategyCatalogue catalogue = stub_catalogue();
-  const auto conversion = api::convert_upstream({reinterpret_cast<const char*>(data), size}, catalogue, {});
+  const convert::StrategyCatalogue catalogue = stub_catalogue();
+  const auto conversion = convert::convert_upstream({reinterpret_cast<const char*>(data), size}, catalogue, {});
   if (!conversion.errors.empty() && !conversion.policies.empty()) std::abort();
   if (conversion.policies.size() != conversion.sources.size()) std::abort();
   for (const api::Json& object : conversion.policies) {

@@ -62,6 +62,8 @@ TEST_F(EvacuatorCli, SaysWhichCommandWasUsedWrongly) {
   run({"convrt", "policy.yaml"});
   EXPECT_EQ(err_,
             "evacuator: unknown command \"convrt\", did you mean \"convert\"?\nRun `evacuator --help` for usage.\n");
+  EXPECT_EQ(run_plugin({"aprove", "--all"}), 1);
+  EXPECT_EQ(err_, "error: unknown command \"aprove\", did you mean \"approve\"?\nSee: kubectl evacuator --help\n");
   run({"simulate", "--snapshot", "dump.json"});
   EXPECT_EQ(err_, "evacuator simulate: --policy is required\nRun `evacuator simulate --help` for usage.\n");
   run({"audit", "query", "--nonsense"});

@@ -13,8 +13,8 @@ using testing::Not;
 
 // ---------------------------------------------------------------- defaults of the chart
 
-api::UpstreamOptions of_chart(int minor) {
-  api::UpstreamOptions options;
+convert::UpstreamOptions of_chart(int minor) {
+  convert::UpstreamOptions options;
   options.chart_minor = minor;
   return options;
 }
@@ -146,7 +146,7 @@ struct VersionCase {
   std::optional<int> minor;
 };
 class ChartVersions : public testing::TestWithParam<VersionCase> {};
-TEST_P(ChartVersions, HaveAMinor) { EXPECT_EQ(api::chart_minor_of(GetParam().text), GetParam().minor); }
+TEST_P(ChartVersions, HaveAMinor) { EXPECT_EQ(convert::chart_minor_of(GetParam().text), GetParam().minor); }
 INSTANTIATE_TEST_SUITE_P(Texts, ChartVersions,
                          testing::Values(VersionCase{"0.29.0", 29}, VersionCase{"v0.30.1", 30}, VersionCase{"0.29", 29},
                                          VersionCase{"~0.28.x", 28}, VersionCase{"^0.27.0", 27},

@@ -165,14 +165,14 @@ profiles:
 }
 
 TEST(Convert, ReportsStrategiesThatTheCatalogueDoesNotKnow) {
-  api::StrategyCatalogue catalogue = strategy_catalogue();
+  convert::StrategyCatalogue catalogue = strategy_catalogue();
   catalogue.names = {"PodLifeTime"};
-  const auto conversion = api::convert_upstream(R"(
+  const auto conversion = convert::convert_upstream(R"(
 profiles:
 - pluginConfig: [{name: RemoveDuplicates}, {name: PodLifeTime, args: {maxPodLifeTimeSeconds: 1}}]
   plugins: {deschedule: {enabled: [PodLifeTime]}, balance: {enabled: [RemoveDuplicates]}}
 )",
-                                                catalogue, {});
+                                                    catalogue, {});
   expect_valid(conversion);
   EXPECT_THAT(notes_of(conversion), ElementsAre(HasSubstr("dropped profiles[0].pluginConfig[0].args: the strategy "
                                                           "RemoveDuplicates is not supported yet; keep upstream")));

@@ -129,8 +129,8 @@ using convert_test::convert;
 using convert_test::notes_of;
 using convert_test::spec_of;
 
-api::UpstreamOptions fixed() {
-  api::UpstreamOptions options;
+convert::UpstreamOptions fixed() {
+  convert::UpstreamOptions options;
   options.compatibility = "None";
   return options;
 }
@@ -513,7 +513,7 @@ TEST(ConvertTrials, NothingOfKoordinatorsIsLostInSilence) {
 }
 
 TEST(ConvertTrials, DryRunsOfKoordinatorStayDryRuns) {
-  api::UpstreamOptions options = fixed();
+  convert::UpstreamOptions options = fixed();
   options.mode = api::PolicyMode::kAutomatic;
   for (const auto& text : {koordinator("", "", "dryRun: true\n"), koordinator("dryRun: true"),
                            koordinator("", "dryRun: true"), koordinator("dryRun: false")}) {

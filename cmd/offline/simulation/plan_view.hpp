@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
@@ -24,5 +25,12 @@ struct PlanRemarks {
 /// nodes, refusals and utilization. Escapes control characters in names and messages from the cluster.
 void print_tables(const api::DeschedulerPolicy& policy, const Dump& dump, const planner::Plan& plan,
                   const scheduling::InputProblems& problems, const PlanRemarks& remarks, base::TimePoint now);
+
+/// Encodes a plan as JSON: policy, now, nodes, pods, and the lists moves, refusals, refused, strategies, balance,
+/// utilization and warnings.
+api::Json plan_json(const api::DeschedulerPolicy& policy, const planner::Plan& plan, base::TimePoint now);
+
+/// Encodes problems of the input: {total, first: [{object, field, message}]}.
+api::Json problems_json(const scheduling::InputProblems& problems);
 
 }  // namespace cmd
