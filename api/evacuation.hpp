@@ -14,6 +14,7 @@
 #include "api/json/json.hpp"
 #include "api/meta/condition.hpp"
 #include "api/meta/object_meta.hpp"
+#include "api/vocabulary/blockers.hpp"
 
 namespace api {
 
@@ -180,6 +181,9 @@ struct Blocker {
   base::TimePoint since{};
   friend bool operator==(const Blocker&, const Blocker&) = default;
 };
+inline Blocker make_blocker(BlockerKind kind, std::string name, std::string message) {
+  return {std::string(to_string(kind)), std::move(name), std::move(message), {}, {}, {}};
+}
 
 struct HistoryEntry {
   base::TimePoint time{};

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace base {
 
@@ -10,6 +13,14 @@ namespace base {
 /// U+FFFD for each byte that is not valid UTF-8. A JSON server would replace invalid bytes itself; a controller that
 /// compares stored and intended text would then write it again indefinitely.
 std::string truncate_utf8(std::string_view text, std::size_t most);
+
+/// Parses decimal text without any other characters. Returns nullopt if it is malformed or does not fit into Int.
+template <typename Int>
+std::optional<Int> parse_integer(std::string_view text) {
+  Int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
 
 /// FNV-1a, stable across processes and versions. Not cryptographic.
 std::uint64_t fnv1a(std::string_view text);

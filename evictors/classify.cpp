@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/vocabulary/blockers.hpp"
 #include "base/backoff.hpp"
 #include "base/text.hpp"
+#include "evictors/document.hpp"
 #include "kube/classify.hpp"
 #include "kube/refusal.hpp"
 
@@ -65,11 +65,7 @@ std::string quoted_after(std::string_view text, std::string_view before) {
 bool is_denial(std::string_view message) { return message.starts_with(kWebhookPrefix) && has(message, kDenied); }
 
 api::Blocker blocker(api::BlockerKind kind, std::string_view name, std::string_view message) {
-  api::Blocker result;
-  result.kind = to_string(kind);
-  result.name = base::truncate_utf8(name, kMaxName);
-  result.message = shortened(message);
-  return result;
+  return api::make_blocker(kind, base::truncate_utf8(name, kMaxName), shortened(message));
 }
 
 std::optional<std::int32_t> number_after(std::string_view text, std::string_view before) {
@@ -111,10 +107,10 @@ constexpr std::array kWebhookTexts = {
 };
 
 const KnownText* find_known(std::span<const KnownText> table, int code, std::string_view message) {
-  const auto found = std::find_if(table.begin(), table.end(), [&](const KnownText& known) {
-    return (known.code == 0 || known.code == code) && has(message, known.text);
-  });
-  return found == table.end() ? nullptr : &*found;
+  for (const KnownText& known : table) {
+    if ((known.code == 0 || known.code == code) && has(message, known.text)) return &known;
+  }
+  return nullptr;
 }
 
 Classification from_known(const KnownText& known, const StatusView& view) {
@@ -198,6 +194,13 @@ Classification classify_code(int code, const StatusView& view) {
   return classified(Class::kUnknown, view);  // The API server sends no 1xx or 3xx, so a proxy answered.
 }
 
+/// Classifies an answer outside 2xx. `texts` take precedence.
+Classification classify_refusal(const kube::Response& answer, std::span<const KnownText> texts) {
+  const StatusView view = read_status(answer);
+  if (const KnownText* known = find_known(texts, answer.status, view.message)) return from_known(*known, view);
+  return is_denial(view.message) ? classify_denial(answer.status, view) : classify_code(answer.status, view);
+}
+
 bool is_success(int code) { return code >= 200 && code < 300; }
 
 /// Requires a Kubernetes object in the body, because login pages of proxies also have status 200.
@@ -209,100 +212,56 @@ Classification classify_success(const kube::Response& response, Class meaning) {
       Class::kUnknown, "the response is not a Kubernetes object: " + base::truncate_utf8(response.body, 200), {}, {}};
 }
 
-base::Duration class_delay(Class answer, int consecutive) {
-  switch (answer) {
-    case Class::kPdbBlocked: return base::backoff_delay({seconds(5), seconds(60)}, consecutive);
-    case Class::kMultiPdb:
-    case Class::kPdbBroken: return seconds(60);
-    case Class::kThrottled: return seconds(1);
-    case Class::kWebhookDown: return base::backoff_delay({seconds(10), seconds(120)}, consecutive);
-    case Class::kRefusedByWebhook: return base::backoff_delay({seconds(30), seconds(300)}, consecutive);
-    case Class::kRetryLater:
-    case Class::kNamespaceTerminating: return seconds(10);
-    case Class::kAuth: return base::backoff_delay({seconds(5), seconds(60)}, consecutive);
-    case Class::kConflict:
-    case Class::kGoneMaybe:
-    case Class::kUnknown: return base::backoff_delay({seconds(1), seconds(60)}, consecutive);
-    case Class::kGranted:
-    case Class::kApplied:
-    case Class::kAcceptedInBackground:
-    case Class::kNotEvictable:
-    case Class::kForbidden:
-    case Class::kPermanent: return seconds(0);
-  }
-  return seconds(60);
-}
+/// Properties of a ResponseClass, see to_string(), is_blocked() and blocked_delay().
+struct ClassFacts {
+  std::string_view name;
+  base::Backoff delay{};  ///< constant if both members are equal; zero for classes that do not block
+};
+/// In the order of ResponseClass.
+constexpr std::array<ClassFacts, 18> kClasses = {{
+    {"Granted"},
+    {"Applied"},
+    {"AcceptedInBackground"},
+    {"PDBBlocked", {seconds(5), seconds(60)}},
+    {"MultiPDB", {seconds(60), seconds(60)}},
+    {"PDBBroken", {seconds(60), seconds(60)}},
+    {"Throttled", {seconds(1), seconds(1)}},
+    {"WebhookDown", {seconds(10), seconds(120)}},
+    {"RefusedByWebhook", {seconds(30), seconds(300)}},
+    {"RetryLater", {seconds(10), seconds(10)}},
+    {"NamespaceTerminating", {seconds(10), seconds(10)}},
+    {"Unauthorized", {seconds(5), seconds(60)}},
+    {"Conflict", {seconds(1), seconds(60)}},
+    {"GoneMaybe", {seconds(1), seconds(60)}},
+    {"Unknown", {seconds(1), seconds(60)}},
+    {"NotEvictable"},
+    {"Forbidden"},
+    {"Permanent"},
+}};
+static_assert(kClasses.size() == static_cast<std::size_t>(Class::kPermanent) + 1);
+
+const ClassFacts& facts_of(Class answer) { return kClasses.at(static_cast<std::size_t>(answer)); }
 
 }  // namespace
 
-std::string_view to_string(ResponseClass answer) {
-  switch (answer) {
-    case Class::kGranted: return "Granted";
-    case Class::kApplied: return "Applied";
-    case Class::kAcceptedInBackground: return "AcceptedInBackground";
-    case Class::kPdbBlocked: return "PDBBlocked";
-    case Class::kMultiPdb: return "MultiPDB";
-    case Class::kPdbBroken: return "PDBBroken";
-    case Class::kThrottled: return "Throttled";
-    case Class::kWebhookDown: return "WebhookDown";
-    case Class::kRefusedByWebhook: return "RefusedByWebhook";
-    case Class::kRetryLater: return "RetryLater";
-    case Class::kNamespaceTerminating: return "NamespaceTerminating";
-    case Class::kAuth: return "Unauthorized";
-    case Class::kConflict: return "Conflict";
-    case Class::kGoneMaybe: return "GoneMaybe";
-    case Class::kUnknown: return "Unknown";
-    case Class::kNotEvictable: return "NotEvictable";
-    case Class::kForbidden: return "Forbidden";
-    case Class::kPermanent: return "Permanent";
-  }
-  return "Unknown";
-}
+std::string_view to_string(ResponseClass answer) { return facts_of(answer).name; }
 
-bool is_blocked(ResponseClass answer) {
-  switch (answer) {
-    case Class::kPdbBlocked:
-    case Class::kMultiPdb:
-    case Class::kPdbBroken:
-    case Class::kThrottled:
-    case Class::kWebhookDown:
-    case Class::kRefusedByWebhook:
-    case Class::kRetryLater:
-    case Class::kNamespaceTerminating:
-    case Class::kAuth:
-    case Class::kConflict:
-    case Class::kGoneMaybe:
-    case Class::kUnknown: return true;
-    case Class::kGranted:
-    case Class::kApplied:
-    case Class::kAcceptedInBackground:
-    case Class::kNotEvictable:
-    case Class::kForbidden:
-    case Class::kPermanent: return false;
-  }
-  return false;
-}
+bool is_blocked(ResponseClass answer) { return facts_of(answer).delay.first > base::Duration::zero(); }
 
 Classification classify_eviction(const CallResult& answer, std::span<const KnownText> accepted_texts) {
   if (!answer) return classify_transport(answer.error());
   if (is_success(answer->status)) return classify_success(*answer, Class::kGranted);
-  const StatusView view = read_status(*answer);
-  if (const KnownText* known = find_known(accepted_texts, answer->status, view.message))
-    return from_known(*known, view);
-  if (is_denial(view.message)) return classify_denial(answer->status, view);
-  return classify_code(answer->status, view);
+  return classify_refusal(*answer, accepted_texts);
 }
 
 Classification classify_patch(const CallResult& answer) {
   if (!answer) return classify_transport(answer.error());
   if (is_success(answer->status)) return classify_success(*answer, Class::kApplied);
   const StatusView view = read_status(*answer);
-  if (is_denial(view.message)) return classify_denial(answer->status, view);
   // metadata.uid in the patch guards against a new pod with the same name. Servers may report the mismatch as 422.
-  if (answer->status == 422 && view.is_status && (has(view.message, "uid") || has(view.message, "UID"))) {
-    return classified(Class::kConflict, view);
-  }
-  return classify_code(answer->status, view);
+  const bool is_other_uid = answer->status == 422 && view.is_status && !is_denial(view.message) &&
+                            (has(view.message, "uid") || has(view.message, "UID"));
+  return is_other_uid ? classified(Class::kConflict, view) : classify_refusal(*answer, {});
 }
 
 Classification classify_call(const CallResult& answer, std::span<const KnownText> texts) {
@@ -310,10 +269,7 @@ Classification classify_call(const CallResult& answer, std::span<const KnownText
   if (is_success(answer->status))
     return answer->body.empty() ? Classification{Class::kApplied, "", {}, {}, {}}
                                 : classify_success(*answer, Class::kApplied);
-  const StatusView view = read_status(*answer);
-  if (const KnownText* known = find_known(texts, answer->status, view.message)) return from_known(*known, view);
-  if (is_denial(view.message)) return classify_denial(answer->status, view);
-  return classify_code(answer->status, view);
+  return classify_refusal(*answer, texts);
 }
 
 std::string service_setting(std::string_view service, int status) {
@@ -323,9 +279,7 @@ std::string service_setting(std::string_view service, int status) {
 }
 
 std::string service_refusal(std::string_view service, const kube::Response& answer) {
-  std::string said = base::truncate_utf8(answer.body, 120);
-  std::ranges::replace_if(
-      said, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  const std::string said = one_line(answer.body, 120);
   return fmt::format("service {} answered {}{}{}{}", service, answer.status, said.empty() ? "" : ": ", said,
                      service_setting(service, answer.status));
 }
@@ -333,10 +287,7 @@ std::string service_refusal(std::string_view service, const kube::Response& answ
 base::Duration blocked_delay(const Classification& meaning, int consecutive, std::uint64_t seed) {
   constexpr base::Backoff kPasses{seconds(10), seconds(60)};
   const base::Duration by_class =
-      meaning.passes ? base::backoff_delay(kPasses, consecutive) : class_delay(meaning.answer, consecutive);
-  if (meaning.answer == Class::kThrottled) {
-    return base::jitter_up_by_fifth(std::max<base::Duration>(meaning.retry_after.value_or(by_class), seconds(1)), seed);
-  }
+      base::backoff_delay(meaning.passes ? kPasses : facts_of(meaning.answer).delay, consecutive);
   return base::jitter_up_by_fifth(std::max(by_class, meaning.retry_after.value_or(base::Duration::zero())), seed);
 }
 

@@ -31,6 +31,23 @@ bool is_plain_name(std::string_view text) {
   return !text.empty() && text.size() <= 253 && std::all_of(text.begin(), text.end(), plain);
 }
 
+std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const auto end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + separator.size());
+  }
+}
+
+std::string one_line(std::string_view text, std::size_t most) {
+  std::string line = base::truncate_utf8(text, most);
+  std::ranges::replace_if(
+      line, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  return line;
+}
+
 std::string problem_of(const Document& document) {
   std::string message = base::truncate_utf8(document.body, kMaxProblem);
   if (const auto body = api::parse_json(document.body.size() <= kMaxDocumentBytes ? document.body : "");

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/json/json.hpp"
 #include "evictors/evictor.hpp"
@@ -17,6 +18,12 @@ std::optional<api::Json> object_of(const Document* document);
 
 /// Returns true if `text` is safe in a label selector and as an object name: 1 to 253 of [A-Za-z0-9._-].
 bool is_plain_name(std::string_view text);
+
+/// Returns the parts of the text between separators; at least one.
+std::vector<std::string_view> split(std::string_view text, std::string_view separator);
+
+/// Returns untrusted text with spaces for control characters, truncated to `most` bytes.
+std::string one_line(std::string_view text, std::size_t most);
 
 /// Returns in one line why a document is unusable: "no answer: timeout", "403: clusters … is forbidden".
 std::string problem_of(const Document& document);

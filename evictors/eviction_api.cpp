@@ -5,29 +5,19 @@
 #include "evictors/eviction_call.hpp"
 
 namespace evictors {
-namespace {
-
-Probe refused_by_eviction_api(std::string reason) {
-  Probe probe;
-  probe.support = Support::kUnsupported;
-  probe.reason = std::move(reason);
-  return probe;
-}
-
-}  // namespace
 
 Probe EvictionApi::probe(const EvictorContext& context) const {
   if (wants_handoff(*context.pod) && context.pod->meta.annotations.value(api::well_known::kHandoffMode) != "optional") {
-    return refused_by_eviction_api("the pod requires a handoff; use evictor annotation");
+    return unsupported("", "the pod requires a handoff; use evictor annotation");
   }
   if (wants_background(*context.pod)) {
-    return refused_by_eviction_api("the pod is moved in the background by its owner; use evictor annotation");
+    return unsupported("", "the pod is moved in the background by its owner; use evictor annotation");
   }
   return {};
 }
 
 EvictionStep EvictionApi::plan(const EvictorContext& context) const {
-  if (context.evacuation.status.phase != api::EvacuationPhase::kRequesting) return {NextMove::kProceed, {}};
+  if (context.phase() != EvacuationPhase::kRequesting) return {NextMove::kProceed, {}};
   // A decision made from a cached pod must not evict a newer version of it.
   return {NextMove::kAct,
           post_eviction(context, context.pod_is_cached ? context.pod->meta.resource_version : std::string())};

@@ -14,8 +14,12 @@ inline constexpr std::string_view kRequestedBy = "requestedBy";
 Action post_eviction(const EvictorContext& context, std::string resource_version = {});
 
 /// Returns an error for an invalid `requestedBy` and for every parameter that is not in `known`.
-api::FieldErrors check_parameters(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                  const api::FieldPath& path, const std::vector<std::string_view>& known);
+api::FieldErrors check_parameters(const Parameters& parameters, const api::FieldPath& path,
+                                  const std::vector<std::string_view>& known);
+
+/// Adds an error if the parameter `of` has a value outside `allowed`.
+void check_value(const Parameters::value_type& parameter, std::string_view of,
+                 const std::vector<std::string_view>& allowed, const api::FieldPath& path, api::FieldErrors& errors);
 
 /// Returns true if the pod has the `mode` annotation of the two-way handoff, with any value.
 bool wants_handoff(const api::Pod& pod);

@@ -6,121 +6,47 @@
 
 #include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
-#include "base/text.hpp"
+#include "evictors/document.hpp"
 #include "evictors/eviction_call.hpp"
-#include "evictors/timeouts.hpp"
 #include "kube/request.hpp"
 
 namespace evictors {
 namespace {
 
+/// Annotation values reach webhooks and the audit log, so the text is one line of at most this number of bytes.
 constexpr std::size_t kMaxReason = 512;
-
-/// Annotation values reach webhooks and the audit log, so the text is limited to one line and kMaxReason bytes.
-std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-  return base::truncate_utf8(text, kMaxReason);
-}
 
 /// Names the policy only for Evacuations that the operator created.
 std::string reason_of(const api::Evacuation& evacuation) {
   const api::EvacuationSpec& spec = evacuation.spec;
   const std::string& policy = api::policy_of(evacuation);
-  if (policy.empty()) return one_line(spec.reason);
-  return one_line(fmt::format("triggered by {}/{}: {}", policy, spec.source.strategy, spec.reason));
+  if (policy.empty()) return one_line(spec.reason, kMaxReason);
+  return one_line(fmt::format("triggered by {}/{}: {}", policy, spec.source.strategy, spec.reason), kMaxReason);
 }
 
 }  // namespace
 
-std::string_view EvictorContext::parameter(std::string_view name, std::string_view otherwise) const {
-  for (const auto& [key, value] : parameters) {
-    if (key == name) return value;
-  }
-  return otherwise;
+Action make_action(ActionRole role, std::string_view name, kube::Request request, std::string pre_state) {
+  return {role, std::string(name), std::move(request), std::move(pre_state), {}};
 }
 
-const Document* EvictorContext::document(std::string_view name) const {
-  for (const Document& each : documents) {
-    if (each.name == name) return &each;
-  }
-  return nullptr;
+Read read_of(std::string_view name, kube::Request request) { return {std::string(name), std::move(request), {}}; }
+
+Probe unsupported(std::string_view adapter, std::string reason) {
+  return {Support::kUnsupported, std::string(adapter), std::move(reason), {}, false, {}};
 }
 
-std::string_view EvictorContext::ref(std::string_view name) const {
-  for (const auto& [key, value] : evacuation.status.refs) {
-    if (key == name) return value;
-  }
-  return {};
+Probe unavailable(std::string reason, std::optional<base::TimePoint> until, bool hold) {
+  return {Support::kUnavailable, {}, std::move(reason), until, hold, {}};
 }
 
-api::FieldErrors Evictor::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                   const api::FieldPath& path) const {
+api::FieldErrors Evictor::validate(const Parameters& parameters, const api::FieldPath& path) const {
   return check_parameters(parameters, path, {kRequestedBy});
 }
 
-namespace {
-
-/// Returns the evictor's optional interface, or one with the default answers.
-template <typename Interface>
-const Interface& part_of(const Evictor& evictor) {
-  static const Interface kDefaults;
-  const auto* part = dynamic_cast<const Interface*>(&evictor);
-  return part ? *part : kDefaults;
-}
-
-}  // namespace
-
-std::vector<Read> Evictor::reads(const EvictorContext& context) const {
-  return part_of<DocumentReader>(*this).reads(context);
-}
-base::seconds Evictor::poll_interval(const EvictorContext& context) const {
-  return part_of<DocumentReader>(*this).poll_interval(context);
-}
-std::vector<Action> Evictor::undo(const EvictorContext& context) const { return part_of<Undoer>(*this).undo(context); }
-Rollback Evictor::undone(const EvictorContext& context) const { return part_of<Undoer>(*this).undone(context); }
-std::string Evictor::remains(const EvictorContext& context) const { return part_of<Undoer>(*this).remains(context); }
-std::vector<Action> Evictor::cleanup(const EvictorContext& context) const {
-  return part_of<Undoer>(*this).cleanup(context);
-}
-std::vector<Action> Evictor::leftovers(const EvictorContext& context) const {
-  return part_of<Undoer>(*this).leftovers(context);
-}
-bool Evictor::awaits_cleanup(const EvictorContext& context) const {
-  return part_of<Undoer>(*this).awaits_cleanup(context);
-}
-Verification Evictor::verify(const EvictorContext& context) const {
-  return part_of<DepartureFollower>(*this).verify(context);
-}
-std::optional<Action> Evictor::departing(const EvictorContext& context) const {
-  return part_of<DepartureFollower>(*this).departing(context);
-}
-bool Evictor::is_in_service(const EvictorContext& context, const api::Pod& replacement) const {
-  return part_of<DepartureFollower>(*this).is_in_service(context, replacement);
-}
-bool Evictor::needs_capacity(const EvictorContext& context) const {
-  return part_of<TermsProvider>(*this).needs_capacity(context);
-}
-std::string Evictor::advice(const EvictorContext& context) const {
-  return part_of<TermsProvider>(*this).advice(context);
-}
-base::seconds Evictor::call_timeout(const EvictorContext& context) const {
-  return part_of<TermsProvider>(*this).call_timeout(context);
-}
-
-bool probe_requires_owner(const Evictor& evictor, const EvictorContext& context) {
-  const Probe found = evictor.probe(context);
+bool Evictor::probe_requires_owner(const EvictorContext& context) const {
+  const Probe found = probe(context);
   return found.support == Support::kSupported && found.required;
-}
-
-bool TermsProvider::owner_decides(const EvictorContext& context) const {
-  const auto* evictor = dynamic_cast<const Evictor*>(this);
-  return evictor != nullptr && probe_requires_owner(*evictor, context);
-}
-
-bool Evictor::owner_decides(const EvictorContext& context) const {
-  const auto* optional = dynamic_cast<const TermsProvider*>(this);
-  return optional ? optional->owner_decides(context) : probe_requires_owner(*this, context);
 }
 
 Timeouts effective_timeouts(const api::EvacuationSpec& spec) {
@@ -165,19 +91,16 @@ Action post_eviction(const EvictorContext& context, std::string resource_version
   options.annotations = api::StringMap{
       {"requested-by", std::string(context.parameter(kRequestedBy, api::well_known::kRequestedByDescheduler))},
       {"reason", reason_of(context.evacuation)},
-      {std::string(api::well_known::kTokenAnnotation), context.evacuation.status.token}};
-  const api::ObjectKey key{context.evacuation.meta.ns, spec.pod_ref.name};
-  Action action;
-  action.role = ActionRole::kRequest;
-  action.name = kPostEviction;
-  action.request = kube::eviction_request(key, options, context.eviction_version);
-  action.request.timeout = kCallTimeout;
-  action.pre_state = "podResourceVersion=" + context.pod->meta.resource_version;
-  return action;
+      {std::string(api::well_known::kTokenAnnotation), context.token()}};
+  const api::ObjectKey key{context.ns(), spec.pod_ref.name};
+  kube::Request request = kube::eviction_request(key, options, context.eviction_version);
+  request.timeout = kCallTimeout;
+  return make_action(ActionRole::kRequest, kPostEviction, std::move(request),
+                     "podResourceVersion=" + context.pod->meta.resource_version);
 }
 
-api::FieldErrors check_parameters(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                  const api::FieldPath& path, const std::vector<std::string_view>& known) {
+api::FieldErrors check_parameters(const Parameters& parameters, const api::FieldPath& path,
+                                  const std::vector<std::string_view>& known) {
   api::FieldErrors errors;
   for (const auto& [name, value] : parameters) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
@@ -188,6 +111,14 @@ api::FieldErrors check_parameters(const std::vector<std::pair<std::string, std::
     }
   }
   return errors;
+}
+
+void check_value(const Parameters::value_type& parameter, std::string_view of,
+                 const std::vector<std::string_view>& allowed, const api::FieldPath& path, api::FieldErrors& errors) {
+  const auto& [name, value] = parameter;
+  if (name != of || std::ranges::find(allowed, value) != allowed.end()) return;
+  const std::string others = fmt::format("{}", fmt::join(allowed.begin(), allowed.end() - 1, ", "));
+  errors.push_back({path.field(name).text(), fmt::format("must be {} or {}, not {}", others, allowed.back(), value)});
 }
 
 bool wants_handoff(const api::Pod& pod) { return pod.meta.annotations.contains(api::well_known::kHandoffMode); }

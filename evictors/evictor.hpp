@@ -22,6 +22,8 @@
 
 namespace evictors {
 
+using api::EvacuationPhase;
+
 /// Meaning of an answer for the Evacuation, independent of the HTTP code (wire-protocols.md#eviction-answers).
 enum class ResponseClass {
   kGranted,               ///< the deletion was accepted, which does not prove that the pod is gone
@@ -50,6 +52,9 @@ enum class ResponseClass {
 std::string_view to_string(ResponseClass answer);
 /// Returns true for classes after which the call is repeated. Their waiting time counts against timeouts.blocked.
 bool is_blocked(ResponseClass answer);
+
+/// Parameters of an entry of spec.evictors: name and value.
+using Parameters = std::vector<std::pair<std::string, std::string>>;
 
 /// Facts for status.refs. An empty value removes the key. Each evictor defines its own keys, at most 32. Values have at
 /// most 512 bytes.
@@ -84,6 +89,8 @@ struct Action {
   friend bool operator==(const Action&, const Action&) = default;
 };
 
+Action make_action(ActionRole role, std::string_view name, kube::Request request, std::string pre_state = {});
+
 /// Live read of an object other than the pod. The controller sends it and returns the answer as a Document.
 struct Read {
   std::string name;       ///< evictor's own name for the document: "vmi"
@@ -97,6 +104,9 @@ struct Read {
   /// optional reads are not sent. Their documents have status 0.
   bool optional = false;
 };
+
+/// Returns the Read of an object of the API server.
+Read read_of(std::string_view name, kube::Request request);
 
 /// Answer to a Read. Untrusted input.
 struct Document {
@@ -116,8 +126,8 @@ struct EvictorContext {
   const api::Evacuation& evacuation;
   const api::Pod* pod;  ///< pod with spec.podRef.uid, nullptr if it is gone
   base::TimePoint now;
-  std::vector<std::pair<std::string, std::string>> parameters;  ///< parameters in the chosen entry of spec.evictors
-  std::string eviction_version = "v1";                          ///< API version for Eviction bodies on this server
+  Parameters parameters;                                  ///< parameters in the chosen entry of spec.evictors
+  std::string eviction_version = "v1";                    ///< API version for Eviction bodies on this server
   std::span<const Document> documents = {};               ///< answers to this evictor's reads(), read in this reconcile
   std::optional<base::TimePoint> unavailable_until = {};  ///< set while the evictor is marked dead (Observation::dead)
   std::span<const std::string> services = {};             ///< names of the configured services
@@ -131,11 +141,36 @@ struct EvictorContext {
   std::string_view creator = {};
 
   /// Returns the value of the parameter, or `otherwise` if unset.
-  std::string_view parameter(std::string_view name, std::string_view otherwise) const;
+  std::string_view parameter(std::string_view name, std::string_view otherwise) const {
+    for (const auto& [key, value] : parameters) {
+      if (key == name) return value;
+    }
+    return otherwise;
+  }
   /// Returns nullptr if the document has not been read.
-  const Document* document(std::string_view name) const;
+  const Document* document(std::string_view name) const {
+    for (const Document& each : documents) {
+      if (each.name == name) return &each;
+    }
+    return nullptr;
+  }
   /// Returns the value in status.refs, empty if unset.
-  std::string_view ref(std::string_view name) const;
+  std::string_view ref(std::string_view name) const {
+    for (const auto& [key, value] : evacuation.status.refs) {
+      if (key == name) return value;
+    }
+    return {};
+  }
+  const std::string& token() const { return evacuation.status.token; }
+  const std::string& ns() const { return evacuation.meta.ns; }
+  EvacuationPhase phase() const { return evacuation.status.phase; }
+  bool dry_run() const { return evacuation.spec.dry_run; }
+  /// Returns the newest stored intent if it belongs to this attempt and to `action` (empty: to any), else nullptr.
+  const api::EvacuationIntent* intent(std::string_view action = {}) const {
+    const auto& newest = evacuation.status.intent;
+    const bool matches = newest && newest->token == token() && (action.empty() || newest->action == action);
+    return matches ? &*newest : nullptr;
+  }
 };
 
 enum class Support { kSupported, kUnsupported, kUnavailable };
@@ -154,6 +189,9 @@ struct Probe {
   bool reports_post = false;           ///< the remote side writes condition PostCompleted on the Evacuation
   base::seconds prepare{0};            ///< time that phase Preparing needs in addition to timeouts.prepare (hooks)
 };
+Probe unsupported(std::string_view adapter, std::string reason);
+/// `until`: see Probe. Holds the chain at this evictor if `hold`.
+Probe unavailable(std::string reason, std::optional<base::TimePoint> until, bool hold);
 
 /// Next step, depending on the phase.
 /// * Preparing: kAct sends a preparing call, kProceed enters Requesting.
@@ -217,14 +255,14 @@ struct Verification {
     kNotExpected,  ///< no replacement is expected
   };
   State state = State::kByOwner;
-  std::optional<api::OutcomeKind> kind;  ///< replaces outcome.kind, for example with kMigrated
-  std::string message;                   ///< message of condition ReplacementReady
-  std::optional<api::EvacuationReplacement> replacement;
-  std::optional<Action> action;              ///< call to send (post hook, removal of a surplus replica), role kCleanUp
+  std::optional<api::OutcomeKind> kind{};  ///< replaces outcome.kind, for example with kMigrated
+  std::string message{};                   ///< message of condition ReplacementReady
+  std::optional<api::EvacuationReplacement> replacement{};
+  std::optional<Action> action{};            ///< call to send (post hook, removal of a surplus replica), role kCleanUp
   bool unfinished = false;                   ///< phase Verifying lasts until `action` and what it started are done
   base::seconds extra{0};                    ///< time that `action` may take in addition to timeouts.verify
   std::optional<RemoteFailure> failed = {};  ///< ends the Evacuation as Failed although the pod has left
-  Refs refs;
+  Refs refs{};
 };
 
 /// Static facts of an evictor.
@@ -235,7 +273,7 @@ struct EvictorTraits {
   bool automatic = true;  ///< takes part in the automatic choice for an empty spec.evictors
 };
 
-/// Optional interface of an Evictor that reads objects beside the pod.
+/// Optional part of an Evictor that reads objects beside the pod.
 class DocumentReader {
  public:
   virtual ~DocumentReader() = default;
@@ -247,7 +285,7 @@ class DocumentReader {
   virtual base::seconds poll_interval(const EvictorContext&) const { return base::seconds(5); }
 };
 
-/// Optional interface of an Evictor whose calls can be reverted, or leave marks. Unless stated: context.pod != nullptr.
+/// Optional part of an Evictor whose calls can be reverted, or leave marks. Unless stated: context.pod != nullptr.
 class Undoer {
  public:
   virtual ~Undoer() = default;
@@ -268,7 +306,7 @@ class Undoer {
   virtual bool awaits_cleanup(const EvictorContext&) const { return false; }
 };
 
-/// Optional interface of an Evictor that follows the pod's work while the pod leaves and afterwards.
+/// Optional part of an Evictor that follows the pod's work while the pod leaves and afterwards.
 class DepartureFollower {
  public:
   virtual ~DepartureFollower() = default;
@@ -282,7 +320,7 @@ class DepartureFollower {
   virtual bool is_in_service(const EvictorContext&, const api::Pod& /*replacement*/) const { return true; }
 };
 
-/// Optional interface of an Evictor that sets terms for the pod's departure. context.pod != nullptr.
+/// Optional part of an Evictor that sets terms for the pod's departure. context.pod != nullptr.
 class TermsProvider {
  public:
   virtual ~TermsProvider() = default;
@@ -293,7 +331,7 @@ class TermsProvider {
   /// Returns true if the pod may leave only with the consent of its owner, which this evictor asks. After a timeout or
   /// failure, only evictors that ask the owner themselves (Probe::required) may take over (T22). The default asks
   /// probe().
-  virtual bool owner_decides(const EvictorContext& context) const;
+  virtual bool owner_decides(const EvictorContext& context) const = 0;
   /// Returns human-readable advice on how the pod can leave without a change of its PodDisruptionBudget. Called for
   /// every evictor, including those that the spec does not name. Empty if this evictor has none.
   virtual std::string advice(const EvictorContext&) const { return {}; }
@@ -301,24 +339,17 @@ class TermsProvider {
   virtual base::seconds call_timeout(const EvictorContext&) const { return kCallTimeout; }
 };
 
-class Evictor;
-/// Returns whether probe() supports the pod and requires the consent of its owner.
-bool probe_requires_owner(const Evictor& evictor, const EvictorContext& context);
-
 /// Moves one pod off its node. All methods are pure, idempotent and thread-safe, and must tolerate hostile input. A
-/// plain evictor implements name(), probe(), plan() and classify(); everything else is a default or one of the optional
-/// interfaces above, which it inherits beside this class (docs/evictors/writing-one.md).
-class Evictor {
+/// plain evictor implements name(), probe(), plan() and classify(); everything else has a default, including the four
+/// optional parts (docs/evictors/writing-one.md).
+class Evictor : public DocumentReader, public Undoer, public DepartureFollower, public TermsProvider {
  public:
-  virtual ~Evictor() = default;
-
   /// Returns the stable name in lower-kebab-case, as in spec.evictors[].name, logs and metrics.
   virtual std::string_view name() const = 0;
   virtual EvictorTraits traits() const { return {}; }
   /// Returns the errors in spec.evictors[i].parameters. `path` is the path of that map. The default implementation
   /// accepts only `requestedBy`.
-  virtual api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                    const api::FieldPath& path) const;
+  virtual api::FieldErrors validate(const Parameters& parameters, const api::FieldPath& path) const;
   /// Returns whether this evictor can move the pod. REQUIRES: context.pod != nullptr, here and in plan() and observe().
   virtual Probe probe(const EvictorContext& context) const = 0;
   /// Returns the next call of the attempt, or what it waits for.
@@ -328,23 +359,11 @@ class Evictor {
                                   const CallResult& answer) const = 0;
   /// Returns the state of the remote side. The default implementation is for evictors without one.
   virtual Observation observe(const EvictorContext&) const { return {}; }
+  bool owner_decides(const EvictorContext& context) const override { return probe_requires_owner(context); }
 
-  // The optional interfaces with their defaults.
-  std::vector<Read> reads(const EvictorContext& context) const;
-  base::seconds poll_interval(const EvictorContext& context) const;
-  std::vector<Action> undo(const EvictorContext& context) const;
-  Rollback undone(const EvictorContext& context) const;
-  std::string remains(const EvictorContext& context) const;
-  std::vector<Action> cleanup(const EvictorContext& context) const;
-  std::vector<Action> leftovers(const EvictorContext& context) const;
-  bool awaits_cleanup(const EvictorContext& context) const;
-  Verification verify(const EvictorContext& context) const;
-  std::optional<Action> departing(const EvictorContext& context) const;
-  bool is_in_service(const EvictorContext& context, const api::Pod& replacement) const;
-  bool needs_capacity(const EvictorContext& context) const;
-  bool owner_decides(const EvictorContext& context) const;
-  std::string advice(const EvictorContext& context) const;
-  base::seconds call_timeout(const EvictorContext& context) const;
+ protected:
+  /// Returns whether probe() supports the pod and requires the consent of its owner.
+  bool probe_requires_owner(const EvictorContext& context) const;
 };
 
 }  // namespace evictors

@@ -19,12 +19,8 @@ Action patch_pod_annotations(const EvictorContext& context, ActionRole role, std
   const api::Json patch = {
       {"metadata",
        {{"uid", meta.uid}, {"resourceVersion", meta.resource_version}, {"annotations", std::move(annotations)}}}};
-  Action action;
-  action.role = role;
-  action.name = name;
-  action.request = kube::patch_request(kube::kPods, meta.key(), kube::PatchType::kMerge, patch);
-  action.pre_state = "podResourceVersion=" + meta.resource_version;
-  return action;
+  return make_action(role, name, kube::patch_request(kube::kPods, meta.key(), kube::PatchType::kMerge, patch),
+                     "podResourceVersion=" + meta.resource_version);
 }
 
 Classification classify_pod_patch(const CallResult& answer) {

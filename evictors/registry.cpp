@@ -28,18 +28,6 @@ EvictorRegistry EvictorRegistry::builtin() {
   return registry;
 }
 
-EvictorRegistry& EvictorRegistry::add(std::unique_ptr<Evictor> evictor) {
-  evictors_.push_back(std::move(evictor));
-  return *this;
-}
-
-const Evictor* EvictorRegistry::find(std::string_view name) const {
-  for (const auto& evictor : evictors_) {
-    if (evictor->name() == name) return evictor.get();
-  }
-  return nullptr;
-}
-
 std::vector<std::string_view> EvictorRegistry::names() const {
   std::vector<std::string_view> names;
   for (const auto& evictor : evictors_) names.push_back(evictor->name());

@@ -14,10 +14,18 @@ class EvictorRegistry {
   /// Returns the built-in evictors in the order of the automatic choice. Third parties add one line in registry.cpp.
   static EvictorRegistry builtin();
 
-  EvictorRegistry& add(std::unique_ptr<Evictor> evictor);
+  EvictorRegistry& add(std::unique_ptr<Evictor> evictor) {
+    evictors_.push_back(std::move(evictor));
+    return *this;
+  }
 
   /// Returns nullptr if there is no evictor of that name.
-  const Evictor* find(std::string_view name) const;
+  const Evictor* find(std::string_view name) const {
+    for (const auto& evictor : evictors_) {
+      if (evictor->name() == name) return evictor.get();
+    }
+    return nullptr;
+  }
   std::vector<std::string_view> names() const;
 
   /// Returns the errors in spec.evictors: unknown names, invalid parameters, duplicates. `path` is the path of the

@@ -106,6 +106,10 @@ Request create_request(const ResourceType& type, const std::string& ns, const ap
   return with_body("POST", path_of(type, {ns, {}}), kJsonType, body, flow_for(type, Flow::kWrite));
 }
 
+Request json_request(std::string method, std::string path, const api::Json& body, Flow flow) {
+  return with_body(std::move(method), std::move(path), kJsonType, body, flow);
+}
+
 Request update_request(const ResourceType& type, const api::ObjectKey& key, const api::Json& body,
                        std::string_view subresource) {
   return with_body("PUT", path_of(type, key, subresource), kJsonType, body, flow_for(type, Flow::kWrite));

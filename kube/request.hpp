@@ -15,12 +15,12 @@
 namespace kube {
 
 struct ListOptions {
-  std::string ns;  ///< empty for all namespaces
-  std::string label_selector;
-  std::string field_selector;
+  std::string ns{};  ///< empty for all namespaces
+  std::string label_selector{};
+  std::string field_selector{};
   int limit = 500;
-  std::string continue_token;
-  std::string resource_version;  ///< empty for a consistent read, "0" for any cached version
+  std::string continue_token{};
+  std::string resource_version{};  ///< empty for a consistent read, "0" for any cached version
   /// For a watch: begins with the existing objects (KEP-3157). A bookmark marks their end. Without resourceVersion, it
   /// is as consistent as a list from the store.
   bool send_initial_events = false;
@@ -41,6 +41,8 @@ Request update_request(const ResourceType& type, const api::ObjectKey& key, cons
 /// kApply sends fieldManager=evacuator and, with `force`, force=true.
 Request patch_request(const ResourceType& type, const api::ObjectKey& key, PatchType kind, const api::Json& patch,
                       std::string_view subresource = {}, bool force = false);
+/// Request of another path with a JSON body.
+Request json_request(std::string method, std::string path, const api::Json& body, Flow flow = Flow::kWrite);
 /// Deletes an object of Evacuator's own kinds, with a UID precondition unless `uid` is empty.
 Request delete_request(const ResourceType& type, const api::ObjectKey& key, std::string_view uid);
 

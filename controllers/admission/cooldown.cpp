@@ -61,15 +61,9 @@ bool starts_cooldown(const api::Evacuation& evacuation) {
   if (evacuation.spec.dry_run || !status.finished_at || status.attempt < 1) return false;
   if (status.phase == api::EvacuationPhase::kFailed) return status.request_sent_at.has_value();
   if (status.phase != api::EvacuationPhase::kSucceeded || !status.outcome) return false;
-  switch (status.outcome->kind) {
-    case api::OutcomeKind::kEvicted:
-    case api::OutcomeKind::kMigrated:
-    case api::OutcomeKind::kMovedByOwner: return true;
-    case api::OutcomeKind::kGoneExternally:
-    case api::OutcomeKind::kTargetGone:
-    case api::OutcomeKind::kDryRun: return false;
-  }
-  return false;
+  const api::OutcomeKind kind = status.outcome->kind;
+  return kind == api::OutcomeKind::kEvicted || kind == api::OutcomeKind::kMigrated ||
+         kind == api::OutcomeKind::kMovedByOwner;
 }
 
 std::optional<base::TimePoint> cooldown_end(const std::string& subject, const std::vector<base::TimePoint>& times,
@@ -78,11 +72,6 @@ std::optional<base::TimePoint> cooldown_end(const std::string& subject, const st
   if (times.empty() || !first || *first == base::Duration::zero()) return std::nullopt;
   return times.back() +
          base::backoff_delay({*first, limits.maximum}, static_cast<std::int64_t>(count_recent(times, limits.window)));
-}
-
-void CooldownLedger::set_cluster_limits(const api::CooldownLimits& limits) {
-  const std::scoped_lock lock(mutex_);
-  cluster_ = limits;
 }
 
 void CooldownLedger::set_policy_limits(const std::string& policy, const std::optional<api::CooldownLimits>& limits) {
@@ -202,11 +191,6 @@ std::optional<CooldownLedger::Cooling> CooldownLedger::cooling(const std::vector
     if (own != policies_.end()) look(subject, times, own->second);
   }
   return longest;
-}
-
-bool CooldownLedger::empty() const {
-  const std::scoped_lock lock(mutex_);
-  return history_.empty();
 }
 
 }  // namespace controllers

@@ -37,7 +37,10 @@ class CooldownLedger {
  public:
   explicit CooldownLedger(api::CooldownLimits cluster) : cluster_(cluster) {}
 
-  void set_cluster_limits(const api::CooldownLimits& limits);
+  void set_cluster_limits(const api::CooldownLimits& limits) {
+    const std::scoped_lock lock(mutex_);
+    cluster_ = limits;
+  }
   /// `limits` is nullopt if the policy is gone.
   void set_policy_limits(const std::string& policy, const std::optional<api::CooldownLimits>& limits);
 
@@ -59,7 +62,10 @@ class CooldownLedger {
   /// policy.
   std::optional<Cooling> cooling(const std::vector<std::string>& subjects, const std::string& policy,
                                  base::TimePoint now) const;
-  bool empty() const;
+  bool empty() const {
+    const std::scoped_lock lock(mutex_);
+    return history_.empty();
+  }
 
  private:
   using Times = std::map<base::TimePoint, std::string>;  ///< time to policy; "" for manual

@@ -10,7 +10,6 @@
 #include "base/clock.hpp"
 #include "controllers/admission/request.hpp"
 #include "controllers/admission/scopes.hpp"
-#include "controllers/admission/slot.hpp"
 
 namespace controllers {
 

@@ -13,17 +13,6 @@ void PdbWaitList::wait(const api::ObjectKey& evacuation, const api::ObjectKey& p
   waiters_[pdb][evacuation].place = place;
 }
 
-void PdbWaitList::leave(const api::ObjectKey& evacuation) {
-  const std::scoped_lock lock(mutex_);
-  leave_locked(evacuation);
-}
-
-void PdbWaitList::forget(const api::ObjectKey& evacuation) {
-  const std::scoped_lock lock(mutex_);
-  leave_locked(evacuation);
-  woken_.erase(evacuation);
-}
-
 void PdbWaitList::leave_locked(const api::ObjectKey& evacuation) {
   const auto known = budget_of_.find(evacuation);
   if (known == budget_of_.end()) return;
@@ -58,21 +47,6 @@ std::vector<api::ObjectKey> PdbWaitList::wake(const api::ObjectKey& pdb, std::op
     keys.push_back(each->first);
   }
   return keys;
-}
-
-void PdbWaitList::wake_waiter(const api::ObjectKey& evacuation) {
-  const std::scoped_lock lock(mutex_);
-  woken_.insert(evacuation);
-}
-
-bool PdbWaitList::take_wake(const api::ObjectKey& evacuation) {
-  const std::scoped_lock lock(mutex_);
-  return woken_.erase(evacuation) > 0;
-}
-
-bool PdbWaitList::is_woken(const api::ObjectKey& evacuation) const {
-  const std::scoped_lock lock(mutex_);
-  return woken_.contains(evacuation);
 }
 
 }  // namespace controllers

@@ -27,9 +27,16 @@ class PdbWaitList {
 
   /// Adds the Evacuation. One that waits already keeps its position.
   void wait(const api::ObjectKey& evacuation, const api::ObjectKey& pdb, const Place& place);
-  void leave(const api::ObjectKey& evacuation);
+  void leave(const api::ObjectKey& evacuation) {
+    const std::scoped_lock lock(mutex_);
+    leave_locked(evacuation);
+  }
   /// Removes an Evacuation that is gone, and its unconsumed wake.
-  void forget(const api::ObjectKey& evacuation);
+  void forget(const api::ObjectKey& evacuation) {
+    const std::scoped_lock lock(mutex_);
+    leave_locked(evacuation);
+    woken_.erase(evacuation);
+  }
 
   /// Returns the Evacuations to enqueue when the PDB allows more; `allowed` is nullopt if the PDB is gone. Selects up
   /// to `allowed` of those that evict alone, by priority, round-robin, the longest waiting first, and marks them as
@@ -37,9 +44,18 @@ class PdbWaitList {
   std::vector<api::ObjectKey> wake(const api::ObjectKey& pdb, std::optional<std::int32_t> allowed);
 
   /// Marks the Evacuation as woken: its next reconcile skips the delay between two calls.
-  void wake_waiter(const api::ObjectKey& evacuation);
-  bool take_wake(const api::ObjectKey& evacuation);
-  bool is_woken(const api::ObjectKey& evacuation) const;
+  void wake_waiter(const api::ObjectKey& evacuation) {
+    const std::scoped_lock lock(mutex_);
+    woken_.insert(evacuation);
+  }
+  bool take_wake(const api::ObjectKey& evacuation) {
+    const std::scoped_lock lock(mutex_);
+    return woken_.erase(evacuation) > 0;
+  }
+  bool is_woken(const api::ObjectKey& evacuation) const {
+    const std::scoped_lock lock(mutex_);
+    return woken_.contains(evacuation);
+  }
 
  private:
   struct Waiting {

@@ -11,13 +11,12 @@ namespace controllers {
 
 namespace {
 
+bool waits(const AdmissionEntry* entry) { return entry->place() != nullptr; }
+
 api::Blocker never_admitted(const AdmissionRequest& request, std::int64_t count, const std::string& limit) {
-  api::Blocker blocker;
-  blocker.kind = to_string(api::BlockerKind::kPodGroup);
-  blocker.name = request.pod_group;
-  blocker.message =
-      fmt::format("{} pods of the PodGroup leave at the same time, which no limit ever allows: {}", count, limit);
-  return blocker;
+  return api::make_blocker(
+      api::BlockerKind::kPodGroup, request.pod_group,
+      fmt::format("{} pods of the PodGroup leave at the same time, which no limit ever allows: {}", count, limit));
 }
 
 }  // namespace
@@ -42,8 +41,7 @@ std::optional<Slot> AdmissionQueue::refuse_too_large(Entry& entry, const Admissi
   if (!attached) set_scopes(entry, alone);
   auto blocker = too_large(request);
   if (!blocker) return std::nullopt;
-  leave_pod_group(entry);
-  stop_waiting(entry);
+  stop_asking(entry);
   set_scopes(entry, std::move(alone));
   recount(entry);
   return Slot{Slot::State::kWaiting, std::move(blocker)};
@@ -76,8 +74,7 @@ void AdmissionQueue::wait_with_pod_group(Entry& entry, std::int32_t attempt) {
   const std::vector<Entry*> pod_group = pod_group_of(entry);
   if (pod_group.empty() || scopes_.too_small(needs_of(pod_group), static_cast<std::int64_t>(pod_group.size()))) return;
   const auto order = [](const Entry* each) { return admission_order(each->request); };
-  Entry* first =
-      *std::min_element(pod_group.begin(), pod_group.end(), [&](auto* a, auto* b) { return order(a) < order(b); });
+  Entry* first = *std::ranges::min_element(pod_group, {}, order);
   for (Entry* each : pod_group) {
     if (each != first) stop_waiting(*each);
   }
@@ -105,32 +102,25 @@ AdmissionScopes::Needs AdmissionQueue::needs_of(const std::vector<Entry*>& pod_g
 
 api::Blocker AdmissionQueue::pod_group_blocker(const Entry& entry) {
   const std::vector<Entry*> pod_group = pod_group_of(entry);
-  api::Blocker blocker;
-  blocker.kind = to_string(api::BlockerKind::kPodGroup);
-  blocker.name = entry.request.pod_group;
-  if (pod_group.empty()) {
-    blocker.message = "waits until all members of its PodGroup request a slot";
-    return blocker;
-  }
+  if (pod_group.empty())
+    return api::make_blocker(api::BlockerKind::kPodGroup, entry.request.pod_group,
+                             "waits until all members of its PodGroup request a slot");
   const auto needs = needs_of(pod_group);
   if (const auto limit = scopes_.too_small(needs, static_cast<std::int64_t>(pod_group.size()))) {
     const auto need = needs.find(*limit);
     const auto count = need == needs.end() ? static_cast<std::int64_t>(pod_group.size()) : need->second;
     return never_admitted(entry.request, count, scopes_.blocker(*limit).message);
   }
-  const auto first =
-      std::find_if(pod_group.begin(), pod_group.end(), [](const Entry* each) { return each->place() != nullptr; });
-  blocker = scopes_.blocker(first == pod_group.end() ? std::string() : (*first)->place()->parked_at);
+  const auto first = std::ranges::find_if(pod_group, waits);
+  api::Blocker blocker = scopes_.blocker(first == pod_group.end() ? std::string() : (*first)->place()->parked_at);
   if (pod_group.size() > 1) blocker.message += fmt::format("; its PodGroup needs {} slots at once", pod_group.size());
   return blocker;
 }
 
 Slot AdmissionQueue::pod_group_slot(const Entry& entry) {
   const std::vector<Entry*> pod_group = pod_group_of(entry);
-  const bool waits =
-      std::any_of(pod_group.begin(), pod_group.end(), [](const Entry* each) { return each->place() != nullptr; });
   const auto& no_capacity = std::get<Entry::WaitingWithPodGroup>(entry.turn).no_capacity;
-  if (!pod_group.empty() && !waits && no_capacity) return *no_capacity;
+  if (!pod_group.empty() && std::ranges::none_of(pod_group, waits) && no_capacity) return *no_capacity;
   return {Slot::State::kWaiting, pod_group_blocker(entry)};
 }
 

@@ -24,13 +24,11 @@ void drop_from(Index& index, const std::string& name, const api::ObjectKey& key)
 }
 
 api::Blocker blocker_of(const CooldownLedger::Cooling& cooling) {
-  api::Blocker blocker;
-  blocker.kind = to_string(api::BlockerKind::kLimit);
-  blocker.name = limit_name(api::LimitScope::kCooldown);
-  blocker.message = fmt::format("{} was evacuated {} recently and is excluded (cooldown) until {}", cooling.subject,
-                                cooling.count == 1 ? "once" : fmt::format("{} times", cooling.count),
-                                base::format_time(cooling.until));
-  return blocker;
+  return api::make_blocker(
+      api::BlockerKind::kLimit, limit_name(api::LimitScope::kCooldown),
+      fmt::format("{} was evacuated {} recently and is excluded (cooldown) until {}", cooling.subject,
+                  cooling.count == 1 ? "once" : fmt::format("{} times", cooling.count),
+                  base::format_time(cooling.until)));
 }
 
 /// Includes the namespace, because any client can write any UID into an Evacuation.
@@ -81,6 +79,13 @@ void AdmissionQueue::apply(Change&& change) {
   wake(wakeups);
 }
 
+template <typename Change>
+void AdmissionQueue::apply_to(const api::ObjectKey& key, Change&& change) {
+  apply([&] {
+    if (const auto at = entries_.find(key); at != entries_.end()) change(at->second);
+  });
+}
+
 void AdmissionQueue::resume() {
   apply([&] { scopes_.drain_rates(clock_.now()); });
 }
@@ -94,10 +99,6 @@ void AdmissionQueue::set_policy_limits(const std::string& policy, const std::opt
                                        const std::string& hold_reason) {
   cooldowns_.set_policy_limits(policy, limits ? std::optional(limits->cooldown) : std::nullopt);
   apply([&] { scopes_.set_policy_limits(policy, limits, hold_reason, clock_.now()); });
-}
-
-void AdmissionQueue::restore_cooldowns(const std::string& policy, const std::vector<api::CooldownRecord>& records) {
-  if (!records.empty()) cooldowns_.restore(policy, records);
 }
 
 std::optional<CooldownLedger::Cooling> AdmissionQueue::cooling(const AdmissionRequest& request,
@@ -153,7 +154,7 @@ void AdmissionQueue::set_scopes(Entry& entry, AdmissionRequest request) {
   if (ids == entry.scopes) return scopes_.detach(ids);
   unpark_pod_group(entry);
   stop_waiting(entry);
-  uncount(entry);
+  count_as(entry, Entry::Held::kNothing);
   scopes_.reopen(entry.scopes);
   scopes_.detach(entry.scopes);
   entry.scopes = std::move(ids);
@@ -184,26 +185,6 @@ void AdmissionQueue::count_as(Entry& entry, Entry::Held held) {
   if (held < before) scopes_.reopen(entry.scopes);
 }
 
-/// REQUIRES: the caller reopens its scopes afterwards.
-void AdmissionQueue::uncount(Entry& entry) {
-  const Entry::Held before = std::exchange(entry.counted, Entry::Held::kNothing);
-  if (before >= Entry::Held::kSlot) scopes_.count(entry.scopes, Part::kDeparture, -1, entry.counted_pod_group);
-  if (before >= Entry::Held::kWorkload) scopes_.count(entry.scopes, Part::kWorkload, -1, entry.counted_pod_group);
-  if (before >= Entry::Held::kArrival) scopes_.count(entry.scopes, Part::kArrival, -1, entry.counted_pod_group);
-  arrivals_.count(entry);
-}
-
-void AdmissionQueue::stop_waiting(Entry& entry) {
-  const Entry::Place* place = entry.place();
-  if (!place) return;
-  if (place->parked_at.empty()) {
-    ready_.erase(place->order, turn_);
-  } else {
-    scopes_.unpark(place->parked_at, place->order);
-  }
-  entry.lose_place();
-}
-
 /// Makes the first waiting member of its PodGroup ready again if it is parked, because the scopes change.
 void AdmissionQueue::unpark_pod_group(const Entry& entry) {
   if (!entry.asks_with_pod_group()) return;
@@ -215,100 +196,11 @@ void AdmissionQueue::unpark_pod_group(const Entry& entry) {
   }
 }
 
-/// Waits alone. An entry that waits already keeps its place.
-void AdmissionQueue::wait(Entry& entry, std::int32_t attempt, const AdmissionOrder& order) {
-  leave_pod_group(entry);
-  auto* waiting = std::get_if<Entry::Waiting>(&entry.turn);
-  if (waiting && waiting->place.order == order) {
-    waiting->attempt = attempt;
-    return;
-  }
-  stop_waiting(entry);
-  entry.turn = Entry::Waiting{attempt, {order, {}}};
-  make_ready(order);
-}
-
-/// Restores the waiting state `before`, if any. Its scopes may have changed since.
-void AdmissionQueue::wait_again(Entry& entry, Entry::Turn before) {
-  if (entry.place()) return;
-  entry.turn = std::move(before);
-  Entry::Place* place = entry.place();
-  if (!place) return;
-  place->parked_at.clear();
-  make_ready(place->order);
-}
-
-void AdmissionQueue::park(Entry& entry, const std::string& scope_id, std::int64_t need) {
-  Entry::Place& place = *entry.place();
-  ready_.erase(place.order, turn_);
-  scopes_.park(scope_id, place.order, need);
-  place.parked_at = scope_id;
-}
-
-void AdmissionQueue::unpark_reopened(base::TimePoint now) {
-  while (const auto next = scopes_.take_next(now)) {
-    entries_.at(std::get<api::ObjectKey>(*next)).place()->parked_at.clear();
-    make_ready(*next);
-  }
-}
-
-/// REQUIRES: it waits, alone or with its PodGroup.
-void AdmissionQueue::admit(Entry& entry, base::TimePoint now) {
-  const std::int32_t attempt = entry.wanted_attempt();
-  stop_waiting(entry);
-  entry.turn = Entry::Reserved{attempt, true};
-  scopes_.take_tokens(entry.request.policy, now);
-  scopes_.take_turn(entry.request.key.ns);
-  recount(entry);
-}
-
-void AdmissionQueue::admit_waiting(Wakeups& wakeups) {
-  const base::TimePoint now = clock_.now();
-  end_arrivals(now);
-  for (unpark_reopened(now); !ready_.empty() && scopes_.cluster_has_capacity(now); unpark_reopened(now)) {
-    const api::ObjectKey key = std::get<api::ObjectKey>(ready_.first(turn_)->order);
-    Entry& entry = entries_.at(key);
-    const bool has_workload = entry.counted >= Entry::Held::kWorkload;
-    if (!claimant(key, entry).empty() || cooling(entry.request, now)) {
-      // Its pod or workload was or will be evacuated by another one; the woken reconcile finds out.
-      leave_pod_group(entry);
-      stop_waiting(entry);
-      wakeups.push_back({key, {}});
-    } else if (entry.asks_with_pod_group()) {
-      if (!admit_pod_group(entry, now, wakeups)) break;
-    } else if (const std::string* full = scopes_.first_full(entry.scopes, now, entry.place()->order, has_workload)) {
-      park(entry, *full);
-    } else {
-      admit(entry, now);
-      wakeups.push_back({key, {}});
-    }
-    scopes_.reopen(entry.scopes);  // the scopes may have free capacity for the next entry
-  }
-  wake_at_tokens(now, wakeups);
-}
-
-/// Tokens arrive without an event, so the first waiting entry is woken then; its request admits the others.
-void AdmissionQueue::wake_at_tokens(base::TimePoint now, Wakeups& wakeups) {
-  if (const auto next = ready_.first(turn_)) {
-    const api::ObjectKey& key = std::get<api::ObjectKey>(next->order);
-    const Entry& first = entries_.at(key);
-    const auto count = first.asks_with_pod_group() ? static_cast<std::int64_t>(pod_group_of(first).size()) : 1;
-    const auto cluster = scopes_.next_cluster_token(now, count);
-    if (cluster && scopes_.total_has_capacity(count)) {
-      wakeups.push_back({key, *cluster - now});
-    }
-  }
-  for (const auto& [key, at] : scopes_.next_in_rates(now)) {
-    if (at > now) wakeups.push_back({key, at - now});
-  }
-}
-
 void AdmissionQueue::erase(const api::ObjectKey& key) {
   const auto at = entries_.find(key);
   if (at == entries_.end()) return;
   Entry& entry = at->second;
-  leave_pod_group(entry);
-  stop_waiting(entry);
+  stop_asking(entry);
   count_as(entry, Entry::Held::kNothing);
   arrivals_.cancel_end(entry, key);
   drop_from(by_pod_, pod_key(key.ns, entry.pod_uid), key);
@@ -351,8 +243,7 @@ void AdmissionQueue::keep_departing(const api::Evacuation& deleted) {
   const auto at = entries_.find(key);
   if (at == entries_.end() || at->second.uid != deleted.meta.uid || !at->second.holds_stored_slot()) return erase(key);
   Entry& entry = at->second;
-  leave_pod_group(entry);
-  stop_waiting(entry);
+  stop_asking(entry);
   entry.turn = Entry::Idle{};
   entry.shown = false;
   const base::TimePoint now = clock_.now();
@@ -371,11 +262,10 @@ std::optional<AdmissionEntry::Departing> AdmissionQueue::departing(const api::Ob
 }
 
 void AdmissionQueue::stop_counting_departing(const api::ObjectKey& key) {
-  apply([&] {
-    const auto at = entries_.find(key);
-    if (at == entries_.end() || !at->second.departing) return;
-    at->second.stored = Entry::Held::kWorkload;
-    recount(at->second);
+  apply_to(key, [&](Entry& entry) {
+    if (!entry.departing) return;
+    entry.stored = Entry::Held::kWorkload;
+    recount(entry);
   });
 }
 
@@ -398,8 +288,7 @@ Admission AdmissionQueue::request_locked(const AdmissionRequest& request, Wakeup
   Entry& entry = entry_for(request.key, request.uid, request.pod_uid, request.created);
   const std::int32_t attempt = std::max(request.attempt, 1);
   if (std::string other = claimant(request.key, entry); !other.empty()) {
-    leave_pod_group(entry);
-    stop_waiting(entry);
+    stop_asking(entry);
     if (request.has_begun) return {{Slot::State::kWaiting, {}, {}, clock_.now() + kPollInterval}, {}};
     return {{}, std::move(other)};
   }
@@ -411,8 +300,7 @@ Admission AdmissionQueue::request_locked(const AdmissionRequest& request, Wakeup
   set_scopes(entry, request);
   recount(entry);
   if (const auto cooling = this->cooling(request, clock_.now())) {
-    leave_pod_group(entry);
-    stop_waiting(entry);
+    stop_asking(entry);
     return {{Slot::State::kWaiting, blocker_of(*cooling), {}, cooling->until}, {}};
   }
   if (request.pod_group.empty()) {
@@ -425,33 +313,10 @@ Admission AdmissionQueue::request_locked(const AdmissionRequest& request, Wakeup
   return {slot_of(entry), claimant(request.key, entry)};
 }
 
-/// Keeps a granted slot, or carries the slot of the last attempt over to the next one, which a policy that holds its
-/// Evacuations forbids: between two attempts nothing acts on the pod. A request from a stale cache does not lower the
-/// attempt.
-void AdmissionQueue::keep_reserved(Entry& entry, std::int32_t attempt) {
-  if (auto* reserved = std::get_if<Entry::Reserved>(&entry.turn)) {
-    reserved->attempt = std::max(reserved->attempt, attempt);
-  } else {
-    leave_pod_group(entry);
-    stop_waiting(entry);
-    entry.turn = Entry::Reserved{attempt, false};
-  }
-  recount(entry);
-}
-
-Slot AdmissionQueue::slot_of(const Entry& entry) {
-  if (entry.is_reserved()) return {Slot::State::kGranted, {}};
-  if (entry.asks_with_pod_group()) return pod_group_slot(entry);
-  const Entry::Place* place = entry.place();
-  return {Slot::State::kWaiting, scopes_.blocker(place ? place->parked_at : std::string())};
-}
-
 bool AdmissionQueue::set_target_node(const api::ObjectKey& key, const std::string& node) {
   bool has_capacity = true;
-  apply([&] {
-    const auto at = entries_.find(key);
-    if (at == entries_.end() || at->second.request.target_node == node) return;
-    Entry& entry = at->second;
+  apply_to(key, [&](Entry& entry) {
+    if (entry.request.target_node == node) return;
     AdmissionRequest request = entry.request;
     request.target_node = node;
     has_capacity = scopes_.target_has_capacity(request);
@@ -463,58 +328,34 @@ bool AdmissionQueue::set_target_node(const api::ObjectKey& key, const std::strin
 }
 
 void AdmissionQueue::withdraw(const api::ObjectKey& key, std::int32_t begun) {
-  apply([&] {
-    const auto at = entries_.find(key);
-    if (at == entries_.end()) return;
-    if (!at->second.is_idle()) give_back(at->second, begun);
+  apply_to(key, [&](Entry& entry) {
+    if (!entry.is_idle()) give_back(entry, begun);
   });
 }
 
 void AdmissionQueue::withdraw_later_attempts(const api::ObjectKey& key, std::int32_t begun) {
-  apply([&] {
-    const auto at = entries_.find(key);
-    if (at == entries_.end() || at->second.is_idle() || at->second.asked_attempt() <= begun) return;
-    give_back(at->second, begun);
+  apply_to(key, [&](Entry& entry) {
+    if (!entry.is_idle() && entry.asked_attempt() > begun) give_back(entry, begun);
   });
 }
 
 void AdmissionQueue::forget(const api::ObjectKey& key) {
-  apply([&] {
-    const auto at = entries_.find(key);
-    if (at != entries_.end() && !at->second.shown) erase(key);
+  apply_to(key, [&](Entry& entry) {
+    if (!entry.shown) erase(key);
   });
 }
 
-bool AdmissionQueue::is_waited_for(const api::ObjectKey& key) const {
+bool AdmissionQueue::is_waited_for(const api::ObjectKey& key, bool with_workload) const {
   const std::scoped_lock lock(mutex_);
   const auto at = entries_.find(key);
   if (at == entries_.end() || at->second.counted != Entry::Held::kSlot) return false;
-  return (!ready_.empty() && scopes_.total_is_full()) || scopes_.is_waited_for(at->second.scopes);
-}
-
-bool AdmissionQueue::is_departure_waited_for(const api::ObjectKey& key) const {
-  const std::scoped_lock lock(mutex_);
-  const auto at = entries_.find(key);
-  if (at == entries_.end() || at->second.counted != Entry::Held::kSlot) return false;
-  return (!ready_.empty() && scopes_.total_is_full()) || scopes_.is_departure_waited_for(at->second.scopes);
-}
-
-void AdmissionQueue::give_back(Entry& entry, std::int32_t begun) {
-  leave_pod_group(entry);
-  stop_waiting(entry);
-  scopes_.reopen(entry.scopes);
-  const auto* reserved = std::get_if<Entry::Reserved>(&entry.turn);
-  if (reserved && reserved->paid && reserved->attempt > begun) scopes_.give_tokens_back(entry.request.policy);
-  entry.turn = Entry::Idle{};
-  recount(entry);
+  return (!ready_.empty() && scopes_.total_is_full()) || scopes_.is_waited_for(at->second.scopes, with_workload);
 }
 
 void AdmissionQueue::abandon(const api::ObjectKey& key, const std::string& resource_version) {
-  apply([&] {
-    const auto at = entries_.find(key);
-    if (at == entries_.end()) return;
-    at->second.stored = Entry::Abandoned{resource_version};
-    give_back(at->second, 0);
+  apply_to(key, [&](Entry& entry) {
+    entry.stored = Entry::Abandoned{resource_version};
+    give_back(entry, 0);
   });
 }
 

@@ -18,7 +18,6 @@
 #include "controllers/admission/manual_arrivals.hpp"
 #include "controllers/admission/request.hpp"
 #include "controllers/admission/scopes.hpp"
-#include "controllers/admission/slot.hpp"
 
 namespace controllers {
 
@@ -100,9 +99,9 @@ class AdmissionQueue {
 
   /// Whether another Evacuation waits for a scope that this one holds. A PodGroup that waits for several slots
   /// counts as one.
-  bool is_waited_for(const api::ObjectKey& key) const;
+  bool is_waited_for(const api::ObjectKey& key) const { return is_waited_for(key, true); }
   /// Returns whether another Evacuation waits for a slot that T38 releases: any but that of the workload.
-  bool is_departure_waited_for(const api::ObjectKey& key) const;
+  bool is_departure_waited_for(const api::ObjectKey& key) const { return is_waited_for(key, false); }
 
   /// Call when the state of this version cannot be stored: it holds and requests nothing until observe() shows another
   /// version. Its claim on the pod remains.
@@ -114,7 +113,9 @@ class AdmissionQueue {
   /// Recent evacuations, recorded by observe().
   const CooldownLedger& cooldowns() const { return cooldowns_; }
   /// Restores cooldowns from a policy's status, for finished Evacuations that no longer exist.
-  void restore_cooldowns(const std::string& policy, const std::vector<api::CooldownRecord>& records);
+  void restore_cooldowns(const std::string& policy, const std::vector<api::CooldownRecord>& records) {
+    if (!records.empty()) cooldowns_.restore(policy, records);
+  }
 
   struct Usage {
     std::int64_t in_flight = 0;
@@ -135,7 +136,11 @@ class AdmissionQueue {
   /// Runs `change` under the lock, admits waiting entries, and wakes them after the lock is released.
   template <typename Change>
   void apply(Change&& change);
+  /// Runs `change` in apply() on the entry, if it exists.
+  template <typename Change>
+  void apply_to(const api::ObjectKey& key, Change&& change);
   void wake(const Wakeups& wakeups, const api::ObjectKey* except = nullptr) const;
+  bool is_waited_for(const api::ObjectKey& key, bool with_workload) const;
 
   // All functions below REQUIRE mutex_ to be held.
   Entry& entry_for(const api::ObjectKey& key, const std::string& uid, const std::string& pod_uid,
@@ -146,7 +151,6 @@ class AdmissionQueue {
   /// Updates the scopes to what the entry holds now.
   void recount(Entry& entry) { count_as(entry, entry.held()); }
   void count_as(Entry& entry, Entry::Held held);
-  void uncount(Entry& entry);
   void end_arrivals(base::TimePoint now);
   void wait(Entry& entry, std::int32_t attempt, const AdmissionOrder& order);
   void wait_again(Entry& entry, Entry::Turn before);
@@ -171,6 +175,10 @@ class AdmissionQueue {
   void wait_with_pod_group(Entry& entry, std::int32_t attempt);
   /// Stops waiting for the entry and its PodGroup. The other members keep requesting.
   void leave_pod_group(Entry& entry);
+  void stop_asking(Entry& entry) {
+    leave_pod_group(entry);
+    stop_waiting(entry);
+  }
   /// Why a PodGroup of this size can never be admitted, even on an idle cluster; nullopt if it can. Checked before the
   /// members are enumerated, so that the cost does not grow with their number. REQUIRES: its scopes are attached.
   std::optional<api::Blocker> too_large(const AdmissionRequest& request) const;

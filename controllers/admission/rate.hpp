@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "api/limits.hpp"
 #include "base/clock.hpp"
 
@@ -16,15 +18,22 @@ class AdmissionRate {
   bool has_token(base::TimePoint now, std::int64_t count = 1) const { return next_token(now, count) <= now; }
   /// Time at which `count` tokens are available; `now` or earlier if they are available now. REQUIRES: count ≤
   /// limit().burst.
-  base::TimePoint next_token(base::TimePoint now, std::int64_t count = 1) const;
+  base::TimePoint next_token(base::TimePoint now, std::int64_t count = 1) const {
+    return full_at(now) - (capacity() - limit_.interval() * count);
+  }
   /// REQUIRES: has_token(now).
-  void take(base::TimePoint now);
+  void take(base::TimePoint now) { full_at_ = std::max(full_at(now), now) + limit_.interval(); }
   /// Returns the token of the newest admission, which was not used.
   void give_back() { full_at_ -= limit_.interval(); }
   /// Empties the bucket, because a new leader does not know the admissions of its predecessor.
   void drain(base::TimePoint now) { full_at_ = now + capacity(); }
   /// Replaces the limit; tokens already taken stay taken.
-  void change(const api::RateLimit& limit, base::TimePoint now);
+  void change(const api::RateLimit& limit, base::TimePoint now) {
+    const base::Duration missing = std::max(full_at(now) - now, base::Duration::zero());
+    const std::int64_t taken = (missing + limit_.interval() - base::Duration(1)) / limit_.interval();
+    limit_ = limit;
+    full_at_ = now + limit_.interval() * std::min<std::int64_t>(taken, limit_.burst);
+  }
 
  private:
   base::Duration capacity() const { return limit_.interval() * limit_.burst; }

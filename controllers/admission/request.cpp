@@ -81,30 +81,17 @@ AdmissionRequest admission_request(const api::Evacuation& evacuation, const api:
 }
 
 bool holds_slot(const api::Evacuation& evacuation) {
-  using api::EvacuationPhase;
-  switch (evacuation.status.phase) {
-    case EvacuationPhase::kPreparing:
-    case EvacuationPhase::kRequesting:
-    case EvacuationPhase::kInProgress:
-    case EvacuationPhase::kEvicting:
-    case EvacuationPhase::kAborting: return was_admitted(evacuation);
-    case EvacuationPhase::kVerifying:
-      return was_admitted(evacuation) && evacuation.spec.hold_slot_until == api::HoldSlotUntil::kReplacementReady;
-    case EvacuationPhase::kPending:
-    case EvacuationPhase::kBackoff:
-    case EvacuationPhase::kSucceeded:
-    case EvacuationPhase::kFailed:
-    case EvacuationPhase::kCancelled: return false;
-  }
-  return false;
+  const api::EvacuationPhase phase = evacuation.status.phase;
+  if (is_between_attempts(phase) || api::is_terminal(phase) || !was_admitted(evacuation)) return false;
+  return phase != api::EvacuationPhase::kVerifying ||
+         evacuation.spec.hold_slot_until == api::HoldSlotUntil::kReplacementReady;
 }
 
 bool goes_on_without_slot(const api::Evacuation& evacuation) {
   const auto* slot = api::find_condition(evacuation.status.conditions, api::ConditionType::kSlotAcquired);
   const api::EvacuationPhase phase = evacuation.status.phase;
-  const bool waits = phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
-  return slot && slot->status == api::ConditionStatus::kFalse && slot->reason == api::Reason::kNoProgress && !waits &&
-         !api::is_terminal(phase);
+  return slot && slot->status == api::ConditionStatus::kFalse && slot->reason == api::Reason::kNoProgress &&
+         !is_between_attempts(phase) && !api::is_terminal(phase);
 }
 
 bool holds_workload_slot(const api::Evacuation& evacuation) {

@@ -30,8 +30,8 @@ class Reservations {
   using Wake = AdmissionQueue::Wake;
 
   /// `clock` must outlive the object. `wake` is called for Evacuations that may find free capacity now.
-  Reservations(Snapshot snapshot, const base::Clock& clock, Wake wake);
-  ~Reservations();
+  Reservations(Snapshot snapshot, const base::Clock& clock, Wake wake)
+      : snapshot_(std::move(snapshot)), clock_(clock), wake_(std::move(wake)) {}
 
   /// Request of a node for a surge pod.
   struct PlacementRequest {
@@ -70,7 +70,10 @@ class Reservations {
   /// From the Evacuation informer, see AdmissionQueue::observe().
   void observe(const api::Evacuation* before, const api::Evacuation* after);
 
-  std::size_t held() const;
+  std::size_t held() const {
+    const std::scoped_lock lock(mutex_);
+    return reservations_.size();
+  }
 
  private:
   /// Contains no local time, because it is compared with times of the API server.
@@ -84,7 +87,17 @@ class Reservations {
   };
   class ActualSurgePods;
   /// Hypothetical cluster with the surge pods that do not exist yet.
-  struct WhatIf;
+  struct WhatIf {
+    WhatIf(const scheduling::ClusterSnapshot& snapshot, base::TimePoint now)
+        : taken(now), cluster(snapshot), what_if(snapshot) {}
+
+    const base::TimePoint taken;
+    const scheduling::ClusterSnapshot& cluster;  ///< owned by snapshots_
+    scheduling::WhatIf what_if;
+    std::map<api::ObjectKey, scheduling::PodIndex> surge_pods{};
+    /// UIDs of the pods of each controller whose pods want a surge pod.
+    std::map<std::string, std::set<std::string>> siblings{};
+  };
 
   /// Returns nullptr if there is no reservation; then it takes part in the next snapshot.
   const Reservation* held_for(const PlacementRequest& wanted);
@@ -99,12 +112,17 @@ class Reservations {
       const scheduling::ClusterSnapshot& cluster, base::TimePoint now) const;
   /// Places the pods of hold_place() on their expected nodes, and surge pods for those that are gone.
   void place_leaving();
-  void wait(const AdmissionRequest& request);
+  void wait(const AdmissionRequest& request) {
+    stop_waiting(request.key);
+    waiting_in_order_.insert(waiting_[request.key] = admission_order(request));
+  }
   void stop_waiting(const api::ObjectKey& key);
   void take_snapshot(base::TimePoint now);
   void place(const api::ObjectKey& key, const std::string& node);
   void drop(const api::ObjectKey& key, std::vector<api::ObjectKey>& awake);
-  void wake(const std::vector<api::ObjectKey>& keys) const;
+  /// Runs `change` under the lock. Wakes the Evacuations in its argument after the lock is released.
+  template <typename Change>
+  void apply(Change&& change);
 
   const Snapshot snapshot_;
   const base::Clock& clock_;

@@ -20,11 +20,6 @@ std::optional<std::int64_t> resolved(const std::optional<api::IntOrPercent>& lim
 /// Scope of all manual Evacuations.
 constexpr std::string_view kManualId = "manual";
 
-std::string text_of(const api::RateLimit& rate) {
-  return fmt::format("at most {} admissions per {}, {} at once", rate.per_second.value_or(rate.per_minute.value_or(0)),
-                     rate.per_second ? "second" : "minute", rate.burst);
-}
-
 }  // namespace
 
 NodeFacts node_facts(const api::Node& node) {
@@ -40,11 +35,6 @@ void AdmissionScopes::change(Level& level, const api::AdmissionLimits& limits, b
   } else if (level.rate->limit() != *limits.rate) {
     level.rate->change(*limits.rate, now);
   }
-}
-
-void AdmissionScopes::set_cluster_limits(const api::AdmissionLimits& limits, base::TimePoint now) {
-  change(cluster_, limits, now);
-  reopen_all();
 }
 
 void AdmissionScopes::set_policy_limits(const std::string& policy, const std::optional<api::AdmissionLimits>& limits,
@@ -67,11 +57,6 @@ void AdmissionScopes::drain_rates(base::TimePoint now) {
   }
 }
 
-std::optional<base::TimePoint> AdmissionScopes::next_cluster_token(base::TimePoint now, std::int64_t count) const {
-  if (!cluster_.rate || cluster_.rate->has_token(now, count)) return std::nullopt;
-  return cluster_.rate->next_token(now, count);
-}
-
 void AdmissionScopes::take_tokens(const std::string& policy, base::TimePoint now) {
   if (cluster_.rate) cluster_.rate->take(now);
   const auto level = policies_.find(policy);
@@ -84,13 +69,6 @@ void AdmissionScopes::give_tokens_back(const std::string& policy) {
   if (level == policies_.end() || !level->second.rate) return;
   level->second.rate->give_back();
   reopen_if_waiting("policy/" + policy + "/rate");
-}
-
-void AdmissionScopes::take_turn(const std::string& ns) { scopes_.at("namespace/" + ns).turn = ++turn_count_; }
-
-std::uint64_t AdmissionScopes::last_admission_of(const std::string& ns) const {
-  const auto scope = scopes_.find("namespace/" + ns);
-  return scope == scopes_.end() ? turn_count_ : scope->second.turn;
 }
 
 std::vector<std::pair<api::ObjectKey, base::TimePoint>> AdmissionScopes::next_in_rates(base::TimePoint now) const {
@@ -192,33 +170,6 @@ void AdmissionScopes::detach(const Ids& ids) {
   }
 }
 
-void AdmissionScopes::erase_if_unused(std::unordered_map<std::string, Scope>::iterator scope) {
-  if (scope->second.users > 0 || !scope->second.parked.empty()) return;
-  opened_.erase(scope->first);
-  scopes_.erase(scope);
-}
-
-std::int64_t AdmissionScopes::whole_of(const Scope& scope) const {
-  switch (scope.kind) {
-    case Kind::kTotal: return static_cast<std::int64_t>(nodes_.size());
-    case Kind::kNode:
-    case Kind::kTargetNode: {
-      const auto node = nodes_.find(scope.name);
-      return node == nodes_.end() ? 0 : node->second.max_pods;
-    }
-    case Kind::kNamespace:
-    case Kind::kManual:
-    case Kind::kOwner:
-    case Kind::kRate: return 0;
-    case Kind::kWorkload: return scope.size.value_or(0);
-    case Kind::kZone: {
-      const auto zone = zone_sizes_.find(scope.name);
-      return zone == zone_sizes_.end() ? 0 : zone->second;
-    }
-  }
-  return 0;
-}
-
 std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const {
   const api::InFlightLimits* limits = &cluster_.limits.in_flight;
   if (!scope.policy.empty()) {
@@ -226,13 +177,16 @@ std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const 
     if (found == policies_.end()) return std::nullopt;
     limits = &found->second.limits.in_flight;
   }
+  const auto node = nodes_.find(scope.name);
+  const std::int64_t max_pods = node == nodes_.end() ? 0 : node->second.max_pods;
+  const auto zone = zone_sizes_.find(scope.name);
   switch (scope.kind) {
-    case Kind::kTotal: return resolved(limits->total, whole_of(scope));
-    case Kind::kNode: return resolved(limits->per_node, whole_of(scope));
-    case Kind::kTargetNode: return resolved(limits->per_target_node, whole_of(scope));
-    case Kind::kNamespace: return resolved(limits->per_namespace, whole_of(scope));
-    case Kind::kWorkload: return resolved(limits->per_workload, whole_of(scope));
-    case Kind::kZone: return resolved(limits->per_zone, whole_of(scope));
+    case Kind::kTotal: return resolved(limits->total, static_cast<std::int64_t>(nodes_.size()));
+    case Kind::kNode: return resolved(limits->per_node, max_pods);
+    case Kind::kTargetNode: return resolved(limits->per_target_node, max_pods);
+    case Kind::kNamespace: return resolved(limits->per_namespace, 0);
+    case Kind::kWorkload: return resolved(limits->per_workload, scope.size.value_or(0));
+    case Kind::kZone: return resolved(limits->per_zone, zone == zone_sizes_.end() ? 0 : zone->second);
     case Kind::kRate: return std::nullopt;
     case Kind::kManual: return manual_limit();
     case Kind::kOwner: return kMaxManualOfOwner;
@@ -246,31 +200,23 @@ std::optional<std::int64_t> AdmissionScopes::manual_limit() const {
   return *total <= 1 ? *total : *total - std::max<std::int64_t>(*total / 5, 1);
 }
 
-bool AdmissionScopes::is_held_by_policy(const Scope& scope) const {
-  return scope.kind == Kind::kTotal && is_held(scope.policy);
-}
-
-bool AdmissionScopes::is_held(const std::string& policy) const {
-  const auto level = policies_.find(policy);
-  return level != policies_.end() && !level->second.hold_reason.empty();
+/// Returns the rate that the scope stands for, or nullptr.
+const AdmissionRate* AdmissionScopes::rate_of(const Scope& scope) const {
+  const auto level = policies_.find(scope.policy);
+  const bool has_rate = scope.kind == Kind::kRate && level != policies_.end() && level->second.rate;
+  return has_rate ? &*level->second.rate : nullptr;
 }
 
 bool AdmissionScopes::has_capacity(const Scope& scope, base::TimePoint now, std::int64_t need) const {
   if (is_held_by_policy(scope)) return false;
-  if (scope.kind == Kind::kRate) {
-    const auto level = policies_.find(scope.policy);
-    return level == policies_.end() || !level->second.rate || level->second.rate->has_token(now, need);
-  }
+  if (const AdmissionRate* rate = rate_of(scope)) return rate->has_token(now, need);
   const auto limit = limit_of(scope);
   return !limit || scope.used + need <= *limit;
 }
 
 bool AdmissionScopes::can_never(const Scope& scope, std::int64_t need) const {
   if (need <= 1) return false;  // a limit of 0 is a pause, at which a single entry waits as usual
-  if (scope.kind == Kind::kRate) {
-    const auto level = policies_.find(scope.policy);
-    return level != policies_.end() && level->second.rate && level->second.rate->limit().burst < need;
-  }
+  if (const AdmissionRate* rate = rate_of(scope)) return rate->limit().burst < need;
   const auto limit = limit_of(scope);
   return limit && *limit < need;
 }
@@ -323,16 +269,6 @@ std::optional<std::int64_t> AdmissionScopes::namespace_limit() const {
   return resolved(cluster_.limits.in_flight.per_namespace, 0);
 }
 
-bool AdmissionScopes::total_has_capacity(std::int64_t count) const {
-  const auto limit = total_limit();
-  return !limit || total_used_ + count <= *limit;
-}
-
-AdmissionScopes::Part AdmissionScopes::part_of(Kind kind) {
-  if (kind == Kind::kWorkload || kind == Kind::kOwner) return Part::kWorkload;
-  return kind == Kind::kTargetNode ? Part::kArrival : Part::kDeparture;
-}
-
 void AdmissionScopes::count(const Ids& ids, Part part, int by, const std::string& pod_group) {
   if (part == Part::kDeparture) total_used_ += by;
   for (const std::string& id : ids) {
@@ -346,11 +282,6 @@ void AdmissionScopes::count(const Ids& ids, Part part, int by, const std::string
     if ((scope.pod_groups[pod_group] += by) <= 0) scope.pod_groups.erase(pod_group);
     scope.used += static_cast<int>(scope.pod_groups.contains(pod_group)) - static_cast<int>(before);
   }
-}
-
-bool AdmissionScopes::kept_for_pod_group(const Scope& scope, const AdmissionOrder& order) const {
-  const auto first = scope.parked.first(turn_);
-  return first && first->need > 1 && WaitingLine::goes_before(first->order, order, turn_);
 }
 
 const std::string* AdmissionScopes::first_full(const Ids& ids, base::TimePoint now, const AdmissionOrder& order,
@@ -383,19 +314,8 @@ void AdmissionScopes::unpark(const std::string& id, const AdmissionOrder& order)
   erase_if_unused(scope);
 }
 
-void AdmissionScopes::reopen_if_waiting(const std::string& id) {
-  const auto at = scopes_.find(id);
-  if (at != scopes_.end() && !at->second.parked.empty()) opened_.insert(id);
-}
-
 void AdmissionScopes::reopen(const Ids& ids) {
   for (const std::string& id : ids) reopen_if_waiting(id);
-}
-
-void AdmissionScopes::reopen_all() {
-  for (const auto& [id, scope] : scopes_) {
-    if (!scope.parked.empty()) opened_.insert(id);
-  }
 }
 
 std::optional<AdmissionOrder> AdmissionScopes::take_next(base::TimePoint now) {
@@ -412,86 +332,6 @@ std::optional<AdmissionOrder> AdmissionScopes::take_next(base::TimePoint now) {
     return first->order;
   }
   return std::nullopt;
-}
-
-std::map<std::string_view, AdmissionScopes::Fullness> AdmissionScopes::fullness() const {
-  static const std::map<Kind, std::string_view> kNames = {
-      {Kind::kTotal, "total"},         {Kind::kNode, "node"},         {Kind::kTargetNode, "target-node"},
-      {Kind::kNamespace, "namespace"}, {Kind::kWorkload, "workload"}, {Kind::kZone, "zone"},
-      {Kind::kRate, "rate"},           {Kind::kManual, "total"},      {Kind::kOwner, "workload"}};
-  std::map<std::string_view, Fullness> all;
-  for (const auto& [kind, name] : kNames) all[name] = {};
-  for (const auto& [id, scope] : scopes_) {
-    Fullness& of = all[kNames.at(scope.kind)];
-    of.waiting += static_cast<std::int64_t>(scope.parked.size());
-    const auto limit = limit_of(scope);
-    if (limit && *limit > 0 && scope.kind != Kind::kManual)
-      of.fullest = std::max(of.fullest, static_cast<double>(scope.used) / static_cast<double>(*limit));
-  }
-  return all;
-}
-
-std::int64_t AdmissionScopes::parked() const {
-  std::int64_t count = 0;
-  for (const auto& [id, scope] : scopes_) count += static_cast<std::int64_t>(scope.parked.size());
-  return count;
-}
-
-bool AdmissionScopes::is_waited_for(const Ids& ids, bool with_workload) const {
-  return std::any_of(ids.begin(), ids.end(), [&](const std::string& id) {
-    const auto scope = scopes_.find(id);
-    if (scope == scopes_.end() || is_held_by_policy(scope->second)) return false;
-    if (!with_workload && part_of(scope->second.kind) == Part::kWorkload) return false;
-    const auto first = scope->second.parked.first(turn_);
-    const auto limit = first ? limit_of(scope->second) : std::nullopt;
-    return limit && first->need <= *limit && scope->second.used + first->need > *limit;
-  });
-}
-
-api::Blocker AdmissionScopes::blocker(const std::string& id) const {
-  using enum api::LimitScope;
-  static constexpr api::LimitScope kScopes[] = {kTotal, kNode, kTargetNode, kNamespace, kWorkload,
-                                                kZone,  kRate, kTotal,      kWorkload};
-  static constexpr const char* kWhere[] = {"",
-                                           " from node ",
-                                           " towards node ",
-                                           " in namespace ",
-                                           " of workload ",
-                                           " from zone ",
-                                           "",
-                                           " of manual Evacuations; the rest of the total is reserved for policies",
-                                           " in all concurrency groups of owner "};
-  api::Blocker blocker;
-  blocker.kind = to_string(api::BlockerKind::kLimit);
-  if (id.empty() && total_has_capacity() && cluster_.rate) {
-    blocker.name = api::limit_name(kRate);
-    blocker.message = text_of(cluster_.rate->limit());
-    return blocker;
-  }
-  if (id.empty()) {
-    blocker.name = api::limit_name(kTotal);
-    blocker.message = fmt::format("at most {} Evacuations in flight in the cluster", total_limit().value_or(0));
-    return blocker;
-  }
-  const auto known = scopes_.find(id);
-  // No entry is attached to it any more; the next request reports the current blocker.
-  if (known == scopes_.end()) return blocker;
-  const Scope& scope = known->second;
-  const auto kind = static_cast<std::size_t>(scope.kind);
-  blocker.name = api::limit_name(kScopes[kind], scope.policy);
-  const std::string under = scope.policy.empty() ? "" : " under policy " + scope.policy;
-  const auto level = policies_.find(scope.policy);
-  if (scope.kind == Kind::kRate && level != policies_.end() && level->second.rate) {
-    blocker.message = text_of(level->second.rate->limit()) + under;
-    return blocker;
-  }
-  if (is_held_by_policy(scope)) {
-    blocker.message = level->second.hold_reason;
-    return blocker;
-  }
-  blocker.message =
-      fmt::format("at most {} in flight{}{}{}", limit_of(scope).value_or(0), kWhere[kind], scope.name, under);
-  return blocker;
 }
 
 }  // namespace controllers

@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -43,7 +42,10 @@ class AdmissionScopes {
   AdmissionScopes(const AdmissionScopes&) = delete;
   AdmissionScopes& operator=(const AdmissionScopes&) = delete;
 
-  void set_cluster_limits(const api::AdmissionLimits& limits, base::TimePoint now);
+  void set_cluster_limits(const api::AdmissionLimits& limits, base::TimePoint now) {
+    change(cluster_, limits, now);
+    reopen_all();
+  }
   /// Sets the limits of a policy. nullopt if it was deleted or was never seen: none of its Evacuations is admitted
   /// until it exists, and its last limits stay in force for what they hold. `hold_reason` is the reason to admit none;
   /// if empty the limits decide.
@@ -78,7 +80,10 @@ class AdmissionScopes {
   /// limits of the cluster.
   std::optional<std::string> too_small(const Needs& needs, std::int64_t count) const;
   /// Whether the policy admits none of its Evacuations now. False for the empty policy.
-  bool is_held(const std::string& policy) const;
+  bool is_held(const std::string& policy) const {
+    const auto level = policies_.find(policy);
+    return level != policies_.end() && !level->second.hold_reason.empty();
+  }
   /// Whether one more arrival is allowed on request.target_node.
   bool target_has_capacity(const AdmissionRequest& request) const;
   /// Whether the cluster's total has free capacity and its rate has tokens.
@@ -86,17 +91,26 @@ class AdmissionScopes {
     return total_has_capacity(count) && !next_cluster_token(now, count);
   }
   /// When the cluster's rate has `count` tokens again; nullopt if it has them now or there is no rate.
-  std::optional<base::TimePoint> next_cluster_token(base::TimePoint now, std::int64_t count = 1) const;
+  std::optional<base::TimePoint> next_cluster_token(base::TimePoint now, std::int64_t count = 1) const {
+    if (!cluster_.rate || cluster_.rate->has_token(now, count)) return std::nullopt;
+    return cluster_.rate->next_token(now, count);
+  }
   /// Takes the tokens of one admission. REQUIRES: all scopes had free capacity.
   void take_tokens(const std::string& policy, base::TimePoint now);
   /// Records an admission for the namespace: other waiting namespaces come before its next one. REQUIRES: a request of
   /// the namespace is attached.
-  void take_turn(const std::string& ns);
+  void take_turn(const std::string& ns) { scopes_.at("namespace/" + ns).turn = ++turn_count_; }
   /// Number of the last admission of the namespace, for WaitingLine. A new namespace starts with the current number.
-  std::uint64_t last_admission_of(const std::string& ns) const;
+  std::uint64_t last_admission_of(const std::string& ns) const {
+    const auto scope = scopes_.find("namespace/" + ns);
+    return scope == scopes_.end() ? turn_count_ : scope->second.turn;
+  }
   /// Returns the tokens of the newest admission, which was not used.
   void give_tokens_back(const std::string& policy);
-  bool total_has_capacity(std::int64_t count = 1) const;
+  bool total_has_capacity(std::int64_t count = 1) const {
+    const auto limit = total_limit();
+    return !limit || total_used_ + count <= *limit;
+  }
   std::int64_t total_used() const { return total_used_; }
   std::optional<std::int64_t> total_limit() const;
   std::optional<std::int64_t> namespace_limit() const;  ///< of the cluster
@@ -108,7 +122,11 @@ class AdmissionScopes {
   void unpark(const std::string& id, const AdmissionOrder& order);
   /// Marks scopes that may have free capacity for an entry parked there.
   void reopen(const Ids& ids);
-  void reopen_all();
+  void reopen_all() {
+    for (const auto& [id, scope] : scopes_) {
+      if (!scope.parked.empty()) opened_.insert(id);
+    }
+  }
   void reopen(const std::string& id) { opened_.insert(id); }
   /// Removes and returns the next entry to try from a reopened scope with free capacity. Returns one entry per scope;
   /// the next one follows after its next reopen().
@@ -116,10 +134,9 @@ class AdmissionScopes {
   /// For each policy with a rate: the first waiting entry and when its tokens are available.
   std::vector<std::pair<api::ObjectKey, base::TimePoint>> next_in_rates(base::TimePoint now) const;
   std::int64_t parked() const;
-  /// Returns true if an Evacuation that waits at one of these scopes could go if one that counts there left.
-  bool is_waited_for(const Ids& ids) const { return is_waited_for(ids, true); }
-  /// Returns is_waited_for() without the workload scopes.
-  bool is_departure_waited_for(const Ids& ids) const { return is_waited_for(ids, false); }
+  /// Returns true if an Evacuation that waits at one of these scopes could go if one that counts there left. Ignores
+  /// the workload scopes unless `with_workload`.
+  bool is_waited_for(const Ids& ids, bool with_workload) const;
   bool total_is_full() const {
     const auto limit = total_limit();
     return limit && *limit > 0 && total_used_ >= *limit;
@@ -157,23 +174,35 @@ class AdmissionScopes {
     std::uint64_t turn = 0;  ///< number of its last admission; for the cluster's namespace scopes only
   };
 
-  static Part part_of(Kind kind);
-  bool is_waited_for(const Ids& ids, bool with_workload) const;
+  static Part part_of(Kind kind) {
+    if (kind == Kind::kWorkload || kind == Kind::kOwner) return Part::kWorkload;
+    return kind == Kind::kTargetNode ? Part::kArrival : Part::kDeparture;
+  }
   void attach_level(const AdmissionRequest& request, const std::string& policy, const std::string& prefix, Ids& ids);
   void attach_one(Kind kind, const std::string& policy, const std::string& name, std::string id, Ids& ids);
-  void reopen_if_waiting(const std::string& id);
+  void reopen_if_waiting(const std::string& id) {
+    const auto at = scopes_.find(id);
+    if (at != scopes_.end() && !at->second.parked.empty()) opened_.insert(id);
+  }
   void reopen_around(const std::string& node, const std::string& zone);
   std::optional<std::int64_t> limit_of(const Scope& scope) const;
   std::optional<std::int64_t> manual_limit() const;  ///< nullopt if they may take the whole total
   void attach_manual(const AdmissionRequest& request, Ids& ids);
-  std::int64_t whole_of(const Scope& scope) const;
+  const AdmissionRate* rate_of(const Scope& scope) const;
   bool has_capacity(const Scope& scope, base::TimePoint now, std::int64_t need = 1) const;
   /// Whether the scope is the total of a policy with a hold reason.
-  bool is_held_by_policy(const Scope& scope) const;
+  bool is_held_by_policy(const Scope& scope) const { return scope.kind == Kind::kTotal && is_held(scope.policy); }
   bool can_never(const Scope& scope, std::int64_t need) const;
   /// Whether a PodGroup before `order` waits here for more than one slot, so that free capacity is saved for it.
-  bool kept_for_pod_group(const Scope& scope, const AdmissionOrder& order) const;
-  void erase_if_unused(std::unordered_map<std::string, Scope>::iterator scope);
+  bool kept_for_pod_group(const Scope& scope, const AdmissionOrder& order) const {
+    const auto first = scope.parked.first(turn_);
+    return first && first->need > 1 && WaitingLine::goes_before(first->order, order, turn_);
+  }
+  void erase_if_unused(std::unordered_map<std::string, Scope>::iterator scope) {
+    if (scope->second.users > 0 || !scope->second.parked.empty()) return;
+    opened_.erase(scope->first);
+    scopes_.erase(scope);
+  }
   static void change(Level& level, const api::AdmissionLimits& limits, base::TimePoint now);
 
   Level cluster_;

@@ -6,7 +6,7 @@
 #include "api/origin.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/events.hpp"
-#include "controllers/evacuation/refused_writes.hpp"
+#include "controllers/admission/request.hpp"
 
 namespace controllers::evacuation {
 namespace {
@@ -58,16 +58,12 @@ void add_cancel(const api::Evacuation& before, const api::Evacuation& after, std
   records.push_back(std::move(record));
 }
 
-bool same_blocker(const api::Blocker& a, const api::Blocker& b) { return a.kind == b.kind && a.name == b.name; }
-
 /// Only in Pending and Backoff; blockers named by an answer are in the record of that answer.
 void add_holds(const api::Evacuation& before, const api::Evacuation& after, std::vector<audit::Record>& records) {
-  const EvacuationPhase phase = after.status.phase;
-  if (phase != EvacuationPhase::kPending && phase != EvacuationPhase::kBackoff) return;
+  if (!is_between_attempts(after.status.phase)) return;
   for (const api::Blocker& blocker : after.status.blocked_by) {
-    const auto& known = before.status.blocked_by;
-    if (std::any_of(known.begin(), known.end(), [&](const auto& each) { return same_blocker(each, blocker); }))
-      continue;
+    const auto is_same = [&](const auto& each) { return each.kind == blocker.kind && each.name == blocker.name; };
+    if (std::ranges::any_of(before.status.blocked_by, is_same)) continue;
     audit::Record record = evacuation_record(after, "EvacuationHeld", decision::kHeld, blocker.kind);
     record.detail["blocker"] = blocker.name;
     record.detail["message"] = blocker.message;

@@ -10,15 +10,7 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::EvacuationPhase;
-
 std::string pod_group_key(const std::string& ns, const std::string& pod_group) { return ns + "/" + pod_group; }
-
-/// The PodGroup matters only until the eviction is requested.
-bool still_matters(EvacuationPhase phase) {
-  return phase == EvacuationPhase::kPending || phase == EvacuationPhase::kPreparing ||
-         phase == EvacuationPhase::kBackoff;
-}
 
 using Members = std::map<std::string, PodGroupMember>;  // by pod UID
 
@@ -63,7 +55,7 @@ void add_waiting(const std::string& ns, const std::string& pod_group, const api:
   const std::size_t before = keys.size();
   for (const auto& each : evacuations.by_index(kEvacuationsByPodGroup, pod_group_key(ns, pod_group))) {
     const api::ObjectKey key = each->meta.key();
-    if (still_matters(each->status.phase) && !(except && key == *except)) keys.push_back(key);
+    if (is_before_request(each->status.phase) && !(except && key == *except)) keys.push_back(key);
     if (keys.size() - before <= kMaxPodGroup) continue;
     keys.resize(before);  // PodGroup is too large to begin: each member polls at kRefreshWaiting
     return;
@@ -87,7 +79,7 @@ PodGroupView look_up_pod_group(const api::Evacuation& own, const api::Pod* pod,
                                const kube::Store<api::Evacuation>& evacuations, const kube::Store<api::Pod>& pods) {
   PodGroupView view;
   const bool here = pod && pod->uid() == own.spec.pod_ref.uid && api::is_active_member(*pod);
-  if (!here || own.spec.dry_run || !still_matters(own.status.phase)) return view;
+  if (!here || own.spec.dry_run || !is_before_request(own.status.phase)) return view;
   const auto declared = api::pod_group_of(*pod);
   if (declared) {
     view.name = declared->name;

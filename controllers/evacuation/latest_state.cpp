@@ -1,13 +1,8 @@
 #include "controllers/evacuation/latest_state.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/core/codec.hpp"
-#include "api/core/pvc_risk.hpp"
-#include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
 #include "api/pod_group.hpp"
@@ -16,56 +11,20 @@
 #include "controllers/evacuation/origin/creator.hpp"
 #include "controllers/evacuation/origin/origin.hpp"
 #include "controllers/evacuation/origin/spec_hash.hpp"
-
 #include "controllers/evacuation/spec_problems.hpp"
-#include "evictors/classify.hpp"
 #include "evictors/eviction_api.hpp"
 #include "evictors/eviction_call.hpp"
-#include "kube/classify.hpp"
-#include "kube/request.hpp"
 
 namespace controllers::evacuation {
 namespace {
 
 using api::EvacuationPhase;
 
-/// Maximum depth of reads that depend on the answers of other reads.
-constexpr int kMaxReadRounds = 6;
 /// Number of earlier Evacuations of a workload that the ETA is based on.
 constexpr std::size_t kPastConsidered = 16;
 
-/// Number of unanswered optional reads after which an evictor's further ones are skipped, since each may take its full
-/// timeout.
-constexpr int kMaxUnanswered = 2;
-
-/// Maximum number of live reads of PersistentVolumeClaims, above what a node attaches. A pod may list thousands; the
-/// rest is judged by the cache.
-constexpr int kMaxClaimReads = 64;
-
 /// Maximum delay before a grant is stored.
 constexpr base::seconds kMaxGrantDelay{1};
-
-std::string explain_risk(const api::PersistentVolumeClaim& claim, const api::Pod& pod) {
-  const api::PvcRisk risk = api::pvc_risk(claim, pod);
-  return risk == api::PvcRisk::kNone ? std::string() : api::explain_pvc_risk(risk, claim.meta.name);
-}
-
-/// Whether the answer is not the API server's final word on the object.
-bool is_transient(const kube::Response& answer, bool refusal_may_pass) {
-  const bool is_refusal = answer.status >= 400 && answer.status < 500 && answer.status != 404;
-  if (!is_refusal) return false;
-  return (answer.status == 403 && refusal_may_pass) ||
-         evictors::classify_call(answer).answer == evictors::ResponseClass::kUnknown;
-}
-
-evictors::Document document_of(const evictors::Read& read, evictors::CallResult answer, bool refusal_may_pass) {
-  if (!answer) return {read.name, 0, answer.error().message};
-  if (read.service.empty() && is_transient(*answer, refusal_may_pass))
-    return {read.name, 0, kube::classify(*std::move(answer)).error().message};
-  const auto doubt = read.service.empty() ? kube::doubtful_absence(read.request, *answer) : std::nullopt;
-  if (doubt) return {read.name, 0, doubt->message, true};
-  return {read.name, answer->status, std::move(answer->body)};
-}
 
 /// Returns the time from the last InProgress to the pod's departure, for a succeeded Evacuation. nullopt if it was
 /// never InProgress.
@@ -83,7 +42,7 @@ std::optional<base::Duration> time_in_progress(const api::Evacuation& evacuation
 
 }  // namespace
 
-bool Reconciler::LatestState::observe_cached() {
+bool LatestState::observe_cached() {
   const auto cached = deps_.evacuations.get(key_);
   if (!cached) return false;
   cached_version = cached->meta.resource_version;
@@ -112,14 +71,13 @@ bool Reconciler::LatestState::observe_cached() {
 }
 
 /// Records that the cache shows the pod, which gives its later absence a meaning.
-void Reconciler::LatestState::note_departure(const api::Evacuation& cached) {
+void LatestState::note_departure(const api::Evacuation& cached) {
   if (api::is_terminal(cached.status.phase)) return reconciler_.departures_.forget(key_);
   if (seen.pod && seen.pod->uid() == cached.spec.pod_ref.uid)
     reconciler_.departures_.note_pod(key_, seen.pod->meta.uid);
 }
 
-/// Observes what the phase needs besides the pod: siblings, PDBs, duplicates, validity of the spec.
-void Reconciler::LatestState::observe_surroundings() {
+void LatestState::observe_surroundings() {
   const api::Evacuation& evacuation = seen.evacuation;
   observe_origin();
   seen.duplicate_of.clear();
@@ -159,13 +117,13 @@ void Reconciler::LatestState::observe_surroundings() {
 }
 
 /// Whether a policy created it for a plan that empties nodes in waves.
-bool Reconciler::LatestState::is_of_a_wave() const {
+bool LatestState::is_of_a_wave() const {
   const api::Evacuation& evacuation = seen.evacuation;
   return !api::policy_of(evacuation).empty() && deps_.plans_in_waves &&
          deps_.plans_in_waves(evacuation.spec.source.strategy);
 }
 
-std::set<std::string> Reconciler::LatestState::nodes_emptied_with_it() const {
+std::set<std::string> LatestState::nodes_emptied_with_it() const {
   const std::string& policy = api::policy_of(seen.evacuation);
   const auto empties_node = [this](const api::Evacuation& each) {
     return deps_.empties_node && deps_.empties_node(each.spec.source.strategy, each.spec.reason);
@@ -180,7 +138,7 @@ std::set<std::string> Reconciler::LatestState::nodes_emptied_with_it() const {
 
 /// If two Evacuations took the same replacement concurrently, the first by name keeps it. Otherwise both would yield to
 /// each other indefinitely.
-bool Reconciler::LatestState::yields_to_us(const api::Evacuation& other) const {
+bool LatestState::yields_to_us(const api::Evacuation& other) const {
   const auto& outcome = seen.evacuation.status.outcome;
   const bool is_shared =
       outcome && outcome->replacement && outcome->replacement->uid == other.status.outcome->replacement->uid;
@@ -188,7 +146,7 @@ bool Reconciler::LatestState::yields_to_us(const api::Evacuation& other) const {
 }
 
 /// Durations for the ETA and for scaling the total timeout.
-void Reconciler::LatestState::observe_past() {
+void LatestState::observe_past() {
   seen.past_durations.clear();
   const auto& owner = seen.evacuation.status.pod_owner;
   const auto phase = seen.evacuation.status.phase;
@@ -203,8 +161,7 @@ void Reconciler::LatestState::observe_past() {
   std::sort(seen.past_durations.begin(), seen.past_durations.end());
 }
 
-/// Adopts the server's version and verifies its origin.
-void Reconciler::LatestState::adopt(StoredEvacuation newer) {
+void LatestState::adopt(StoredEvacuation newer) {
   stored = std::move(newer);
   update_origin_condition(stored->evacuation, keys_.get(), deps_.origins);
   seen.evacuation = stored->evacuation;
@@ -214,7 +171,7 @@ void Reconciler::LatestState::adopt(StoredEvacuation newer) {
 }
 
 /// Restores a grant that an earlier reconcile left to be stored later.
-void Reconciler::LatestState::restore_unsaved() {
+void LatestState::restore_unsaved() {
   unsaved = reconciler_.unsaved_of(key_);
   if (!unsaved) return;
   if (!stored) (void)take_cached();
@@ -223,7 +180,7 @@ void Reconciler::LatestState::restore_unsaved() {
 
 /// Applies the unsaved grant as if it had been stored when the answer came. Drops it if another client has continued
 /// the attempt.
-void Reconciler::LatestState::show_unsaved() {
+void LatestState::show_unsaved() {
   if (!unsaved) return;
   const auto& intent = seen.evacuation.status.intent;
   const bool is_ours = intent && !intent->resolved && intent->action == unsaved->action.name &&
@@ -239,7 +196,7 @@ void Reconciler::LatestState::show_unsaved() {
 }
 
 /// Observes whether the spec is the accepted one, and if the Evacuation counts as manual, why.
-void Reconciler::LatestState::observe_origin() {
+void LatestState::observe_origin() {
   const api::Evacuation& evacuation = seen.evacuation;
   const bool readable = evacuation.spec_problem.empty();
   seen.spec_hash = readable ? spec_hash(evacuation.spec) : std::string();
@@ -252,7 +209,7 @@ void Reconciler::LatestState::observe_origin() {
 }
 
 /// Skipped for Evacuations that the operator created itself.
-void Reconciler::LatestState::observe_creator() {
+void LatestState::observe_creator() {
   seen.creator.clear();
   if (!deps_.trusts_creators || !keys_ || api::origin_is_verified(seen.evacuation)) return;
   if (const auto subject = proven_creator(seen.evacuation, *keys_, deps_.origins))
@@ -261,7 +218,7 @@ void Reconciler::LatestState::observe_creator() {
 
 /// Whether the Evacuation has a signature that no known key verifies while keys may be outdated. Nothing is decided in
 /// any phase before the keys are read, because they may have been rotated.
-bool Reconciler::LatestState::waits_for_keys() const {
+bool LatestState::waits_for_keys() const {
   const api::Evacuation& evacuation = seen.evacuation;
   const bool asks = origin_is_undecided(evacuation) && !api::is_terminal(evacuation.status.phase) &&
                     evacuation.meta.annotations.contains(api::well_known::kOriginAnnotation);
@@ -271,24 +228,23 @@ bool Reconciler::LatestState::waits_for_keys() const {
 
 /// Whether the Evacuation is being deleted because its policy was. The garbage collector gives no reason for a
 /// deletion, and any client can name any owner, hence the check of the origin.
-bool Reconciler::LatestState::policy_gone() const {
+bool LatestState::policy_gone() const {
   const api::ObjectMeta& meta = seen.evacuation.meta;
   if (!meta.is_terminating() || !deps_.policy_lives || !api::origin_is_verified(seen.evacuation)) return false;
-  return std::any_of(meta.owner_references.begin(), meta.owner_references.end(), [&](const auto& owner) {
+  return std::ranges::any_of(meta.owner_references, [&](const auto& owner) {
     return owner.kind == kube::kPolicies.kind && !deps_.policy_lives(owner.name, owner.uid);
   });
 }
 
 /// Checks the spec of an Evacuation that has not begun. A later one only needs a spec that can be decoded.
-void Reconciler::LatestState::check_spec() {
+void LatestState::check_spec() {
   if (!seen.spec_problem.empty()) return;
   const api::FieldErrors errors = problems_of(seen.evacuation.spec, deps_.evictors);
-  if (!errors.empty()) seen.spec_problem = api::to_error(errors).message;
-  if (errors.empty()) seen.spec_problem = placement_problem();
+  seen.spec_problem = errors.empty() ? placement_problem() : api::to_error(errors).message;
 }
 
 /// Restricts Required, which may leave an owner without a pod for good when the target node goes.
-std::string Reconciler::LatestState::placement_problem() const {
+std::string LatestState::placement_problem() const {
   const auto& placement = seen.evacuation.spec.placement;
   if (!placement) return {};
   if (!deps_.places_pods)
@@ -301,23 +257,8 @@ std::string Reconciler::LatestState::placement_problem() const {
   return {};
 }
 
-base::Result<Reconciler::LatestState::Continue> Reconciler::LatestState::refresh_evacuation() {
-  auto live = read_evacuation(deps_.client, key_);
-  if (!live && base::is_not_found(live.error())) {
-    freshness.mark_gone();
-    return Continue::kNo;
-  }
-  if (!live) return live.error().during("reading the Evacuation");
-  if (live->evacuation.meta.uid != seen.evacuation.meta.uid) {
-    freshness.mark_gone();  // another object has its name now; its cache event wakes this key
-    return Continue::kNo;
-  }
-  adopt(*std::move(live));
-  return Continue::kYes;
-}
-
 /// A write guarded by the resourceVersion proves that the cached object is the newest, so it needs no read before it.
-bool Reconciler::LatestState::take_cached() {
+bool LatestState::take_cached() {
   const api::Evacuation& cached = seen.evacuation;
   if (!freshness.may_write_cached() || is_trimmed(cached) || has_foreign_finalizers(cached)) return false;
   if (cached.spec.pod_ref.name.empty() || cached.meta.resource_version.empty()) return false;
@@ -326,127 +267,7 @@ bool Reconciler::LatestState::take_cached() {
   return true;
 }
 
-base::Status Reconciler::LatestState::refresh_pod() {
-  freshness.pod_may_differ();
-  seen.pod_is_cached = false;
-  auto body = deps_.client.get(kube::kPods, {key_.ns, seen.evacuation.spec.pod_ref.name});
-  if (!body && !base::is_not_found(body.error())) return body.error().during("reading the pod");
-  seen.pod = nullptr;
-  if (body) {
-    auto pod = api::decode_pod(*body);
-    if (!pod || pod->meta.uid.empty()) return base::unavailable("the server's response is not a Pod");
-    seen.pod = std::make_shared<const api::Pod>(*std::move(pod));
-  }
-  freshness.pod_arrived();
-  return base::Done{};
-}
-
-evictors::CallResult Reconciler::LatestState::send(const ServiceCall& call, const kube::Request& request,
-                                                   const kube::Client::Fence& fence) {
-  seen.refusal_may_pass = false;
-  if (!call.service.empty()) return send_to_service(call, request, fence);
-  auto answer = deps_.client.send(request, fence);
-  const bool is_refused = answer && answer->status == 403;
-  if (is_refused) seen.refusal_may_pass = reconciler_.missing_rights_.refused(request, reconciler_.steady_now());
-  if (answer && !is_refused) reconciler_.missing_rights_.answered(request);
-  return answer;
-}
-
-evictors::CallResult Reconciler::LatestState::send_to_service(const ServiceCall& call, const kube::Request& request,
-                                                              const kube::Client::Fence& fence) {
-  if (!deps_.services)
-    return base::invalid(fmt::format("service {} is not in the operator's configuration", call.service));
-  if (std::string refusal = deps_.services->refusal(call); !refusal.empty()) {
-    seen.not_allowed = std::move(refusal);
-    return base::invalid(seen.not_allowed);
-  }
-  const auto left = fence ? fence() : base::Result<base::milliseconds>(request.timeout);
-  if (!left) return left.error();
-  kube::Request bounded = request;
-  bounded.timeout = std::min(bounded.timeout, *left);
-  return deps_.services->send(call, bounded);
-}
-
-/// Lists which of the pods of `read` another unfinished Evacuation moves, by the cache.
-evictors::Document Reconciler::LatestState::evacuated_pods(const evictors::Read& read) const {
-  api::Json names = api::Json::array();
-  for (const std::string& pod : read.pods) {
-    const auto all = deps_.evacuations.by_index(kEvacuationsByPod, key_.ns + "/" + pod);
-    const bool moves = std::ranges::any_of(
-        all, [&](const auto& each) { return !api::is_terminal(each->status.phase) && !(each->meta.key() == key_); });
-    if (moves) names.push_back(pod);
-  }
-  return {read.name, 200, api::to_json_text(names)};
-}
-
-base::Status Reconciler::LatestState::read_documents_of(const std::string& evictor,
-                                                        const std::vector<evictors::Read>& reads) {
-  int unanswered = 0;  // optional reads
-  for (const evictors::Read& read : reads) {
-    if (!read.pods.empty()) {
-      seen.documents[evictor].push_back(evacuated_pods(read));
-      continue;
-    }
-    if (read.optional && unanswered >= kMaxUnanswered) {
-      seen.documents[evictor].push_back({.name = read.name, .body = "not sent", .was_skipped = true});
-      continue;
-    }
-    auto answer = send({read.service, read.service_use, key_.ns}, read.request);
-    if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer.error();
-    unanswered += read.optional && !answer ? 1 : 0;
-    seen.documents[evictor].push_back(document_of(read, std::move(answer), seen.refusal_may_pass));
-  }
-  return base::Done{};
-}
-
-/// Reads the votes live: one may have been withdrawn, or its Evacuation deleted, since the cache saw it.
-base::Result<Reconciler::LatestState::Continue> Reconciler::LatestState::refresh_pod_group() {
-  for (PodGroupMember& member : seen.pod_group.members) {
-    if (!member.evacuation) continue;
-    auto live = read_evacuation(deps_.client, member.evacuation->meta.key());
-    if (!live && !base::is_not_found(live.error())) return live.error().during("reading an Evacuation of the PodGroup");
-    const bool same = live && live->evacuation.meta.uid == member.evacuation->meta.uid;
-    if (same) update_origin_condition(live->evacuation, keys_.get(), deps_.origins);
-    member.evacuation = same ? std::make_shared<const api::Evacuation>(std::move(live->evacuation)) : nullptr;
-  }
-  freshness.pod_group_arrived();
-  return Continue::kYes;
-}
-
-/// Reads the documents of the evictors until they want no more.
-base::Status Reconciler::LatestState::read_documents() {
-  seen.documents.clear();
-  seen.not_allowed.clear();
-  for (int round = 0; round < kMaxReadRounds; ++round) {
-    const auto wanted = wanted_reads(seen, deps_.evictors, deps_.clock.now());
-    if (wanted.empty()) return base::Done{};
-    freshness.documents_arrived();
-    for (const auto& [evictor, reads] : wanted) {
-      if (auto read = read_documents_of(evictor, reads); !read) return read;
-    }
-  }
-  return base::Done{};
-}
-
-/// Reads live everything that a write or call is decided on, because the caches lag.
-base::Result<Reconciler::LatestState::Continue> Reconciler::LatestState::refresh() {
-  if (!stored && !take_cached()) {
-    auto evacuation = refresh_evacuation();
-    if (!evacuation || *evacuation == Continue::kNo) return evacuation;
-  }
-  const bool unnamed = seen.evacuation.spec.pod_ref.name.empty();
-  if (unnamed) {
-    freshness.pod_arrived();
-    seen.pod = nullptr;
-  } else if (auto pod = refresh_pod(); !pod) {
-    return pod.error();
-  }
-  observe_surroundings();
-  if (auto read = read_documents(); !read) return read.error();
-  return Continue::kYes;
-}
-
-void Reconciler::LatestState::observe_budgets() {
+void LatestState::observe_budgets() {
   seen.pdbs.clear();
   seen.ended.clear();
   if (!seen.pod) return;
@@ -463,47 +284,15 @@ void Reconciler::LatestState::observe_budgets() {
 }
 
 /// By the cache. An unknown PodGroup proves nothing; it is read live before a call.
-void Reconciler::LatestState::observe_scheduling_group() {
+void LatestState::observe_scheduling_group() {
   seen.whole_group.clear();
   if (!seen.pod || seen.pod->scheduling_group.empty() || deps_.pod_groups == nullptr) return;
   const auto group = deps_.pod_groups->get({key_.ns, seen.pod->scheduling_group.get()});
   if (group || !deps_.pod_group_kind) seen.whole_group = api::scheduling_group_blocker(*seen.pod, group.get());
 }
 
-bool Reconciler::LatestState::has_unknown_group() const {
-  if (!seen.pod || seen.pod->scheduling_group.empty() || seen.pod->is_terminal()) return false;
-  return deps_.pod_groups != nullptr && deps_.pod_group_kind &&
-         !deps_.pod_groups->get({key_.ns, seen.pod->scheduling_group.get()});
-}
-
-/// Lists with a field selector, because the operator's role has no get. The pods of a missing PodGroup leave one by
-/// one. A persistent 403 is treated like a PodGroup that leaves as a whole, since it may be one.
-base::Status Reconciler::LatestState::refresh_scheduling_group() {
-  const std::string& name = seen.pod->scheduling_group.get();
-  kube::ListOptions options;
-  options.ns = key_.ns;
-  options.field_selector = "metadata.name=" + name;
-  auto answer = send({}, kube::list_request(*deps_.pod_group_kind, options));
-  if (!answer) return answer.error().during("reading PodGroup " + name);
-  if (answer->status == 403 && !seen.refusal_may_pass) {
-    seen.whole_group = api::scheduling_group_blocker(*seen.pod, nullptr);
-    return base::Done{};
-  }
-  const auto listed = kube::classify(*std::move(answer));
-  if (!listed) return listed.error().during("reading PodGroup " + name);
-  const auto list = api::parse_json(listed->body);
-  if (!list || !api::find_at(*list, {"items"}))
-    return base::unavailable("the server's response is not a list of PodGroups");
-  for (const api::Json& item : api::items_at(*list, {"items"})) {
-    const auto group = api::decode_scheduling_pod_group(api::to_json_text(item));
-    if (!group) return group.error().during("reading PodGroup " + name);
-    if (group->meta.name == name) seen.whole_group = api::scheduling_group_blocker(*seen.pod, &*group);
-  }
-  return base::Done{};
-}
-
 /// By the cache. An unknown PersistentVolumeClaim proves nothing; all of them are read live before a call.
-void Reconciler::LatestState::observe_pvcs() {
+void LatestState::observe_pvcs() {
   observe_scheduling_group();
   seen.pvc_risk.clear();
   freshness.claims_from_cache();
@@ -515,39 +304,8 @@ void Reconciler::LatestState::observe_pvcs() {
   }
 }
 
-/// Called right before a call that moves the pod. A deletion between this read and the call is not noticed.
-base::Result<Reconciler::LatestState::Continue> Reconciler::LatestState::refresh_pvcs() {
-  if (has_unknown_group()) {
-    if (auto group = refresh_scheduling_group(); !group) return group.error();
-  }
-  int reads = 0;
-  for (const api::Volume& volume : seen.pod->volumes) {
-    if (!api::uses_claim(volume) || volume.source.empty() || ++reads > kMaxClaimReads) continue;
-    auto body = deps_.client.get(kube::kPersistentVolumeClaims, {key_.ns, volume.source});
-    const bool is_missing = !body && base::is_not_found(body.error());
-    if (is_missing && volume.kind == api::VolumeKind::kEphemeral) continue;  // the replacement gets a new one
-    if (!body && !is_missing) return body.error().during("reading PersistentVolumeClaim " + volume.source);
-    if (is_missing) {
-      seen.pvc_risk =
-          fmt::format("its PersistentVolumeClaim {} does not exist: only the pod keeps the volume", volume.source);
-      break;
-    }
-    const auto claim = api::decode_pvc(*body);
-    if (!claim || claim->meta.uid.empty())
-      return base::unavailable("the server's response is not a PersistentVolumeClaim");
-    seen.pvc_risk = explain_risk(*claim, *seen.pod);
-    if (!seen.pvc_risk.empty()) break;
-  }
-  freshness.claims_arrived();
-  return Continue::kYes;
-}
-
-bool Reconciler::LatestState::may_act_on(const Decision& decision) {
-  return may_carry_out() || is_bound_to_cached(decision) || only_records_cached_facts(decision);
-}
-
 /// The departure of a pod is final, and the write is guarded by the Evacuation's version, so a live read adds nothing.
-bool Reconciler::LatestState::only_records_cached_facts(const Decision& decision) {
+bool LatestState::only_records_cached_facts(const Decision& decision) {
   if (!only_records_plain(decision) || !seen.pod_is_cached) return false;
   const EvacuationPhase before = seen.evacuation.status.phase;
   const EvacuationPhase after = decision.status.phase;
@@ -561,14 +319,13 @@ bool Reconciler::LatestState::only_records_cached_facts(const Decision& decision
 }
 
 /// Whether the decision writes only the status, and its evictor leaves no marks on objects.
-bool Reconciler::LatestState::only_records_plain(const Decision& decision) const {
+bool LatestState::only_records_plain(const Decision& decision) const {
   const bool does_more =
       decision.action || decision.fill || decision.add_finalizer || decision.remove_finalizer || decision.remove_object;
   return !does_more && decision.status.evictor == evictors::EvictionApi::kName && !seen.evacuation.spec.dry_run;
 }
 
-/// Whether the pod has left, according to the cache.
-bool Reconciler::LatestState::is_seen_to_have_left() const {
+bool LatestState::is_seen_to_have_left() const {
   const api::PodUid& uid = seen.evacuation.spec.pod_ref.uid;
   if (seen.pod && seen.pod->uid() == uid) return seen.pod->is_terminal();
   return reconciler_.departures_.has_shown(key_, uid.value);
@@ -577,7 +334,7 @@ bool Reconciler::LatestState::is_seen_to_have_left() const {
 /// A plain eviction carries the pod's UID and resourceVersion, and the write before it those of the Evacuation.
 /// Requires a live read nevertheless if a PDB covers the pod, because some servers charge the budget before they check
 /// the versions, and if a grant showed no effect, because the cache may be stuck.
-bool Reconciler::LatestState::is_bound_to_cached(const Decision& decision) {
+bool LatestState::is_bound_to_cached(const Decision& decision) {
   const bool is_plain = decision.action && decision.action->name == evictors::kPostEviction &&
                         decision.status.evictor == evictors::EvictionApi::kName && !decision.fill &&
                         !decision.add_finalizer && !decision.remove_finalizer;
@@ -589,26 +346,12 @@ bool Reconciler::LatestState::is_bound_to_cached(const Decision& decision) {
   return stored || take_cached();
 }
 
-void Reconciler::LatestState::store_later(const evictors::Action& action, const evictors::CallResult& answer) {
-  unsaved = UnsavedGrant{action, answer, deps_.clock.now(), reconciler_.steady_now() + kMaxGrantDelay};
+void LatestState::store_later(const evictors::Action& action, const evictors::CallResult& answer) {
+  unsaved = Reconciler::UnsavedGrant{action, answer, deps_.clock.now(), reconciler_.steady_now() + kMaxGrantDelay};
   reconciler_.note_unsaved(key_, *unsaved);
   freshness.pod_may_differ();
   seen.pod_is_cached = true;
   show_unsaved();
-}
-
-void Reconciler::LatestState::forget_unsaved() {
-  unsaved.reset();
-  reconciler_.forget_unsaved(key_);
-}
-
-/// Takes the current pod from the answer to a patch; otherwise the next decision would patch again.
-void Reconciler::LatestState::take_pod_from(const evictors::Action& action, const evictors::CallResult& answer) {
-  if (action.request.method != "PATCH" || !answer || answer->status != 200) return;
-  auto pod = api::decode_pod(answer->body);
-  if (pod && pod->meta.name == seen.evacuation.spec.pod_ref.name) {
-    seen.pod = std::make_shared<const api::Pod>(*std::move(pod));
-  }
 }
 
 }  // namespace controllers::evacuation

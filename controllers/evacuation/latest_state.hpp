@@ -9,20 +9,21 @@
 #include <string>
 #include <vector>
 
+#include "api/core/pvc_risk.hpp"
 #include "controllers/evacuation/freshness.hpp"
 #include "controllers/evacuation/io.hpp"
 #include "controllers/evacuation/reconciler.hpp"
 
 namespace controllers::evacuation {
 
+/// Whether the Evacuation still exists.
+enum class Continue { kYes, kNo };
+
 /// Answers two questions for one reconcile: what is the newest state, and may the reconcile act on it. Starts with the
 /// caches, reads live objects when asked, and includes the operator's own writes and unsaved grants. Decides and
 /// changes nothing.
-class Reconciler::LatestState {
+class LatestState {
  public:
-  /// Whether the Evacuation still exists.
-  enum class Continue { kYes, kNo };
-
   /// `reconciler` and `key` must outlive the object. Calls `on_newer` after it has taken over a newer version of the
   /// Evacuation.
   LatestState(Reconciler& reconciler, const api::ObjectKey& key, std::function<void()> on_newer)
@@ -44,18 +45,24 @@ class Reconciler::LatestState {
   base::Result<Continue> refresh_evacuation();
   base::Result<Continue> refresh_pod_group();
   base::Result<Continue> refresh_pvcs();
+  /// Reads the documents of the evictors until they want no more.
   base::Status read_documents();
   /// Adopts the server's version and verifies its origin.
   void adopt(StoredEvacuation newer);
   /// Keeps a grant to be stored later, and applies it as if it had been stored.
   void store_later(const evictors::Action& action, const evictors::CallResult& answer);
-  void forget_unsaved();
+  void forget_unsaved() {
+    unsaved.reset();
+    reconciler_.forget_unsaved(key_);
+  }
   void take_pod_from(const evictors::Action& action, const evictors::CallResult& answer);
   evictors::CallResult send(const ServiceCall& call, const kube::Request& request,
                             const kube::Client::Fence& fence = {});
 
   // --- may the reconcile act on it
-  bool may_act_on(const Decision& decision);
+  bool may_act_on(const Decision& decision) {
+    return may_carry_out() || is_bound_to_cached(decision) || only_records_cached_facts(decision);
+  }
   /// Whether pod and Evacuation are fresh enough to carry out the result of decide().
   bool may_carry_out() const { return stored && freshness.pod_is_live(); }
   bool only_records_plain(const Decision& decision) const;
@@ -64,12 +71,12 @@ class Reconciler::LatestState {
   bool is_of_a_wave() const;
   std::set<std::string> nodes_emptied_with_it() const;
 
-  Observed seen;                            ///< input of decide()
-  Freshness freshness;                      ///< freshness of `seen`
-  std::optional<StoredEvacuation> stored;   ///< base of the next write
-  std::optional<UnsavedGrant> unsaved;      ///< included in `seen` but not in `stored`
-  std::vector<kube::Event> unsaved_events;  ///< Events of `unsaved`
-  std::string cached_version;               ///< resourceVersion of the cached object
+  Observed seen;                                    ///< input of decide()
+  Freshness freshness;                              ///< freshness of `seen`
+  std::optional<StoredEvacuation> stored;           ///< base of the next write
+  std::optional<Reconciler::UnsavedGrant> unsaved;  ///< included in `seen` but not in `stored`
+  std::vector<kube::Event> unsaved_events;          ///< Events of `unsaved`
+  std::string cached_version;                       ///< resourceVersion of the cached object
 
  private:
   void note_departure(const api::Evacuation& cached);
@@ -92,13 +99,18 @@ class Reconciler::LatestState {
   void observe_pvcs();
   void observe_scheduling_group();
   base::Status refresh_scheduling_group();
+  /// Returns why deleting the pod would lose the claim's data, empty if it would not.
+  static std::string explain_risk(const api::PersistentVolumeClaim& claim, const api::Pod& pod) {
+    const api::PvcRisk risk = api::pvc_risk(claim, pod);
+    return risk == api::PvcRisk::kNone ? std::string() : api::explain_pvc_risk(risk, claim.meta.name);
+  }
   /// Whether Evacuation and eviction carry the cached versions, so that the server refuses them if the cache is stale.
   bool is_bound_to_cached(const Decision& decision);
   /// Whether the decision only records final facts from the caches.
   bool only_records_cached_facts(const Decision& decision);
 
   Reconciler& reconciler_;
-  const Dependencies& deps_;
+  const Reconciler::Dependencies& deps_;
   const api::ObjectKey& key_;
   const std::shared_ptr<const crypto::KeyRing> keys_;  ///< fixed for the whole reconcile; may be nullptr
   const std::function<void()> on_newer_;

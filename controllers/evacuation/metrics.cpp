@@ -5,11 +5,6 @@
 namespace controllers::evacuation {
 namespace {
 
-const std::vector<double>& duration_buckets() {
-  static const std::vector<double> kBuckets = {0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14400};
-  return kBuckets;
-}
-
 double seconds_between(base::TimePoint from, base::TimePoint to) {
   return std::max(0.0, static_cast<double>((to - from).count()) / 1e6);
 }
@@ -54,15 +49,12 @@ void PrometheusMetrics::on_status(const api::Evacuation& before, const api::Evac
   }
 }
 
-base::Exemplar PrometheusMetrics::exemplar_of(const api::Evacuation& evacuation, base::TimePoint now) const {
-  return {trace_of_ ? trace_of_(evacuation) : std::string(), now};
-}
-
 void PrometheusMetrics::on_phase_left(const api::Evacuation& evacuation, base::TimePoint now) {
   const api::EvacuationStatus& before = evacuation.status;
   if (!before.phase_entered_at) return;
   metrics_
-      .histogram("evacuator_evacuation_phase_duration_seconds", "Time spent in each phase.", duration_buckets(),
+      .histogram("evacuator_evacuation_phase_duration_seconds", "Time spent in each phase.",
+                 {0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 14400},
                  {{"evictor", evictor_label(before)}, {"phase", to_string(before.phase)}})
       .observe(seconds_between(*before.phase_entered_at, now), exemplar_of(evacuation, now));
 }

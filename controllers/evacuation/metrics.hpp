@@ -30,7 +30,9 @@ class PrometheusMetrics final : public Metrics {
  private:
   void on_finished(const api::Evacuation& after, base::TimePoint now);
   void on_phase_left(const api::Evacuation& before, base::TimePoint now);
-  base::Exemplar exemplar_of(const api::Evacuation& evacuation, base::TimePoint now) const;
+  base::Exemplar exemplar_of(const api::Evacuation& evacuation, base::TimePoint now) const {
+    return {trace_of_ ? trace_of_(evacuation) : std::string(), now};
+  }
 
   base::Metrics& metrics_;
   const TraceOf trace_of_;

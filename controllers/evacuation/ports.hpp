@@ -2,7 +2,6 @@
 
 /// Interfaces that the Evacuation controller needs besides kube::Client; implemented by the wiring.
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

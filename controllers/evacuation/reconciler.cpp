@@ -20,8 +20,6 @@ constexpr std::size_t kMaxOlder = 64;
 
 Reconciler::Reconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
-void Reconciler::resume(base::TimePoint now) { resumed_at_ = now.time_since_epoch().count(); }
-
 base::Result<kube::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   if (const auto left = refused_for(key)) return kube::Requeue::in(*left);
   if (const auto left = backs_off_for(key)) return kube::Requeue::in(*left);
@@ -36,12 +34,6 @@ base::Result<kube::Requeue> Reconciler::reconcile(const api::ObjectKey& key) {
   if (!pdb_waiters_.is_woken(key)) return result;
   const base::Duration soon = kRetryOnAllowance;
   return kube::Requeue::in(result->after ? std::min(*result->after, soon) : soon);
-}
-
-/// Returns the remaining exclusion of an Evacuation whose last write was refused, while its version is unchanged.
-std::optional<base::Duration> Reconciler::refused_for(const api::ObjectKey& key) const {
-  const auto cached = deps_.evacuations.get(key);
-  return cached ? refused_.backs_off_for(key, cached->meta.resource_version, steady_now()) : std::nullopt;
 }
 
 void Reconciler::back_off_after_lost_record(const api::ObjectKey& key) {
@@ -88,22 +80,6 @@ std::optional<api::Evacuation> Reconciler::own_write(const api::ObjectMeta& meta
   const bool is_same =
       written.meta.uid == meta.uid && written.meta.resource_version == meta.resource_version && !meta.uid.empty();
   return is_same ? std::optional(written) : std::nullopt;
-}
-
-void Reconciler::note_unsaved(const api::ObjectKey& key, UnsavedGrant grant) {
-  const std::scoped_lock lock(mutex_);
-  unsaved_.insert_or_assign(key, std::move(grant));
-}
-
-std::optional<Reconciler::UnsavedGrant> Reconciler::unsaved_of(const api::ObjectKey& key) const {
-  const std::scoped_lock lock(mutex_);
-  const auto found = unsaved_.find(key);
-  return found == unsaved_.end() ? std::nullopt : std::optional(found->second);
-}
-
-void Reconciler::forget_unsaved(const api::ObjectKey& key) {
-  const std::scoped_lock lock(mutex_);
-  unsaved_.erase(key);
 }
 
 void Reconciler::forget_own(const api::ObjectKey& key) {

@@ -105,7 +105,7 @@ class Reconciler {
 
   /// Sets the time at which this replica became the leader; deadlines that passed before it get a grace period. Call
   /// before the first reconcile.
-  void resume(base::TimePoint now);
+  void resume(base::TimePoint now) { resumed_at_ = now.time_since_epoch().count(); }
 
   /// Errors should be retried with backoff. Returns kCancelled if may_act() returned false.
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
@@ -145,13 +145,17 @@ class Reconciler {
                                              const api::PersistentVolumeClaim* after) const;
 
  private:
-  class LatestState;   // latest_state.hpp
-  class ReconcileRun;  // reconcile_run.hpp
+  friend class LatestState;   // latest_state.hpp
+  friend class ReconcileRun;  // reconcile_run.hpp
 
   /// Called when an answer could not be stored. The next reconcile would repeat the call, so it is delayed with
   /// exponential backoff.
   void back_off_after_lost_record(const api::ObjectKey& key);
-  std::optional<base::Duration> refused_for(const api::ObjectKey& key) const;
+  /// Returns the remaining exclusion of an Evacuation whose last write was refused, while its version is unchanged.
+  std::optional<base::Duration> refused_for(const api::ObjectKey& key) const {
+    const auto cached = deps_.evacuations.get(key);
+    return cached ? refused_.backs_off_for(key, cached->meta.resource_version, steady_now()) : std::nullopt;
+  }
   std::optional<base::Duration> backs_off_for(const api::ObjectKey& key) const;
   /// Records that an Evacuation in `ns` found no component that serves `evictor`. Returns whether all Evacuations treat
   /// the evictor as dead from now on. An untrusted (manual) Evacuation alone does not suffice: two namespaces must
@@ -175,9 +179,19 @@ class Reconciler {
   /// Returns nullopt if the cache shows the newest known version.
   std::optional<StoredEvacuation> newer_than(const api::Evacuation& cached);
   void note_write(const api::ObjectKey& key, const StoredEvacuation& written, std::vector<std::string> older);
-  void note_unsaved(const api::ObjectKey& key, UnsavedGrant grant);
-  std::optional<UnsavedGrant> unsaved_of(const api::ObjectKey& key) const;
-  void forget_unsaved(const api::ObjectKey& key);
+  void note_unsaved(const api::ObjectKey& key, UnsavedGrant grant) {
+    const std::scoped_lock lock(mutex_);
+    unsaved_.insert_or_assign(key, std::move(grant));
+  }
+  std::optional<UnsavedGrant> unsaved_of(const api::ObjectKey& key) const {
+    const std::scoped_lock lock(mutex_);
+    const auto found = unsaved_.find(key);
+    return found == unsaved_.end() ? std::nullopt : std::optional(found->second);
+  }
+  void forget_unsaved(const api::ObjectKey& key) {
+    const std::scoped_lock lock(mutex_);
+    unsaved_.erase(key);
+  }
   void forget_own(const api::ObjectKey& key);
 
   Dependencies deps_;

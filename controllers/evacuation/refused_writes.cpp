@@ -43,11 +43,6 @@ std::optional<base::Duration> RefusedWrites::backs_off_for(const api::ObjectKey&
   return at->second.until - now;
 }
 
-void RefusedWrites::forget(const api::ObjectKey& key) {
-  const std::scoped_lock lock(mutex_);
-  refusals_.erase(key);
-}
-
 std::vector<std::string> RefusedWrites::problems_of(const std::string& policy) const {
   const std::scoped_lock lock(mutex_);
   std::vector<std::string> problems;
@@ -56,11 +51,6 @@ std::vector<std::string> RefusedWrites::problems_of(const std::string& policy) c
       problems.push_back(fmt::format("{}: {}", to_string(api::EventReason::kWriteRefused), refusal.problem));
   }
   return problems;
-}
-
-std::size_t RefusedWrites::count() const {
-  const std::scoped_lock lock(mutex_);
-  return refusals_.size();
 }
 
 }  // namespace controllers::evacuation

@@ -32,12 +32,18 @@ class RefusedWrites {
   std::optional<base::Duration> backs_off_for(const api::ObjectKey& key, const std::string& resource_version,
                                               base::TimePoint now) const;
   /// Call when the Evacuation was written or is gone.
-  void forget(const api::ObjectKey& key);
+  void forget(const api::ObjectKey& key) {
+    const std::scoped_lock lock(mutex_);
+    refusals_.erase(key);
+  }
 
   /// Problems for the condition Degraded of a policy, ordered by Evacuation. An empty `policy` selects manual
   /// Evacuations.
   std::vector<std::string> problems_of(const std::string& policy) const;
-  std::size_t count() const;
+  std::size_t count() const {
+    const std::scoped_lock lock(mutex_);
+    return refusals_.size();
+  }
 
  private:
   struct Refusal {

@@ -22,7 +22,7 @@ bool held_by_pdb(const Observed& seen) {
 
 /// Without documents, needs_capacity of an evictor is a conservative guess. Reads the documents before the guess costs
 /// a slot.
-base::Result<bool> Reconciler::ReconcileRun::needs_capacity_by_reading() {
+base::Result<bool> ReconcileRun::needs_capacity_by_reading() {
   const bool had_documents = state_.freshness.has_documents();
   state_.seen.slot.state = Slot::State::kGranted;  // read what would be read if the attempt began now
   const auto read = state_.read_documents();
@@ -34,7 +34,7 @@ base::Result<bool> Reconciler::ReconcileRun::needs_capacity_by_reading() {
   return needed;
 }
 
-SurgePod Reconciler::ReconcileRun::surge_pod() const {
+SurgePod ReconcileRun::surge_pod() const {
   SurgePod copy{state_.seen.pod};
   const api::OwnerReference* owner = state_.seen.pod ? state_.seen.pod->meta.controller() : nullptr;
   if (!owner) return copy;
@@ -43,15 +43,13 @@ SurgePod Reconciler::ReconcileRun::surge_pod() const {
   return copy;
 }
 
-AdmissionRequest Reconciler::ReconcileRun::request_for(const Decision& decision) const {
+AdmissionRequest ReconcileRun::request_for(const Decision& decision) const {
   std::optional<std::int32_t> size;
   const api::OwnerReference* owner = state_.seen.pod ? state_.seen.pod->meta.controller() : nullptr;
   if (owner && deps_.desired_replicas) size = deps_.desired_replicas(key_.ns, *owner);
   AdmissionRequest request = admission_request(state_.seen.evacuation, state_.seen.pod.get(), size);
   // The decision ends the attempt without a slot but is not stored yet, so request the slot for the next attempt.
-  const auto phase = decision.status.phase;
-  const bool begins = phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
-  if (begins && std::exchange(request.has_begun, false)) ++request.attempt;
+  if (is_between_attempts(decision.status.phase) && std::exchange(request.has_begun, false)) ++request.attempt;
   request.held_by_pdb = held_by_pdb(state_.seen);
   request.priority = effective_priority(state_.seen.evacuation, deps_.rules.manual_priority);
   if (state_.seen.pod_group.name.empty()) return request;
@@ -65,7 +63,7 @@ AdmissionRequest Reconciler::ReconcileRun::request_for(const Decision& decision)
 
 /// A single pod requests its slot first, since only a granted slot justifies the additional reads. Members of a
 /// PodGroup get slots and capacity in one step, so each reads beforehand whether it needs capacity.
-base::Status Reconciler::ReconcileRun::obtain_slot(const Decision& decision) {
+base::Status ReconcileRun::obtain_slot(const Decision& decision) {
   if (auto blocker = deps_.audit.admission_blocker()) {
     state_.seen.slot = {Slot::State::kWaiting, std::move(blocker)};
     return base::Done{};
@@ -92,10 +90,9 @@ base::Status Reconciler::ReconcileRun::obtain_slot(const Decision& decision) {
 }
 
 /// Checks again that a move of a wave has a destination: other pods may have taken the capacity since planning.
-void Reconciler::ReconcileRun::confirm_destination(const AdmissionRequest& request) {
+void ReconcileRun::confirm_destination(const AdmissionRequest& request) {
   state_.seen.no_destination.clear();
-  const auto phase = state_.seen.evacuation.status.phase;
-  const bool begins = (phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff) &&
+  const bool begins = is_between_attempts(state_.seen.evacuation.status.phase) &&
                       state_.seen.slot.state == Slot::State::kGranted && state_.seen.slot.reserved_node.empty();
   if (!begins || !deps_.reservations || !state_.seen.pod || state_.seen.pod->is_terminal() || !state_.is_of_a_wave())
     return;
@@ -107,8 +104,8 @@ void Reconciler::ReconcileRun::confirm_destination(const AdmissionRequest& reque
 }
 
 /// `needed` is the result of an earlier read; nullopt reads now.
-base::Result<Admission> Reconciler::ReconcileRun::add_capacity(const AdmissionRequest& request,
-                                                               std::optional<bool> needed, Admission granted) {
+base::Result<Admission> ReconcileRun::add_capacity(const AdmissionRequest& request, std::optional<bool> needed,
+                                                   Admission granted) {
   if (!needed) {
     const auto read = needs_capacity_by_reading();
     if (!read) return read.error();
@@ -125,7 +122,7 @@ base::Result<Admission> Reconciler::ReconcileRun::add_capacity(const AdmissionRe
 /// Drops a slot of an earlier attempt: the live object may be at a later attempt than the cached object for which the
 /// slot was requested. Independent of the phase, because an attempt that continues with the next evictor after an abort
 /// requests its slot while Aborting.
-void Reconciler::ReconcileRun::forget_old_slot() {
+void ReconcileRun::forget_old_slot() {
   const std::int32_t attempt = state_.seen.evacuation.status.attempt;
   if (attempt != slot_after_) state_.seen.slot = {};
   slot_after_ = attempt;

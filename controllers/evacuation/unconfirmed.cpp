@@ -53,9 +53,4 @@ std::vector<UnconfirmedWrite> UnconfirmedWrites::take_shown(const api::Evacuatio
   return shown;
 }
 
-void UnconfirmedWrites::forget(const api::ObjectKey& key) {
-  const std::scoped_lock lock(mutex_);
-  writes_.erase(key);
-}
-
 }  // namespace controllers::evacuation

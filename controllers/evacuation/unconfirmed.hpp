@@ -32,7 +32,10 @@ class UnconfirmedWrites {
   /// that can no longer be stored; keeps those based on `stored`, which may still arrive.
   std::vector<UnconfirmedWrite> take_shown(const api::Evacuation& stored);
   /// Call when a later write is confirmed or the object is gone.
-  void forget(const api::ObjectKey& key);
+  void forget(const api::ObjectKey& key) {
+    const std::scoped_lock lock(mutex_);
+    writes_.erase(key);
+  }
 
  private:
   std::mutex mutex_;

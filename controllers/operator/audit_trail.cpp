@@ -2,7 +2,7 @@
 
 #include "api/origin.hpp"
 #include "api/vocabulary/blockers.hpp"
-#include "controllers/admission/slot.hpp"
+#include "controllers/admission/request.hpp"
 #include "controllers/evacuation/audit_records.hpp"
 
 namespace controllers {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/meta/well_known.hpp"
@@ -18,7 +17,6 @@ namespace evictors::eviction_request {
 namespace {
 
 namespace names = api::well_known;
-using api::EvacuationPhase;
 using api::Json;
 using Api = RequestState::Api;
 using Presence = RequestState::Presence;
@@ -38,14 +36,12 @@ constexpr base::seconds kRefreshInterval{10};
 constexpr std::size_t kMaxReasonBytes = 200;
 
 api::ObjectKey request_key(const EvictorContext& context) {
-  return {context.evacuation.meta.ns, eviction_request_name(context.evacuation)};
+  return {context.ns(), eviction_request_name(context.evacuation)};
 }
 
 std::optional<std::int64_t> parse_seconds(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value >= 1 && value <= kMaxLiveness ? std::optional(value) : std::nullopt;
+  const auto value = base::parse_integer<std::int64_t>(text);
+  return value && *value >= 1 && *value <= kMaxLiveness ? value : std::nullopt;
 }
 
 /// Returns at least kMinLiveness, so that a tenant cannot have the API marked dead after one second.
@@ -82,21 +78,11 @@ std::string refusal(const EvictorContext& context) {
              : "Evacuator is the only responder of the pod";
 }
 
-Probe no(Support support, std::string reason) {
-  Probe probe;
-  probe.support = support;
-  probe.reason = std::move(reason);
-  return probe;
-}
-
 /// Holds the evictor chain while the API is hidden. A contradictory answer or a refresh of the server's discovery
 /// document must not make the chain skip the pod's responders.
 Probe hidden(const EvictorContext& context) {
-  Probe probe = no(Support::kUnavailable,
-                   fmt::format("{} cannot be read at the moment: retrying", kube::kEvictionRequests.api_version()));
-  probe.until = context.now + kRefreshInterval;
-  probe.hold = true;
-  return probe;
+  return unavailable(fmt::format("{} cannot be read at the moment: retrying", kube::kEvictionRequests.api_version()),
+                     context.now + kRefreshInterval, true);
 }
 
 /// Allows for every responder to use up its time without a heartbeat. The default total remains for the eviction API.
@@ -112,25 +98,22 @@ Probe supported(const EvictorContext& context) {
   return probe;
 }
 
-Read read_of(std::string_view name, kube::Request request) { return {std::string(name), std::move(request), {}}; }
-
 Read discovery_read() {
   kube::Request request;
   request.path = "/apis/" + kube::kEvictionRequests.api_version();
   return read_of(kApiDocument, std::move(request));
 }
 
-Read evictions_read(const EvictorContext& context) {
-  kube::ListOptions options;
-  options.ns = context.evacuation.meta.ns;
-  options.label_selector = fmt::format("{} in {}", names::kNativeRequester, api::kRequesterRoles);
-  return read_of(kEvictionsDocument, kube::list_request(kube::kNativeEvictions, options));
+/// Lists Evictions. An empty selector selects all.
+Read evictions_read(std::string_view name, const EvictorContext& context, std::string selector) {
+  return read_of(
+      name, kube::list_request(kube::kNativeEvictions, {.ns = context.ns(), .label_selector = std::move(selector)}));
 }
 
 /// Returns true if a list without a label selector is needed to confirm that there is no open Eviction. After the
 /// request is withdrawn, an open Eviction means that a responder may still be working.
 bool needs_all_evictions(const EvictorContext& context) {
-  if (context.evacuation.status.phase != EvacuationPhase::kAborting) return false;
+  if (context.phase() != EvacuationPhase::kAborting) return false;
   const RequestState view = read_state(context);
   return view.presence == Presence::kOurs && !view.asks() && view.evictions_known && !view.has_open();
 }
@@ -152,30 +135,23 @@ Json request_body(const EvictorContext& context) {
 }
 
 Action create_action(const EvictorContext& context) {
-  Action action;
-  action.name = kCreateRequest;
-  action.request = kube::create_request(kube::kEvictionRequests, context.evacuation.meta.ns, request_body(context));
-  if (context.evacuation.spec.dry_run) action.request.query = "dryRun=All";
-  action.request.timeout = kCallTimeout;
-  action.pre_state = "podResourceVersion=" + context.pod->meta.resource_version;
-  return action;
+  kube::Request request = kube::create_request(kube::kEvictionRequests, context.ns(), request_body(context));
+  if (context.dry_run()) request.query = "dryRun=All";
+  request.timeout = kCallTimeout;
+  return make_action(ActionRole::kRequest, kCreateRequest, std::move(request),
+                     "podResourceVersion=" + context.pod->meta.resource_version);
 }
 
 Action withdraw_action(const EvictorContext& context, const api::EvictionRequest& request) {
   const Json patch = {{"metadata", {{"uid", request.meta.uid}}}, {"spec", {{"intent", "Withdrawn"}}}};
-  Action action;
-  action.role = ActionRole::kUndo;
-  action.name = kWithdrawRequest;
-  action.request = kube::patch_request(kube::kEvictionRequests, request_key(context), kube::PatchType::kMerge, patch);
-  return action;
+  return make_action(
+      ActionRole::kUndo, kWithdrawRequest,
+      kube::patch_request(kube::kEvictionRequests, request_key(context), kube::PatchType::kMerge, patch));
 }
 
 Action delete_action(const EvictorContext& context, std::string_view uid) {
-  Action action;
-  action.role = ActionRole::kCleanUp;
-  action.name = kDeleteRequest;
-  action.request = kube::delete_request(kube::kEvictionRequests, request_key(context), uid);
-  return action;
+  return make_action(ActionRole::kCleanUp, kDeleteRequest,
+                     kube::delete_request(kube::kEvictionRequests, request_key(context), uid));
 }
 
 /// Returns the deletion of this Evacuation's request if the request exists or, while it cannot be read, may exist.
@@ -257,9 +233,9 @@ Observation observe_at_work(const EvictorContext& context, const RequestState& v
 Classification classify_create(const EvictorContext& context, const CallResult& answer) {
   Classification meaning = classify_patch(answer);
   if (meaning.answer == ResponseClass::kApplied) {
-    if (context.evacuation.spec.dry_run) meaning.answer = ResponseClass::kAcceptedInBackground;
+    if (context.dry_run()) meaning.answer = ResponseClass::kAcceptedInBackground;
     const auto made = api::decode_eviction_request(answer->body);
-    if (made && !context.evacuation.spec.dry_run) meaning.refs = {{std::string(kRequestRef), ref_of(made->meta)}};
+    if (made && !context.dry_run()) meaning.refs = {{std::string(kRequestRef), ref_of(made->meta)}};
   } else if (meaning.answer == ResponseClass::kConflict) {
     const RequestState view = read_state(context);
     if (view.presence == Presence::kOurs && !view.asks()) {
@@ -299,8 +275,7 @@ bool may_be_deleted(const EvictorContext& context, const RequestState& view) {
 
 std::string eviction_request_name(const api::Evacuation& evacuation) { return "evac-" + evacuation.meta.uid; }
 
-api::FieldErrors EvictionByRequest::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                             const api::FieldPath& path) const {
+api::FieldErrors EvictionByRequest::validate(const Parameters& parameters, const api::FieldPath& path) const {
   api::FieldErrors errors = check_parameters(parameters, path, {kLivenessSeconds});
   for (const auto& [name, value] : parameters) {
     if (name == kLivenessSeconds && !parse_seconds(value)) {
@@ -312,7 +287,7 @@ api::FieldErrors EvictionByRequest::validate(const std::vector<std::pair<std::st
 }
 
 std::vector<Read> EvictionByRequest::reads(const EvictorContext& context) const {
-  const EvacuationPhase phase = context.evacuation.status.phase;
+  const EvacuationPhase phase = context.phase();
   std::vector<Read> wanted;
   const bool is_chosen = chosen(context);
   if (!is_chosen && (!context.pod || context.unavailable_until || !refusal(context).empty())) return wanted;
@@ -320,58 +295,52 @@ std::vector<Read> EvictionByRequest::reads(const EvictorContext& context) const 
   if (asking) wanted.push_back(discovery_read());
   if (is_chosen || read_state(context).api == Api::kServed) {
     wanted.push_back(read_of(kRequestDocument, kube::get_request(kube::kEvictionRequests, request_key(context))));
-    const std::string& ns = context.evacuation.meta.ns;
     for (const Access& each : kAccess) {
-      if (!is_chosen) wanted.push_back(access_read(each, ns));
+      if (!is_chosen) wanted.push_back(access_read(each, context.ns()));
     }
   }
-  if (is_chosen && !asking) wanted.push_back(evictions_read(context));
-  if (is_chosen && needs_all_evictions(context)) {
-    kube::ListOptions options;
-    options.ns = context.evacuation.meta.ns;
-    wanted.push_back(read_of(kAllEvictionsDocument, kube::list_request(kube::kNativeEvictions, options)));
+  if (is_chosen && !asking) {
+    const std::string labelled = fmt::format("{} in {}", names::kNativeRequester, api::kRequesterRoles);
+    wanted.push_back(evictions_read(kEvictionsDocument, context, labelled));
   }
+  if (is_chosen && needs_all_evictions(context)) wanted.push_back(evictions_read(kAllEvictionsDocument, context, {}));
   return wanted;
 }
 
 Probe EvictionByRequest::probe(const EvictorContext& context) const {
   if (chosen(context)) return supported(context);
-  if (std::string why = refusal(context); !why.empty()) return no(Support::kUnsupported, std::move(why));
-  if (context.unavailable_until) {
-    Probe probe = no(Support::kUnavailable, "no controller handles EvictionRequests");
-    probe.until = context.unavailable_until;
-    probe.hold = has_foreign_responder(*context.pod);  // keeps the chain from skipping the responders
-    return probe;
-  }
+  if (std::string why = refusal(context); !why.empty()) return unsupported("", std::move(why));
+  if (context.unavailable_until)  // the chain must not skip the responders
+    return unavailable("no controller handles EvictionRequests", context.unavailable_until,
+                       has_foreign_responder(*context.pod));
   const RequestState view = read_state(context);
   switch (view.api) {
     case Api::kServed: break;
-    case Api::kUnread: return no(Support::kUnavailable, "not checked yet");
+    case Api::kUnread: return unavailable("not checked yet", {}, false);
     case Api::kHidden: return hidden(context);
     case Api::kForbidden:
-      return no(Support::kUnsupported, "RBAC does not allow to read " + kube::kEvictionRequests.api_version());
+      return unsupported("", "RBAC does not allow to read " + kube::kEvictionRequests.api_version());
     case Api::kNotServed:
-      return no(Support::kUnsupported,
-                fmt::format("the server does not serve {}", kube::kEvictionRequests.api_version()));
+      return unsupported("", fmt::format("the server does not serve {}", kube::kEvictionRequests.api_version()));
   }
   if (!view.denied.empty()) {
-    return no(Support::kUnsupported, fmt::format("RBAC does not allow to {} in namespace {}: see RBAC in "
-                                                 "docs/evictors/eviction-request.md",
-                                                 view.denied, context.evacuation.meta.ns));
+    return unsupported("", fmt::format("RBAC does not allow to {} in namespace {}: see RBAC in "
+                                       "docs/evictors/eviction-request.md",
+                                       view.denied, context.ns()));
   }
   return supported(context);
 }
 
 EvictionStep EvictionByRequest::plan(const EvictorContext& context) const {
-  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
-  if (context.evacuation.status.phase == EvacuationPhase::kInProgress) return {NextMove::kWait, {}};
-  if (!context.evacuation.spec.dry_run && read_state(context).asks()) return {NextMove::kWait, {}};
+  if (context.phase() == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
+  if (context.phase() == EvacuationPhase::kInProgress) return {NextMove::kWait, {}};
+  if (!context.dry_run() && read_state(context).asks()) return {NextMove::kWait, {}};
   return {NextMove::kAct, create_action(context)};
 }
 
 Observation EvictionByRequest::observe(const EvictorContext& context) const {
   const RequestState view = read_state(context);
-  const bool at_work = context.evacuation.status.phase == EvacuationPhase::kInProgress;
+  const bool at_work = context.phase() == EvacuationPhase::kInProgress;
   if (!at_work && view.api == Api::kNotServed)
     return failed("NativeUnavailable", "the server no longer serves the API", true, true);
   if (view.presence == Presence::kForeign) {

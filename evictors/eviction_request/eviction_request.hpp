@@ -9,13 +9,12 @@ namespace evictors::eviction_request {
 /// spec.evictionResponders if the API is served, and for any pod if listed in spec.evictors. If the controller does not
 /// notice the request within parameter livenessSeconds, the API is considered dead and the next evictor is tried.
 /// Success is decided by the pod's state, never by a condition. Contract: docs/evictors/eviction-request.md.
-class EvictionByRequest final : public Evictor, public DocumentReader, public Undoer, public DepartureFollower {
+class EvictionByRequest final : public Evictor {
  public:
   static constexpr std::string_view kName = "eviction-request";
 
   std::string_view name() const override { return kName; }
-  api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                            const api::FieldPath& path) const override;
+  api::FieldErrors validate(const Parameters& parameters, const api::FieldPath& path) const override;
   std::vector<Read> reads(const EvictorContext& context) const override;
   Probe probe(const EvictorContext& context) const override;
   EvictionStep plan(const EvictorContext& context) const override;

@@ -7,7 +7,7 @@
 
 #include "api/json/json_access.hpp"
 #include "api/meta/well_known.hpp"
-#include "kube/resource.hpp"
+#include "kube/request.hpp"
 
 namespace evictors::eviction_request {
 namespace {
@@ -15,17 +15,14 @@ namespace {
 using Api = RequestState::Api;
 using Presence = RequestState::Presence;
 
-bool lists_resource(const api::Json& resources, std::string_view plural) {
-  return std::any_of(resources.begin(), resources.end(),
-                     [&](const api::Json& each) { return api::text_at(each, {"name"}) == plural; });
-}
-
 bool lists_both_kinds(const std::string& body) {
   const auto json = api::parse_json(body);
   if (!json) return false;
-  const api::Json& resources = api::items_at(*json, {"resources"});
-  return lists_resource(resources, kube::kEvictionRequests.plural) &&
-         lists_resource(resources, kube::kNativeEvictions.plural);
+  const auto lists = [&](std::string_view plural) {
+    return std::ranges::any_of(api::items_at(*json, {"resources"}),
+                               [&](const api::Json& each) { return api::text_at(each, {"name"}) == plural; });
+  };
+  return lists(kube::kEvictionRequests.plural) && lists(kube::kNativeEvictions.plural);
 }
 
 /// The API counts as not served only if discovery and the current answer agree.
@@ -59,8 +56,7 @@ bool read_evictions(const EvictorContext& context, const Document* document, Req
   for (api::NativeEviction& each : *all) {
     if (each.pod_uid == context.evacuation.spec.pod_ref.uid) view.evictions.push_back(std::move(each));
   }
-  std::stable_sort(view.evictions.begin(), view.evictions.end(),
-                   [](const auto& a, const auto& b) { return a.meta.creation_timestamp < b.meta.creation_timestamp; });
+  std::ranges::stable_sort(view.evictions, {}, [](const auto& each) { return each.meta.creation_timestamp; });
   return true;
 }
 
@@ -95,24 +91,10 @@ RemoteFailure failure_from(const std::vector<api::Condition>& conditions) {
 
 }  // namespace
 
-bool RequestState::asks() const {
-  return presence == Presence::kOurs && !request.withdrawn && !request.meta.is_terminating();
-}
-
-bool RequestState::has_open() const {
-  return std::ranges::any_of(evictions, [](const api::NativeEviction& each) { return !each.is_final(); });
-}
-
-const api::NativeEviction* RequestState::current() const {
-  const auto open = std::find_if(evictions.begin(), evictions.end(), [](const auto& e) { return !e.is_final(); });
-  if (open != evictions.end()) return &*open;
-  return evictions.empty() ? nullptr : &evictions.back();
-}
-
 bool RequestState::others_remain() const {
   const api::NativeEviction* eviction = current();
   if (!eviction || eviction->is_final()) return false;
-  return std::any_of(eviction->requesters.begin(), eviction->requesters.end(), [](const auto& each) {
+  return std::ranges::any_of(eviction->requesters, [](const auto& each) {
     return !each.withdrawn && each.name != api::well_known::kNativeRequester;
   });
 }
@@ -128,12 +110,9 @@ Read access_read(const Access& access, const std::string& ns) {
                                 {"verb", access.verb},
                                 {"group", kube::kEvictionRequests.group},
                                 {"resource", access.resource}}}}}};
-  kube::Request request;
-  request.method = "POST";
-  request.path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-  request.content_type = "application/json";
-  request.body = review.dump();
-  return {access_name(access), std::move(request), {}};
+  return read_of(
+      access_name(access),
+      kube::json_request("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review, kube::Flow::kRead));
 }
 
 RequestState read_state(const EvictorContext& context) {

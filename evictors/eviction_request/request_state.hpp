@@ -34,11 +34,17 @@ struct RequestState {
   std::string denied;  ///< action that RBAC denies, such as "delete evictionrequests"; empty if all are allowed
 
   /// Returns true if Evacuator's request is in effect: neither withdrawn nor being deleted.
-  bool asks() const;
+  bool asks() const { return presence == Presence::kOurs && !request.withdrawn && !request.meta.is_terminating(); }
   /// Returns true if one of the Evictions is unfinished.
-  bool has_open() const;
+  bool has_open() const {
+    return std::ranges::any_of(evictions, [](const api::NativeEviction& each) { return !each.is_final(); });
+  }
   /// Returns the unfinished Eviction, else the newest one, or nullptr if there are none.
-  const api::NativeEviction* current() const;
+  const api::NativeEviction* current() const {
+    const auto open = std::ranges::find_if(evictions, [](const auto& each) { return !each.is_final(); });
+    if (open != evictions.end()) return &*open;
+    return evictions.empty() ? nullptr : &evictions.back();
+  }
   /// Returns true if another requester still wants the pod to leave.
   bool others_remain() const;
 };

@@ -39,14 +39,6 @@ Probe owner_probe(const EvictorContext& context, std::string_view adapter, base:
   return probe;
 }
 
-Probe unsupported(std::string_view adapter, std::string reason) {
-  Probe probe;
-  probe.support = Support::kUnsupported;
-  probe.adapter = adapter;
-  probe.reason = std::move(reason);
-  return probe;
-}
-
 EvictionStep evict_now(const EvictorContext& context) {
   if (context.parameter(kStrict, "false") == "true") return evict_as_seen(context);
   return act_now(post_eviction(context));

@@ -51,7 +51,6 @@ const Adapter* find_adapter(std::string_view name);
 
 /// Returns a supported Probe that requires the owner's consent and uses `total` as timeout unless the spec sets one.
 Probe owner_probe(const EvictorContext& context, std::string_view adapter, base::seconds total);
-Probe unsupported(std::string_view adapter, std::string reason);
 /// Returns the final eviction, with the pod's resourceVersion as a precondition if parameter `strict` is set.
 EvictionStep evict_now(const EvictorContext& context);
 /// Returns the final eviction with the pod's resourceVersion as a precondition: the API server refuses it if the pod

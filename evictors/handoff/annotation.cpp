@@ -11,6 +11,7 @@
 #include "api/vocabulary/reasons.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
+#include "evictors/handoff/adapter.hpp"
 #include "evictors/handoff/protocol.hpp"
 #include "evictors/pod_patch.hpp"
 #include "evictors/timeouts.hpp"
@@ -19,7 +20,6 @@ namespace evictors::handoff {
 namespace {
 
 namespace names = api::well_known;
-using api::EvacuationPhase;
 using api::Json;
 
 constexpr std::string_view kRequestPre = "RequestPre";
@@ -30,8 +30,6 @@ constexpr base::seconds kDefaultHandoffTimeout{1800};
 /// Time after which an accepted eviction is given up if the pod never shows the in-progress annotation. Upstream
 /// uses the same time.
 constexpr base::seconds kAssumedInProgress{600};
-
-const std::string& token_of(const EvictorContext& context) { return context.evacuation.status.token; }
 
 bool acknowledgement_timed_out(const EvictorContext& context) {
   const auto* seen =
@@ -47,7 +45,7 @@ base::seconds handoff_total(const EvictorContext& context, const Capability& cap
 
 Action request_action(const EvictorContext& context, const Capability& capability, std::string_view phase) {
   const base::TimePoint since = context.evacuation.status.in_progress_since.value_or(context.now);
-  Json annotations = {{names::kHandoffRequest, token_of(context)},
+  Json annotations = {{names::kHandoffRequest, context.token()},
                       {names::kHandoffRequestPhase, phase},
                       {names::kHandoffRequestDeadline, base::format_time(since + handoff_total(context, capability))},
                       {names::kHandoffRequestReason, handoff_reason(context.evacuation.spec)},
@@ -57,21 +55,14 @@ Action request_action(const EvictorContext& context, const Capability& capabilit
                                pre ? kRequestPre : kRequestMigrate, std::move(annotations));
 }
 
-EvictionStep act(Action action) { return {NextMove::kAct, std::move(action)}; }
-
-bool strict(const EvictorContext& context, const Capability& capability) {
-  return capability.strict || context.parameter(kStrict, "false") == "true";
-}
-
 EvictionStep final_call(const EvictorContext& context, const Capability& capability) {
-  return act(post_eviction(context, strict(context, capability) ? context.pod->meta.resource_version : std::string()));
+  return capability.strict ? evict_as_seen(context) : evict_now(context);
 }
 
 EvictionStep plan_preparing(const EvictorContext& context, const Capability& capability) {
-  if (context.evacuation.spec.dry_run || !capability.pre || acknowledgement_timed_out(context))
-    return {NextMove::kProceed, {}};
-  const Signs state = read_signs(*context.pod, token_of(context));
-  if (!state.requested) return act(request_action(context, capability, "pre"));
+  if (context.dry_run() || !capability.pre || acknowledgement_timed_out(context)) return {NextMove::kProceed, {}};
+  const Signs state = read_signs(*context.pod, context.token());
+  if (!state.requested) return act_now(request_action(context, capability, "pre"));
   return {state.pre_done ? NextMove::kProceed : NextMove::kWait, {}};
 }
 
@@ -81,19 +72,18 @@ bool in_background(const EvictorContext& context) {
 
 /// Returns true if the owner took over the last eviction call of this attempt.
 bool accepted_in_background(const EvictorContext& context) {
-  const auto& intent = context.evacuation.status.intent;
-  return in_background(context) || (intent && intent->token == token_of(context) &&
-                                    intent->result == to_string(ResponseClass::kAcceptedInBackground));
+  const api::EvacuationIntent* intent = context.intent();
+  return in_background(context) || (intent && intent->result == to_string(ResponseClass::kAcceptedInBackground));
 }
 
 EvictionStep plan_handoff(const EvictorContext& context, const Capability& capability) {
-  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return plan_preparing(context, capability);
+  if (context.phase() == EvacuationPhase::kPreparing) return plan_preparing(context, capability);
   if (accepted_in_background(context)) return {NextMove::kWait, {}};
-  const Signs state = read_signs(*context.pod, token_of(context));
-  const bool alone = context.evacuation.spec.dry_run || (acknowledgement_timed_out(context) && !capability.required);
+  const Signs state = read_signs(*context.pod, context.token());
+  const bool alone = context.dry_run() || (acknowledgement_timed_out(context) && !capability.required);
   if (alone || (!capability.migrate && !state.failed)) return final_call(context, capability);
   if (!state.requested || state.request_phase != "migrate") {
-    return act(request_action(context, capability, "migrate"));
+    return act_now(request_action(context, capability, "migrate"));
   }
   if (state.ready && !state.failed && !state.abort_written && !capability.owner_evicts)
     return final_call(context, capability);
@@ -101,10 +91,10 @@ EvictionStep plan_handoff(const EvictorContext& context, const Capability& capab
 }
 
 EvictionStep plan_background(const EvictorContext& context) {
-  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
-  const bool watching = context.evacuation.status.phase == EvacuationPhase::kInProgress;
-  if (!context.evacuation.spec.dry_run && (watching || in_background(context))) return {NextMove::kWait, {}};
-  return act(post_eviction(context));
+  if (context.phase() == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
+  const bool watching = context.phase() == EvacuationPhase::kInProgress;
+  if (!context.dry_run() && (watching || in_background(context))) return {NextMove::kWait, {}};
+  return act_now(post_eviction(context));
 }
 
 Observation observe_background(const EvictorContext& context) {
@@ -122,14 +112,13 @@ Observation observe_background(const EvictorContext& context) {
 /// Returns true if the last call of this attempt wrote the request to the pod. Other calls, such as a hook's, give no
 /// information about it.
 bool request_was_written(const EvictorContext& context) {
-  const auto& intent = context.evacuation.status.intent;
-  if (!intent || intent->token != token_of(context) || !intent->resolved) return false;
-  return (intent->action == kRequestPre || intent->action == kRequestMigrate) &&
-         intent->result == to_string(ResponseClass::kApplied);
+  const api::EvacuationIntent* pre = context.intent(kRequestPre);
+  const api::EvacuationIntent* asked = pre ? pre : context.intent(kRequestMigrate);
+  return asked && asked->resolved && asked->result == to_string(ResponseClass::kApplied);
 }
 
 Observation observe_handoff(const EvictorContext& context) {
-  const Signs state = read_signs(*context.pod, token_of(context));
+  const Signs state = read_signs(*context.pod, context.token());
   Observation seen;
   seen.requested = state.requested;
   seen.acknowledged = state.acknowledged;
@@ -150,33 +139,26 @@ bool is_ours(const EvictorContext& context, std::string_view key) {
 
 }  // namespace
 
-api::FieldErrors AnnotationEvictor::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                             const api::FieldPath& path) const {
+api::FieldErrors AnnotationEvictor::validate(const Parameters& parameters, const api::FieldPath& path) const {
   api::FieldErrors errors = check_parameters(parameters, path, {kRequestedBy, kStrict});
-  for (const auto& [name, value] : parameters) {
-    if (name == kStrict && value != "true" && value != "false") {
-      errors.push_back({path.field(name).text(), fmt::format("must be true or false, not {}", value)});
-    }
-  }
+  for (const auto& each : parameters) check_value(each, kStrict, {"true", "false"}, path, errors);
   return errors;
 }
 
 Probe AnnotationEvictor::probe(const EvictorContext& context) const {
+  const auto capability = read_capability(*context.pod);
+  const bool background = !capability && wants_background(*context.pod);
+  if (!capability && !background)
+    return unsupported(
+        "", fmt::format("the pod has neither annotation {} nor {}", names::kHandoffMode, names::kRequestEvictOnly));
   Probe probe;
-  if (const auto capability = read_capability(*context.pod)) {
-    probe.adapter = kGeneric;
+  probe.adapter = background ? kBackground : kGeneric;
+  if (capability) {
     probe.total = handoff_total(context, *capability);
     probe.acknowledges = true;
     probe.required = capability->required;
     probe.reports_post = capability->post;
-    return probe;
   }
-  if (wants_background(*context.pod)) {
-    probe.adapter = kBackground;
-    return probe;
-  }
-  probe.support = Support::kUnsupported;
-  probe.reason = fmt::format("the pod has neither annotation {} nor {}", names::kHandoffMode, names::kRequestEvictOnly);
   return probe;
 }
 
@@ -212,13 +194,13 @@ bool AnnotationEvictor::owner_decides(const EvictorContext& context) const {
   const api::EvacuationStatus& status = context.evacuation.status;
   const bool handed_over = status.evictor == kName && status.adapter == kGeneric;
   if (handed_over && !read_capability(*context.pod)) return true;
-  return probe_requires_owner(*this, context);
+  return probe_requires_owner(context);
 }
 
 std::vector<Action> AnnotationEvictor::undo(const EvictorContext& context) const {
-  const Signs state = read_signs(*context.pod, token_of(context));
+  const Signs state = read_signs(*context.pod, context.token());
   if (!state.requested || state.abort_written || state.aborted || state.failed) return {};
-  return {patch_pod_annotations(context, ActionRole::kUndo, kAbort, {{names::kHandoffAbort, token_of(context)}})};
+  return {patch_pod_annotations(context, ActionRole::kUndo, kAbort, {{names::kHandoffAbort, context.token()}})};
 }
 
 Rollback AnnotationEvictor::undone(const EvictorContext& context) const {
@@ -228,7 +210,7 @@ Rollback AnnotationEvictor::undone(const EvictorContext& context) const {
     const bool is_followed = status.request_sent_at || status.in_progress_since;
     return is_followed && in_background(context) ? Rollback::kRemoteMarkRemains : Rollback::kNothingToDo;
   }
-  const Signs state = read_signs(*context.pod, token_of(context));
+  const Signs state = read_signs(*context.pod, context.token());
   if (state.aborted || state.failed) return Rollback::kComplete;
   if (!state.requested) return Rollback::kNothingToDo;
   // No operator has answered. Wait for another acknowledge timeout, so that an operator that has just started sees the

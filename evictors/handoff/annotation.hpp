@@ -7,15 +7,14 @@ namespace evictors::handoff {
 /// Annotation-driven eviction of pods that announce it: Evacuator's two-way handoff (adapter `generic`, annotation
 /// handoff.evacuator.dev/mode) or upstream's eviction in the background (adapter `background`, annotation
 /// descheduler.alpha.kubernetes.io/request-evict-only). Contract: docs/evictors/annotation.md.
-class AnnotationEvictor final : public Evictor, public Undoer, public TermsProvider {
+class AnnotationEvictor final : public Evictor {
  public:
   static constexpr std::string_view kName = "annotation";
   static constexpr std::string_view kGeneric = "generic";
   static constexpr std::string_view kBackground = "background";
 
   std::string_view name() const override { return kName; }
-  api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                            const api::FieldPath& path) const override;
+  api::FieldErrors validate(const Parameters& parameters, const api::FieldPath& path) const override;
   Probe probe(const EvictorContext& context) const override;
   EvictionStep plan(const EvictorContext& context) const override;
   Observation observe(const EvictorContext& context) const override;

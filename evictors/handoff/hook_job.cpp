@@ -175,7 +175,7 @@ std::string hook_job_name(const EvictorContext& context, HookPoint point) {
 }
 
 std::string hook_job_logs(const EvictorContext& context, HookPoint point) {
-  return fmt::format("kubectl logs job/{} -n {}", hook_job_name(context, point), context.evacuation.meta.ns);
+  return fmt::format("kubectl logs job/{} -n {}", hook_job_name(context, point), context.ns());
 }
 
 Json hook_job(const EvictorContext& context, const api::Hook& hook, HookPoint point) {
@@ -201,9 +201,13 @@ Json hook_job(const EvictorContext& context, const api::Hook& hook, HookPoint po
 }
 
 Read hook_job_read(const EvictorContext& context, HookPoint point) {
-  return {job_document(point),
-          kube::get_request(kube::kJobs, {context.evacuation.meta.ns, hook_job_name(context, point)}),
-          {}};
+  return read_of(job_document(point), kube::get_request(kube::kJobs, {context.ns(), hook_job_name(context, point)}));
+}
+
+std::string hook_action_name(std::string_view prefix, HookPoint point) {
+  std::string name(to_string(point));
+  name[0] = static_cast<char>(name[0] - 'a' + 'A');
+  return std::string(prefix) + name;
 }
 
 std::string hook_job_uid_ref(HookPoint point) { return fmt::format("{}HookJob", to_string(point)); }
@@ -239,15 +243,10 @@ bool hook_job_runs(const EvictorContext& context, HookPoint point) {
 std::optional<Action> stop_hook_job(const EvictorContext& context, HookPoint point) {
   const HookJob job = read_hook_job(context, point, nullptr);
   if (job.state != HookJob::State::kRunning || job.stop_requested) return std::nullopt;
-  std::string name(to_string(point));
-  name[0] = static_cast<char>(name[0] - 'a' + 'A');
-  Action action;
-  action.role = ActionRole::kUndo;
-  action.name = fmt::format("{}{}", kStopJobPrefix, name);
-  action.request = kube::patch_request(kube::kJobs, {context.evacuation.meta.ns, hook_job_name(context, point)},
-                                       kube::PatchType::kMerge,
-                                       {{"metadata", {{"uid", job.uid}}}, {"spec", {{"activeDeadlineSeconds", 1}}}});
-  return action;
+  return make_action(
+      ActionRole::kUndo, hook_action_name(kStopJobPrefix, point),
+      kube::patch_request(kube::kJobs, {context.ns(), hook_job_name(context, point)}, kube::PatchType::kMerge,
+                          {{"metadata", {{"uid", job.uid}}}, {"spec", {{"activeDeadlineSeconds", 1}}}}));
 }
 
 }  // namespace evictors::handoff

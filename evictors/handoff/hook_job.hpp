@@ -38,6 +38,9 @@ struct HookJob {
 /// be stopped; its owner is then sufficient.
 HookJob read_hook_job(const EvictorContext& context, HookPoint point, const api::Hook* hook);
 
+/// Returns "<prefix><Point>", the name of a hook's action.
+std::string hook_action_name(std::string_view prefix, HookPoint point);
+
 /// Key of status.refs for the UID of the hook's Job.
 std::string hook_job_uid_ref(HookPoint point);
 

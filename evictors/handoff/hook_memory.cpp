@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
 
 #include "api/meta/names.hpp"
+#include "base/text.hpp"
+#include "evictors/document.hpp"
 
 namespace evictors::handoff {
 namespace {
@@ -15,26 +16,14 @@ constexpr std::string_view kNoHooks = "none";
 constexpr std::string_view kJobKind = "job";
 constexpr std::string_view kWebhookKind = "webhook";
 
-std::vector<std::string_view> parts_of(std::string_view text, std::string_view separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const auto end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + separator.size());
-  }
-}
-
 std::optional<std::int64_t> number_within(std::string_view text, std::int64_t least, std::int64_t most) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool good = error == std::errc() && end == text.data() + text.size() && value >= least && value <= most;
-  return good ? std::optional(value) : std::nullopt;
+  const auto value = base::parse_integer<std::int64_t>(text);
+  return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
 /// Parses "webhook 60 1 Abort backup".
 std::optional<api::Hook> recalled_hook(std::string_view text) {
-  const auto words = parts_of(text, " ");
+  const auto words = split(text, " ");
   const bool job = words.size() == 4 && words[0] == kJobKind;
   const bool webhook = words.size() == 5 && words[0] == kWebhookKind && api::is_dns_label(words[4]);
   if (!job && !webhook) return std::nullopt;
@@ -67,7 +56,7 @@ std::string remembered_hooks(const api::EvacuationHooks& hooks) {
 std::optional<api::EvacuationHooks> parse_hooks_summary(std::string_view text) {
   if (text == kNoHooks) return api::EvacuationHooks{};
   api::EvacuationHooks hooks;
-  for (const std::string_view part : parts_of(text, ", ")) {
+  for (const std::string_view part : split(text, ", ")) {
     const auto equals = part.find('=');
     const auto known =
         std::ranges::find(kHookMembers, part.substr(0, equals), [](const auto& each) { return each.first; });

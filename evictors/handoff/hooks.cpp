@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/descheduler_policy.hpp"
 #include "api/json/json_access.hpp"
 #include "api/meta/service_uses.hpp"
-#include "api/meta/well_known.hpp"
 #include "api/origin.hpp"
 #include "api/vocabulary/blockers.hpp"
 #include "base/text.hpp"
@@ -25,7 +23,6 @@
 namespace evictors::handoff {
 namespace {
 
-using api::EvacuationPhase;
 using api::Json;
 
 constexpr std::array kHookPoints = {HookPoint::kPre, HookPoint::kMigrate, HookPoint::kPost, HookPoint::kUndo};
@@ -43,12 +40,6 @@ constexpr base::seconds kAskAgainAtMost{60};
 constexpr base::seconds kJobSlack{60};
 
 HookMember member_of(HookPoint point) { return kHookMembers[static_cast<std::size_t>(point)].second; }
-
-std::string capitalised(HookPoint point) {
-  std::string name(to_string(point));
-  name[0] = static_cast<char>(name[0] - 'a' + 'A');
-  return name;
-}
 
 std::string ref_key(HookPoint point, std::string_view what = {}) {
   return fmt::format("{}Hook{}", to_string(point), what);
@@ -122,6 +113,10 @@ HookRun webhook_run(const EvictorContext& context, const api::Hook& hook, HookPo
   return {HookRun::State::kDue, {}, false};
 }
 
+/// Roles of the calls, in the order of HookPoint.
+constexpr std::array kHookRoles = {ActionRole::kPrepare, ActionRole::kRequest, ActionRole::kCleanUp, ActionRole::kUndo};
+ActionRole hook_role(HookPoint point) { return kHookRoles.at(static_cast<std::size_t>(point)); }
+
 Json pod_facts(const EvictorContext& context) {
   const api::Evacuation& of = context.evacuation;
   return {{"name", of.spec.pod_ref.name},
@@ -147,40 +142,19 @@ Json webhook_body(const EvictorContext& context, HookPoint point) {
 }
 
 Action call_webhook(const EvictorContext& context, const api::Hook& hook, HookPoint point) {
-  Action action;
-  action.name = fmt::format("{}{}", kCallPrefix, capitalised(point));
+  Action action = make_action(
+      hook_role(point), hook_action_name(kCallPrefix, point),
+      kube::json_request("POST", fmt::format("/v1/hooks/{}", to_string(point)), webhook_body(context, point)));
   action.service = hook.service;
   action.service_use = api::kServiceAsHook;
-  action.request.method = "POST";
-  action.request.path = fmt::format("/v1/hooks/{}", to_string(point));
-  action.request.content_type = "application/json";
-  action.request.body = api::to_json_text(webhook_body(context, point));
-  action.request.flow = kube::Flow::kWrite;
   return action;
-}
-
-ActionRole hook_role(HookPoint point) {
-  switch (point) {
-    case HookPoint::kPre: return ActionRole::kPrepare;
-    case HookPoint::kMigrate: return ActionRole::kRequest;
-    case HookPoint::kPost: return ActionRole::kCleanUp;
-    case HookPoint::kUndo: return ActionRole::kUndo;
-  }
-  return ActionRole::kPrepare;
 }
 
 std::optional<HookPoint> hook_point_of(const Action& action) {
   for (const HookPoint point : kHookPoints) {
-    if (action.name.ends_with(capitalised(point))) return point;
+    if (action.name.ends_with(hook_action_name({}, point))) return point;
   }
   return std::nullopt;
-}
-
-int hook_tries(const EvictorContext& context, HookPoint point) {
-  const std::string_view text = hook_ref(context, point, "Tries");
-  int tries = 0;
-  std::from_chars(text.data(), text.data() + text.size(), tries);
-  return std::clamp(tries, 0, 1000);
 }
 
 // --- answers
@@ -200,12 +174,9 @@ void set_running(const EvictorContext& context, Classification& meaning, HookPoi
 Classification failed_try(const EvictorContext& context, const api::Hook& hook, HookPoint point,
                           const std::string& why) {
   Classification meaning{ResponseClass::kWebhookDown, hook_text(why), std::nullopt, {}};
-  api::Blocker blocker;
-  blocker.kind = to_string(api::BlockerKind::kWebhook);
-  blocker.name = hook.service;
-  blocker.message = meaning.message;
-  meaning.blocker = std::move(blocker);
-  const int tries = hook_tries(context, point) + 1;
+  meaning.blocker = api::make_blocker(api::BlockerKind::kWebhook, hook.service, meaning.message);
+  const int before = base::parse_integer<int>(hook_ref(context, point, "Tries")).value_or(0);
+  const int tries = std::clamp(before, 0, 1000) + 1;
   set_running(context, meaning, point);
   meaning.refs.emplace_back(ref_key(point, "Tries"), std::to_string(tries));
   if (tries <= hook.retries) return meaning;
@@ -338,11 +309,10 @@ PolicyHooks policy_hooks(const EvictorContext& context) {
 
 std::vector<Read> hook_reads(const EvictorContext& context) {
   if (!hooks_apply(context)) return {};
-  std::vector<Read> reads = {{std::string(kPolicyDocument),
-                              kube::get_request(kube::kPolicies, {"", context.evacuation.spec.source.policy}),
-                              {}}};
+  std::vector<Read> reads = {
+      read_of(kPolicyDocument, kube::get_request(kube::kPolicies, {"", context.evacuation.spec.source.policy}))};
   const PolicyHooks known = policy_hooks(context);
-  const EvacuationPhase phase = context.evacuation.status.phase;
+  const EvacuationPhase phase = context.phase();
   const auto matters = [&](HookPoint point) {
     if (phase == EvacuationPhase::kAborting) return point != HookPoint::kPost;
     if (phase == EvacuationPhase::kVerifying) return point == HookPoint::kPost;
@@ -381,10 +351,7 @@ std::optional<base::TimePoint> next_hook_call(const EvictorContext& context) {
 
 bool is_hook_started(const EvictorContext& context, HookPoint point) {
   if (!hook_ref(context, point).empty()) return true;
-  const auto& intent = context.evacuation.status.intent;
-  return intent && intent->token == context.evacuation.status.token &&
-         (intent->action == fmt::format("{}{}", kCallPrefix, capitalised(point)) ||
-          intent->action == fmt::format("{}{}", kCreatePrefix, capitalised(point)));
+  return context.intent(hook_action_name(kCallPrefix, point)) || context.intent(hook_action_name(kCreatePrefix, point));
 }
 
 Refs hook_memory_refs(const EvictorContext& context, const PolicyHooks& hooks) {
@@ -419,20 +386,13 @@ Refs hook_refs(const EvictorContext& context, const PolicyHooks& hooks, HookPoin
 
 Action hook_action(const EvictorContext& context, const PolicyHooks& hooks, HookPoint point) {
   const api::Hook& hook = *hooks.at(point);
-  Action action;
-  if (hook.is_job()) {
-    action.name = fmt::format("{}{}", kCreatePrefix, capitalised(point));
-    action.request = kube::create_request(kube::kJobs, context.evacuation.meta.ns, hook_job(context, hook, point));
-  } else {
-    action = call_webhook(context, hook, point);
-  }
-  action.role = hook_role(point);
-  return action;
+  if (!hook.is_job()) return call_webhook(context, hook, point);
+  return make_action(hook_role(point), hook_action_name(kCreatePrefix, point),
+                     kube::create_request(kube::kJobs, context.ns(), hook_job(context, hook, point)));
 }
 
-bool is_hook_action(const Action& action) {
-  return action.name.starts_with(kCallPrefix) || action.name.starts_with(kCreatePrefix) ||
-         action.name.starts_with(kStopJobPrefix);
+bool is_hook_action(std::string_view action) {
+  return action.starts_with(kCallPrefix) || action.starts_with(kCreatePrefix) || action.starts_with(kStopJobPrefix);
 }
 
 Classification classify_hook(const EvictorContext& context, const Action& action, const CallResult& answer) {

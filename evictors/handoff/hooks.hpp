@@ -73,7 +73,7 @@ std::optional<Action> stop_hook_job(const EvictorContext& context, HookPoint poi
 /// Returns true if Evacuator's Job for the hook still runs.
 bool hook_job_runs(const EvictorContext& context, HookPoint point);
 
-bool is_hook_action(const Action& action);
+bool is_hook_action(std::string_view action);
 Classification classify_hook(const EvictorContext& context, const Action& action, const CallResult& answer);
 
 }  // namespace evictors::handoff

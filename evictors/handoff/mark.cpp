@@ -12,8 +12,6 @@
 namespace evictors::handoff {
 namespace {
 
-using api::EvacuationPhase;
-
 constexpr std::string_view kSetMark = "SetMark";
 constexpr std::string_view kRemoveMark = "RemoveMark";
 constexpr std::string_view kMarkRef = "mark";               ///< ours | foreign
@@ -31,7 +29,7 @@ constexpr std::size_t kMaxRefusal = 512;
 /// webhook is considered misconfigured.
 constexpr base::seconds kLetThroughFor{30};
 
-class MarkAdapter final : public Adapter, public Undoer, public TermsProvider {
+class MarkAdapter final : public Adapter {
  public:
   explicit MarkAdapter(OwnerMark mark) : mark_(mark) {}
 
@@ -41,7 +39,7 @@ class MarkAdapter final : public Adapter, public Undoer, public TermsProvider {
   Probe probe(const EvictorContext& context) const override { return owner_probe(context, name(), mark_.total); }
 
   EvictionStep plan(const EvictorContext& context) const override {
-    const EvacuationPhase phase = context.evacuation.status.phase;
+    const EvacuationPhase phase = context.phase();
     if (phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
     if (phase == EvacuationPhase::kInProgress || present(context) || taken_over(context)) return {NextMove::kWait, {}};
     const bool by_eviction = mark_.by_eviction && context.parameter(kRequestParameter, "annotation") == "eviction";
@@ -52,7 +50,7 @@ class MarkAdapter final : public Adapter, public Undoer, public TermsProvider {
     Observation seen;
     seen.requested = seen.acknowledged = present(context);
     if (seen.requested) return seen;
-    const EvacuationPhase phase = context.evacuation.status.phase;
+    const EvacuationPhase phase = context.phase();
     seen.vanished = phase == EvacuationPhase::kInProgress;
     const std::string& other = value(context);
     const bool asking = phase == EvacuationPhase::kPreparing || phase == EvacuationPhase::kRequesting;
@@ -98,8 +96,7 @@ class MarkAdapter final : public Adapter, public Undoer, public TermsProvider {
   }
 
   std::vector<Action> cleanup(const EvictorContext& context) const override {
-    const bool left = has_our_token(context) || (present(context) && owned(context));
-    if (!left) return {};
+    if (!has_our_token(context) && !(present(context) && owned(context))) return {};
     return {remove(context, ActionRole::kCleanUp)};
   }
 
@@ -115,9 +112,8 @@ class MarkAdapter final : public Adapter, public Undoer, public TermsProvider {
 
   /// Returns true if the webhook took over the last eviction call.
   bool taken_over(const EvictorContext& context) const {
-    const auto& intent = context.evacuation.status.intent;
-    return intent && intent->token == context.evacuation.status.token &&
-           intent->result == to_string(ResponseClass::kAcceptedInBackground);
+    const api::EvacuationIntent* intent = context.intent();
+    return intent && intent->result == to_string(ResponseClass::kAcceptedInBackground);
   }
 
   /// Returns kRetryLater until kLetThroughFor has passed since the first such call, then the conflict.
@@ -143,9 +139,8 @@ class MarkAdapter final : public Adapter, public Undoer, public TermsProvider {
 
   /// Returns true if the last eviction call reached the API server and the webhook left no mark.
   bool was_let_through(const EvictorContext& context) const {
-    const auto& intent = context.evacuation.status.intent;
-    return intent && intent->token == context.evacuation.status.token && intent->action == kPostEviction &&
-           intent->result == to_string(ResponseClass::kConflict);
+    const api::EvacuationIntent* intent = context.intent(kPostEviction);
+    return intent && intent->result == to_string(ResponseClass::kConflict);
   }
 
   /// Returns true if Evacuator caused the mark: the pod also has the token, or the mark was absent before the eviction
@@ -153,15 +148,14 @@ class MarkAdapter final : public Adapter, public Undoer, public TermsProvider {
   bool owned(const EvictorContext& context) const {
     if (has_our_token(context) || context.ref(kMarkRef) == "ours") return true;
     if (!context.ref(kMarkRef).empty()) return false;
-    const auto& intent = context.evacuation.status.intent;
-    return intent && intent->token == context.evacuation.status.token && intent->action == kPostEviction &&
-           intent->pre_state.find(kMarkWasAbsent) != std::string::npos;
+    const api::EvacuationIntent* intent = context.intent(kPostEviction);
+    return intent && intent->pre_state.find(kMarkWasAbsent) != std::string::npos;
   }
 
   Action ask_by_mark(const EvictorContext& context) const {
     return patch_pod_annotations(
         context, ActionRole::kRequest, kSetMark,
-        {{mark_.annotation, mark_.value}, {api::well_known::kTokenAnnotation, context.evacuation.status.token}});
+        {{mark_.annotation, mark_.value}, {api::well_known::kTokenAnnotation, context.token()}});
   }
 
   Action ask_by_eviction(const EvictorContext& context) const {

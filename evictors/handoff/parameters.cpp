@@ -15,12 +15,6 @@ std::string adapter_names() {
   return names;
 }
 
-void check_flag(const std::string& name, const std::string& value, const api::FieldPath& path,
-                api::FieldErrors& errors) {
-  if (value == "true" || value == "false") return;
-  errors.push_back({path.field(name).text(), fmt::format("must be true or false, not {}", value)});
-}
-
 void check_label_key(const std::string& name, const std::string& value, const api::FieldPath& path,
                      api::FieldErrors& errors) {
   const std::size_t slash = value.find('/');
@@ -32,22 +26,21 @@ void check_label_key(const std::string& name, const std::string& value, const ap
 
 }  // namespace
 
-api::FieldErrors StatefulHandoff::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                           const api::FieldPath& path) const {
+api::FieldErrors StatefulHandoff::validate(const Parameters& parameters, const api::FieldPath& path) const {
   api::FieldErrors errors =
       check_parameters(parameters, path,
                        {kAdapterParameter, kRequestParameter, kSwitchoverParameter, kServiceParameter,
                         kClusterLabelParameter, kRoleLabelParameter, kStrict, kRequestedBy});
-  for (const auto& [name, value] : parameters) {
-    if (name == kStrict || name == kSwitchoverParameter) check_flag(name, value, path, errors);
+  for (const auto& each : parameters) {
+    const auto& [name, value] = each;
+    check_value(each, kStrict, {"true", "false"}, path, errors);
+    check_value(each, kSwitchoverParameter, {"true", "false"}, path, errors);
     if (name == kAdapterParameter && !find_adapter(value)) {
       errors.push_back(
           {path.field(name).text(), fmt::format("unknown adapter {}; known are: {}", value, adapter_names())});
     }
     if (name == kClusterLabelParameter || name == kRoleLabelParameter) check_label_key(name, value, path, errors);
-    if (name == kRequestParameter && value != "annotation" && value != "eviction") {
-      errors.push_back({path.field(name).text(), fmt::format("must be annotation or eviction, not {}", value)});
-    }
+    check_value(each, kRequestParameter, {"annotation", "eviction"}, path, errors);
   }
   return errors;
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 
 #include "api/meta/well_known.hpp"
 #include "base/text.hpp"
+#include "evictors/document.hpp"
 
 namespace evictors::handoff {
 namespace {
@@ -20,13 +20,11 @@ std::string_view trimmed(std::string_view text) {
 
 void read_phases(std::string_view list, Capability& capability) {
   capability.migrate = false;
-  while (!list.empty()) {
-    const auto comma = list.find(',');
-    const std::string_view phase = trimmed(list.substr(0, comma));
+  for (const std::string_view part : split(list, ",")) {
+    const std::string_view phase = trimmed(part);
     capability.pre |= phase == "pre";
     capability.migrate |= phase == "migrate";
     capability.post |= phase == "post";
-    list = comma == std::string_view::npos ? std::string_view() : list.substr(comma + 1);
   }
   if (!capability.pre && !capability.post) capability.migrate = true;
 }
@@ -75,10 +73,8 @@ std::optional<RemoteFailure> read_failure(const api::Pod& pod, std::string_view 
 }
 
 std::optional<std::int32_t> read_percent(std::string_view text) {
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > 100) return std::nullopt;
-  return value;
+  const auto value = base::parse_integer<std::int32_t>(text);
+  return value && *value >= 0 && *value <= 100 ? value : std::nullopt;
 }
 
 /// Returns ack, heartbeat and progress unmodified. Any change counts as a heartbeat.

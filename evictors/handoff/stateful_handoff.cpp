@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "api/meta/well_known.hpp"
 #include "api/vocabulary/condition_types.hpp"
@@ -11,15 +12,12 @@
 #include "evictors/eviction_call.hpp"
 #include "evictors/handoff/adapter.hpp"
 #include "evictors/handoff/annotation.hpp"
-#include "evictors/handoff/hooks.hpp"
+#include "evictors/handoff/hook_job.hpp"
 #include "evictors/handoff/protocol.hpp"
-#include "evictors/pod_patch.hpp"
 #include "evictors/timeouts.hpp"
 
 namespace evictors::handoff {
 namespace {
-
-using api::EvacuationPhase;
 
 /// Allowance on top of a hook's own timeout. The hook enforces that timeout.
 constexpr base::seconds kHookSlack{90};
@@ -40,6 +38,17 @@ const Adapter* adapter_of(const EvictorContext& context) {
   return policy_hooks(context).hooks.empty() ? nullptr : find_adapter("none");
 }
 
+/// Returns adapter_of(), or `none`, which does nothing, if there is no adapter.
+const Adapter& acting(const EvictorContext& context) {
+  const Adapter* adapter = adapter_of(context);
+  return adapter ? *adapter : *find_adapter("none");
+}
+
+/// Like acting(). Without a pod it is `none`.
+const Adapter& acting_on_pod(const EvictorContext& context) {
+  return context.pod ? acting(context) : *find_adapter("none");
+}
+
 /// Returns true if the pod requires the handoff protocol but `adapter` is another one. No parameter may bypass it.
 bool must_be_asked(const api::Pod& pod, const Adapter& adapter) {
   const std::string* mode = pod.meta.annotations.find(api::well_known::kHandoffMode);
@@ -48,11 +57,8 @@ bool must_be_asked(const api::Pod& pod, const Adapter& adapter) {
 
 /// Returns true if the last call of this attempt was not a hook's.
 bool was_requested(const EvictorContext& context) {
-  const auto& intent = context.evacuation.status.intent;
-  if (!intent || intent->token != context.evacuation.status.token) return false;
-  Action made;
-  made.name = intent->action;
-  return !is_hook_action(made);
+  const api::EvacuationIntent* intent = context.intent();
+  return intent && !is_hook_action(intent->action);
 }
 
 /// Ends an attempt that waits without having made a request, so that its slot becomes free. Retryable only if the API
@@ -97,15 +103,9 @@ bool lacks_hooks(const EvictorContext& context, const Adapter* adapter) {
   return hooks.state != PolicyHooks::State::kNone;
 }
 
-/// Judged by the adapter's own rules, independent of the hooks.
-bool requires_owner(const EvictorContext& context, const Adapter* adapter) {
-  const Probe found = adapter ? adapter->probe(context) : unsupported("", {});
-  return found.support == Support::kSupported && found.required;
-}
-
 /// Returns the hook to run before the adapter's own plan.
 std::optional<HookPoint> hook_before_plan(const EvictorContext& context) {
-  switch (context.evacuation.status.phase) {
+  switch (context.phase()) {
     case EvacuationPhase::kPreparing: return HookPoint::kPre;
     case EvacuationPhase::kRequesting:
     case EvacuationPhase::kInProgress: return HookPoint::kMigrate;
@@ -113,18 +113,9 @@ std::optional<HookPoint> hook_before_plan(const EvictorContext& context) {
   }
 }
 
-std::string failure_reason(HookPoint point) {
-  switch (point) {
-    case HookPoint::kPre: return "PreHookFailed";
-    case HookPoint::kMigrate: return "MigrateHookFailed";
-    case HookPoint::kPost: return "PostHookFailed";
-    case HookPoint::kUndo: return "UndoHookFailed";
-  }
-  return "HookFailed";
-}
-
+/// The reason is "PreHookFailed" and so on.
 RemoteFailure hook_failure(HookPoint point, const HookRun& run, bool retryable) {
-  return {failure_reason(point), run.message, retryable};
+  return {hook_action_name({}, point) + "HookFailed", run.message, retryable};
 }
 
 /// Returns true once the replacement is decided, so that the post hook may start.
@@ -175,18 +166,12 @@ Rollback combined(Rollback a, Rollback b) {
 }  // namespace
 
 std::vector<Read> StatefulHandoff::reads(const EvictorContext& context) const {
-  const Adapter* adapter = adapter_of(context);
-  if (api::is_terminal(context.evacuation.status.phase)) {
-    if (!adapter) return {};
-    return context.pod ? adapter->cleanup_reads(context) : adapter->leftover_reads(context);
-  }
+  const Adapter& adapter = acting(context);
+  if (api::is_terminal(context.phase()))
+    return context.pod ? adapter.cleanup_reads(context) : adapter.leftover_reads(context);
   std::vector<Read> reads = hook_reads(context);
-  if (!adapter) return reads;
-  if (has_left(context)) {
-    for (Read& each : adapter->leftover_reads(context)) reads.push_back(std::move(each));
-    return reads;
-  }
-  for (Read& each : adapter->reads(context)) reads.push_back(std::move(each));
+  std::ranges::move(has_left(context) ? adapter.leftover_reads(context) : adapter.reads(context),
+                    std::back_inserter(reads));
   return reads;
 }
 
@@ -205,11 +190,7 @@ Probe StatefulHandoff::probe(const EvictorContext& context) const {
         "", hooks.problem.empty() ? "no supported workload operator was detected for the pod" : hooks.problem);
   }
   if (hooks.state == PolicyHooks::State::kPending) {
-    Probe probe = unsupported("", hooks.problem);
-    probe.support = Support::kUnavailable;
-    probe.until = context.now + base::seconds(10);
-    probe.hold = true;  // no other evictor runs the hooks
-    return probe;
+    return unavailable(hooks.problem, context.now + base::seconds(10), true);  // no other evictor runs the hooks
   }
   const bool automatic = context.evacuation.spec.evictors.empty();
   if (automatic && adapter->name() == AnnotationEvictor::kGeneric) {
@@ -225,7 +206,7 @@ Probe StatefulHandoff::probe(const EvictorContext& context) const {
   Probe probe = adapter->probe(context);
   if (const api::Hook* pre = hooks.at(HookPoint::kPre)) {
     probe.prepare = pre->timeout + kHookSlack;
-    const bool preparing = context.evacuation.status.phase == EvacuationPhase::kPreparing;
+    const bool preparing = context.phase() == EvacuationPhase::kPreparing;
     if (preparing && !hook_run(context, hooks, HookPoint::kPre).over())
       probe.acknowledges = false;  // the owner has not been asked yet
   }
@@ -239,8 +220,8 @@ Probe StatefulHandoff::probe(const EvictorContext& context) const {
 EvictionStep StatefulHandoff::plan(const EvictorContext& context) const {
   const Adapter* adapter = adapter_of(context);
   if (!adapter || must_be_asked(*context.pod, *adapter)) return {NextMove::kWait, {}};
-  if (context.evacuation.spec.dry_run) {
-    if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
+  if (context.dry_run()) {
+    if (context.phase() == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
     return act_now(post_eviction(context));
   }
   if (const auto point = hook_before_plan(context)) {
@@ -255,7 +236,7 @@ EvictionStep StatefulHandoff::plan(const EvictorContext& context) const {
 
 Observation StatefulHandoff::observe(const EvictorContext& context) const {
   const Adapter* adapter = adapter_of(context);
-  if (!adapter || context.evacuation.spec.dry_run) return {};
+  if (!adapter || context.dry_run()) return {};
   Observation seen = adapter->observe(context);
   const auto point = hook_before_plan(context);
   if (!point) return seen;
@@ -265,31 +246,28 @@ Observation StatefulHandoff::observe(const EvictorContext& context) const {
     if (!seen.failed) seen.failed = RemoteFailure{"PolicyUnusable", hooks.problem, false};
     return seen;
   }
-  for (auto& ref : hook_memory_refs(context, hooks)) seen.refs.push_back(std::move(ref));
+  std::ranges::move(hook_memory_refs(context, hooks), std::back_inserter(seen.refs));
   if (!hooks.at(*point)) return seen;
   const HookRun run = hook_run(context, hooks, *point);
-  for (auto& ref : hook_refs(context, hooks, *point, run)) seen.refs.push_back(std::move(ref));
+  std::ranges::move(hook_refs(context, hooks, *point, run), std::back_inserter(seen.refs));
   if (run.aborts() && !seen.failed) seen.failed = hook_failure(*point, run, true);
   if (*point == HookPoint::kMigrate) seen.ready = run.over();
   return seen;
 }
 
 std::vector<Action> StatefulHandoff::leftovers(const EvictorContext& context) const {
-  const Adapter* adapter = adapter_of(context);
-  return adapter ? adapter->leftovers(context) : std::vector<Action>{};
+  return acting(context).leftovers(context);
 }
 
 bool StatefulHandoff::awaits_cleanup(const EvictorContext& context) const {
-  const Adapter* adapter = adapter_of(context);
-  if (!adapter) return false;
-  return context.pod ? adapter->awaits_cleanup(context) : adapter->awaits_leftovers(context);
+  const Adapter& adapter = acting(context);
+  return context.pod ? adapter.awaits_cleanup(context) : adapter.awaits_leftovers(context);
 }
 
 /// Related objects that the adapter left behind are removed before the post hook starts.
 Verification StatefulHandoff::verify(const EvictorContext& context) const {
   auto left = leftovers(context);
-  const Adapter* adapter = adapter_of(context);
-  if (left.empty() && !(adapter && adapter->awaits_leftovers(context))) return verify_hooks(context);
+  if (left.empty() && !acting(context).awaits_leftovers(context)) return verify_hooks(context);
   Verification verification;
   verification.unfinished = true;
   if (!left.empty()) verification.action = std::move(left.front());
@@ -318,14 +296,12 @@ Verification StatefulHandoff::verify_hooks(const EvictorContext& context) {
 
 Classification StatefulHandoff::classify(const EvictorContext& context, const Action& action,
                                          const CallResult& answer) const {
-  if (is_hook_action(action)) return classify_hook(context, action, answer);
-  const Adapter* adapter = adapter_of(context);
-  return adapter ? adapter->classify(context, action, answer) : classify_eviction(answer);
+  if (is_hook_action(action.name)) return classify_hook(context, action, answer);
+  return acting(context).classify(context, action, answer);
 }
 
 bool StatefulHandoff::needs_capacity(const EvictorContext& context) const {
-  const Adapter* adapter = context.pod ? adapter_of(context) : nullptr;
-  return adapter && adapter->needs_capacity(context);
+  return acting_on_pod(context).needs_capacity(context);
 }
 
 /// Fails closed: removing labels or annotations during a handoff does not make the handoff optional.
@@ -334,47 +310,42 @@ bool StatefulHandoff::owner_decides(const EvictorContext& context) const {
   if (adapter && adapter->protects(context)) return true;
   const api::EvacuationStatus& status = context.evacuation.status;
   const bool begun = status.evictor == kName && status.adapter != "none" && !status.adapter.empty();
-  if (!begun) return requires_owner(context, adapter) || lacks_hooks(context, adapter);
+  // The adapter's own rules are independent of the hooks.
+  if (!begun) return (adapter && adapter->owner_decides(context)) || lacks_hooks(context, adapter);
   if (status.adapter != AnnotationEvictor::kGeneric) return true;
   const auto capability = read_capability(*context.pod);
   return !capability || capability->required;
 }
 
 std::string StatefulHandoff::advice(const EvictorContext& context) const {
-  const Adapter* adapter = context.pod ? adapter_of(context) : nullptr;
-  return adapter ? adapter->advice(context) : std::string();
+  return acting_on_pod(context).advice(context);
 }
 
 base::seconds StatefulHandoff::call_timeout(const EvictorContext& context) const {
-  const Adapter* adapter = adapter_of(context);
-  return adapter ? adapter->call_timeout(context) : kCallTimeout;
+  return acting(context).call_timeout(context);
 }
 
 std::string StatefulHandoff::remains(const EvictorContext& context) const {
-  const Adapter* adapter = context.pod ? adapter_of(context) : nullptr;
-  return adapter ? adapter->remains(context) : std::string();
+  return acting_on_pod(context).remains(context);
 }
 
 bool StatefulHandoff::is_in_service(const EvictorContext& context, const api::Pod& replacement) const {
-  const Adapter* adapter = adapter_of(context);
-  return !adapter || adapter->is_in_service(context, replacement);
+  return acting(context).is_in_service(context, replacement);
 }
 
 std::vector<Action> StatefulHandoff::undo(const EvictorContext& context) const {
-  const Adapter* adapter = adapter_of(context);
-  auto actions = adapter ? adapter->undo(context) : std::vector<Action>{};
-  const bool adapter_busy = adapter && adapter->undone(context) == Rollback::kPending;
+  const Adapter& adapter = acting(context);
+  auto actions = adapter.undo(context);
+  const bool adapter_busy = adapter.undone(context) == Rollback::kPending;
   return actions.empty() && !adapter_busy ? undo_hooks(context) : actions;
 }
 
 Rollback StatefulHandoff::undone(const EvictorContext& context) const {
-  const Adapter* adapter = adapter_of(context);
-  return combined(adapter ? adapter->undone(context) : Rollback::kNothingToDo, undone_hooks(context));
+  return combined(acting(context).undone(context), undone_hooks(context));
 }
 
 std::vector<Action> StatefulHandoff::cleanup(const EvictorContext& context) const {
-  const Adapter* adapter = adapter_of(context);
-  return adapter ? adapter->cleanup(context) : std::vector<Action>{};
+  return acting(context).cleanup(context);
 }
 
 }  // namespace evictors::handoff

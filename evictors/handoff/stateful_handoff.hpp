@@ -6,17 +6,12 @@ namespace evictors::handoff {
 
 /// prepare → hand over → evict → verify for stateful workloads: one adapter per workload operator (adapter.hpp), chosen
 /// by the pod's labels and annotations or by parameter `adapter`. Contract: docs/evictors/stateful-handoff.md.
-class StatefulHandoff final : public Evictor,
-                              public DocumentReader,
-                              public Undoer,
-                              public DepartureFollower,
-                              public TermsProvider {
+class StatefulHandoff final : public Evictor {
  public:
   static constexpr std::string_view kName = "stateful-handoff";
 
   std::string_view name() const override { return kName; }
-  api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                            const api::FieldPath& path) const override;
+  api::FieldErrors validate(const Parameters& parameters, const api::FieldPath& path) const override;
   std::vector<Read> reads(const EvictorContext& context) const override;
   base::seconds poll_interval(const EvictorContext& context) const override;
   std::vector<Action> leftovers(const EvictorContext& context) const override;

@@ -1,37 +1,27 @@
-
 #include <fmt/format.h>
 
 #include "evictors/kubevirt/calls.hpp"
 #include "evictors/kubevirt/facts.hpp"
 #include "evictors/kubevirt/kubevirt.hpp"
-#include "evictors/kubevirt/ownership.hpp"
 
 namespace evictors::kubevirt {
 namespace {
 
-Verification arrived(const VmState& view, const EvictorContext& context) {
-  Verification verification;
-  verification.state = Verification::State::kArrived;
-  verification.kind = api::OutcomeKind::kMigrated;
-  verification.message = "the VM runs on node " + view.vmi.node;
-  const std::string pod = view.vmi.move.target_pod.empty() ? view.vmi.name : view.vmi.move.target_pod;
-  verification.replacement =
-      api::EvacuationReplacement{pod, view.vmi.active_uid, api::NodeName{view.vmi.node}, context.now};
-  return verification;
+/// The guest runs on the node of the VMI, in the pod with that name.
+Verification runs_in(const EvictorContext& context, const VmFacts& vmi, const std::string& pod,
+                     std::optional<api::OutcomeKind> kind, std::string message) {
+  return {.state = Verification::State::kArrived,
+          .kind = kind,
+          .message = std::move(message),
+          .replacement = api::EvacuationReplacement{pod, vmi.active_uid, api::NodeName{vmi.node}, context.now}};
 }
 
 Verification waiting(std::string message) {
-  Verification verification;
-  verification.state = Verification::State::kPending;
-  verification.message = std::move(message);
-  return verification;
+  return {.state = Verification::State::kPending, .message = std::move(message)};
 }
 
 Verification not_expected(std::string message) {
-  Verification verification;
-  verification.state = Verification::State::kNotExpected;
-  verification.message = std::move(message);
-  return verification;
+  return {.state = Verification::State::kNotExpected, .message = std::move(message)};
 }
 
 /// The VM was deleted during its evacuation. A granted eviction keeps its outcome.
@@ -53,15 +43,6 @@ Verification after_shutdown(const EvictorContext& context, const VmState& view) 
   return waiting(fmt::format("VirtualMachine {} has not restarted it yet", machine));
 }
 
-Verification started_again(const VmState& view, const EvictorContext& context) {
-  Verification verification;
-  verification.state = Verification::State::kArrived;
-  verification.message = "the VM was restarted on node " + view.vmi.node;
-  verification.replacement =
-      api::EvacuationReplacement{view.vmi.name, view.vmi.active_uid, api::NodeName{view.vmi.node}, context.now};
-  return verification;
-}
-
 }  // namespace
 
 Verification KubeVirtEvictor::verify(const EvictorContext& context) const {
@@ -73,9 +54,12 @@ Verification KubeVirtEvictor::verify(const EvictorContext& context) const {
   if (view.sight != LookupResult::kSeen) return waiting("the VirtualMachineInstance cannot be read");
   const bool same = view.vmi.uid == context.ref(kVmiUidRef);
   const bool runs = view.vmi.phase == "Running";
-  if (same && has_moved(context, view) && runs) return arrived(view, context);
+  const VmFacts& vmi = view.vmi;
+  if (same && has_moved(context, view) && runs)
+    return runs_in(context, vmi, vmi.move.target_pod.empty() ? vmi.name : vmi.move.target_pod,
+                   api::OutcomeKind::kMigrated, "the VM runs on node " + vmi.node);
   if (same && (view.vmi.phase == "Succeeded" || view.vmi.phase == "Failed")) return after_shutdown(context, view);
-  if (!same && runs) return started_again(view, context);
+  if (!same && runs) return runs_in(context, vmi, vmi.name, {}, "the VM was restarted on node " + vmi.node);
   return waiting("the VM is not running yet");
 }
 

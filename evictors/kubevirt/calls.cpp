@@ -1,12 +1,11 @@
 #include "evictors/kubevirt/calls.hpp"
 
-#include <charconv>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
+#include "base/text.hpp"
 #include "evictors/timeouts.hpp"
 #include "kube/escape.hpp"
 #include "kube/kubevirt.hpp"
@@ -14,7 +13,16 @@
 
 namespace evictors::kubevirt {
 
+namespace {
+
 using api::Json;
+
+Action timed_action(ActionRole role, std::string_view name, kube::Request request) {
+  request.timeout = kCallTimeout;
+  return make_action(role, name, std::move(request));
+}
+
+}  // namespace
 
 bool in_migration_mode(const EvictorContext& context) { return context.parameter(kVmMode, "Eviction") == "Migration"; }
 
@@ -24,11 +32,8 @@ bool is_manual_with_target(const EvictorContext& context) {
 }
 
 int remote_failures(const EvictorContext& context) {
-  const std::string_view text = context.parameter(kRemoteFailures, "");
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool sound = !text.empty() && error == std::errc{} && end == text.data() + text.size();
-  return sound && value >= 1 && value <= kMaxRemoteFailures ? value : kDefaultRemoteFailures;
+  const int value = base::parse_integer<int>(context.parameter(kRemoteFailures, "")).value_or(kDefaultRemoteFailures);
+  return value >= 1 && value <= kMaxRemoteFailures ? value : kDefaultRemoteFailures;
 }
 
 std::optional<std::vector<std::pair<std::string, std::string>>> parse_node_selector(std::string_view text) {
@@ -49,14 +54,13 @@ std::string own_migration_name(const EvictorContext& context) {
 }
 
 Action create_migration(const EvictorContext& context, const std::string& vmi) {
-  const std::string& ns = context.evacuation.meta.ns;
+  const std::string& ns = context.ns();
   Json spec = {{"vmiName", vmi}};
   const auto selector = parse_node_selector(context.parameter(kAddedNodeSelector, ""));
-  for (const auto& [key, value] : selector.value_or(std::vector<std::pair<std::string, std::string>>{}))
-    spec["addedNodeSelector"][key] = value;
+  for (const auto& [key, value] : selector.value_or(Parameters{})) spec["addedNodeSelector"][key] = value;
   Json labels = {{"evacuator.dev/evacuation-uid", context.evacuation.meta.uid}};
   if (vmi.size() <= api::kMaxLabelValue) labels["kubevirt.io/vmi-name"] = vmi;  // KubeVirt may add it late
-  Json annotations = {{api::well_known::kTokenAnnotation, context.evacuation.status.token}};
+  Json annotations = {{api::well_known::kTokenAnnotation, context.token()}};
   const Json body = {{"apiVersion", kube::kVmims.api_version()},
                      {"kind", kube::kVmims.kind},
                      {"metadata",
@@ -65,40 +69,25 @@ Action create_migration(const EvictorContext& context, const std::string& vmi) {
                        {"labels", std::move(labels)},
                        {"annotations", std::move(annotations)}}},
                      {"spec", std::move(spec)}};
-  Action action;
-  action.role = ActionRole::kRequest;
-  action.name = kCreateMigration;
-  action.request = kube::create_request(kube::kVmims, ns, body);
-  action.request.query = "fieldValidation=Strict";  // makes a server that would drop addedNodeSelector report it
-  if (context.evacuation.spec.dry_run) action.request.query += "&dryRun=All";
-  action.request.timeout = kCallTimeout;
-  return action;
+  kube::Request request = kube::create_request(kube::kVmims, ns, body);
+  request.query = "fieldValidation=Strict";  // makes a server that would drop addedNodeSelector report it
+  if (context.dry_run()) request.query += "&dryRun=All";
+  return timed_action(ActionRole::kRequest, kCreateMigration, std::move(request));
 }
 
 Action cancel_evacuation(const EvictorContext& context, const std::string& vmi, const std::string& node) {
-  Action action;
-  action.role = ActionRole::kUndo;
-  action.name = kCancelEvacuation;
-  action.request.method = "PUT";
-  action.request.path =
+  kube::Request request = kube::json_request(
+      "PUT",
       fmt::format("/apis/subresources.kubevirt.io/v1/namespaces/{}/virtualmachineinstances/{}/evacuate/cancel",
-                  kube::escape_segment(context.evacuation.meta.ns), kube::escape_segment(vmi));
-  action.request.content_type = "application/json";
-  action.request.accept = "application/json, */*";  // without */* virt-api answers 406
-  const Json body = {{"evacuationNodeName", node}};
-  action.request.body = body.dump();
-  action.request.flow = kube::Flow::kWrite;
-  action.request.timeout = kCallTimeout;
-  return action;
+                  kube::escape_segment(context.ns()), kube::escape_segment(vmi)),
+      {{"evacuationNodeName", node}});
+  request.accept = "application/json, */*";  // without */* virt-api answers 406
+  return timed_action(ActionRole::kUndo, kCancelEvacuation, std::move(request));
 }
 
 Action delete_migration(const EvictorContext& context, const Migration& migration) {
-  Action action;
-  action.role = ActionRole::kUndo;
-  action.name = kDeleteMigration;
-  action.request = kube::delete_request(kube::kVmims, {context.evacuation.meta.ns, migration.name}, migration.uid);
-  action.request.timeout = kCallTimeout;
-  return action;
+  return timed_action(ActionRole::kUndo, kDeleteMigration,
+                      kube::delete_request(kube::kVmims, {context.ns(), migration.name}, migration.uid));
 }
 
 }  // namespace evictors::kubevirt

@@ -13,7 +13,6 @@
 #include "api/meta/quantity.hpp"
 #include "api/virtual_machine.hpp"
 #include "base/text.hpp"
-#include "evictors/kubevirt/sizes.hpp"
 
 namespace evictors::kubevirt {
 namespace {
@@ -38,6 +37,11 @@ Json parsed(const Document& document) {
   if (document.body.size() > kMaxDocument) return Json(Json::value_t::discarded);
   Json object = Json::parse(document.body, nullptr, false);
   return object.is_object() ? object : Json(Json::value_t::discarded);
+}
+
+/// Returns parsed() of a 200 answer, else discarded.
+Json parsed_answer(const Document& document) {
+  return document.ok() ? parsed(document) : Json(Json::value_t::discarded);
 }
 
 /// Returns true for a 404 that names the object, in contrast to a 404 for an unknown kind.
@@ -165,8 +169,7 @@ void read_vmi_document(const Document& document, VmState& view) {
     return;
   }
   view.sight = document.status == 403 ? LookupResult::kForbidden : LookupResult::kUnreadable;
-  if (!document.ok()) return;
-  const Json vmi = parsed(document);
+  const Json vmi = parsed_answer(document);
   if (vmi.is_discarded() || text(vmi, {"metadata", "uid"}).empty()) return;
   view.sight = LookupResult::kSeen;
   view.problem.clear();
@@ -183,8 +186,7 @@ bool runs_again(const Json& machine) {
 
 MachineState look_at_machine(const Document& document) {
   if (document.status == 404 && names_the_object(document)) return MachineState::kGone;
-  if (!document.ok()) return MachineState::kNotRead;
-  const Json machine = parsed(document);
+  const Json machine = parsed_answer(document);
   if (machine.is_discarded()) return MachineState::kNotRead;
   if (api::find_at(machine, {"metadata", "deletionTimestamp"})) return MachineState::kGone;
   return runs_again(machine) ? MachineState::kKept : MachineState::kStopped;
@@ -227,9 +229,7 @@ Migration read_migration(const Json& object) {
 }
 
 void look_at_migrations(const Document& document, const std::string& vmi, VmState& view) {
-  if (!document.ok()) return;
-  const Json list = parsed(document);
-  if (list.is_discarded()) return;
+  const Json list = parsed_answer(document);
   const Json* items = api::find_at(list, {"items"});
   if (!items || !items->is_array()) return;
   view.migrations_known = true;
@@ -249,9 +249,7 @@ std::optional<int> minor_of_version(std::string_view version) {
 }
 
 void look_at_system(const Document& document, VmState& view) {
-  if (!document.ok()) return;
-  const Json list = parsed(document);
-  if (list.is_discarded()) return;
+  const Json list = parsed_answer(document);
   const Json& items = api::items_at(list, {"items"});
   if (items.empty()) return;
   const Json& kubevirt = items.front();
@@ -263,9 +261,7 @@ void look_at_system(const Document& document, VmState& view) {
 
 /// KubeVirt sets no failureReason if no node accepts the target. Only the target pod's condition shows the cause.
 void look_at_target(const Document& document, VmState& view) {
-  if (!document.ok()) return;
-  const Json list = parsed(document);
-  if (list.is_discarded()) return;
+  const Json list = parsed_answer(document);
   for (const Json& pod : api::items_at(list, {"items"})) {
     for (const Json& each : api::items_at(pod, {"status", "conditions"})) {
       const bool refused = text(each, {"type"}) == "PodScheduled" && text(each, {"status"}) == "False";
@@ -297,17 +293,6 @@ MachineFate fate_of(const Document& vmi, const Document& kubevirts) {
   read_vmi_document(vmi, view);
   look_at_system(kubevirts, view);
   return fate_of(view);
-}
-
-const Migration* VmState::current() const {
-  const auto found = std::find_if(migrations.rbegin(), migrations.rend(),
-                                  [](const auto& m) { return !m.is_final() && !m.has_arrived; });
-  return found == migrations.rend() ? nullptr : &*found;
-}
-
-const Migration* VmState::named(std::string_view name) const {
-  const auto found = std::ranges::find(migrations, name, &Migration::name);
-  return found == migrations.end() ? nullptr : &*found;
 }
 
 VmState read_state(const EvictorContext& context) {

@@ -115,8 +115,15 @@ struct VmState {
 
   bool seen() const { return sight == LookupResult::kSeen && migrations_known; }
   /// Returns the newest migration that is neither finished nor arrived, or nullptr.
-  const Migration* current() const;
-  const Migration* named(std::string_view name) const;
+  const Migration* current() const {
+    const auto found = std::find_if(migrations.rbegin(), migrations.rend(),
+                                    [](const auto& m) { return !m.is_final() && !m.has_arrived; });
+    return found == migrations.rend() ? nullptr : &*found;
+  }
+  const Migration* named(std::string_view name) const {
+    const auto found = std::ranges::find(migrations, name, &Migration::name);
+    return found == migrations.end() ? nullptr : &*found;
+  }
 };
 
 /// Effect of an eviction of the pod on its VM.
@@ -143,10 +150,35 @@ inline constexpr std::string_view kTargetDocument = "target";    ///< pods of cu
 
 VmState read_state(const EvictorContext& context);
 
+// --- ownership of the VM's mark and migrations
+/// Returns true if an eviction might shut the guest down, because KubeVirt does not yet show whether the VM can
+/// migrate.
+bool might_shut_down(const EvictorContext& context, const VmState& view);
+
+/// Returns the node that the VM is to leave.
+const std::string& source_node(const EvictorContext& context);
+/// Returns true if KubeVirt's mark names source_node().
+bool is_marked_for_us(const EvictorContext& context, const VmState& view);
+/// Returns true if Evacuator's call set the mark, so that it may remove it.
+bool mark_is_ours(const EvictorContext& context);
+/// Returns true for a migration that KubeVirt's evacuation controller created for source_node().
+bool evacuates(const EvictorContext& context, const Migration& migration);
+/// Returns true if the pod is the target of a migration and the guest has never run in it. Its end moves nothing.
+bool is_unused_target(const EvictorContext& context);
+/// Returns true if the guest has left source_node(). Its old pod is about to end.
+bool has_moved(const EvictorContext& context, const VmState& view);
+/// Returns true if the guest already runs on the target while its memory is still being copied. Do not stop the
+/// migration then.
+bool is_in_post_copy(const VmState& view);
+
 /// Returns the timeout for all tries: 900 s plus `tries` times KubeVirt's limit for one copy, clamped to 30 minutes … 7
 /// days. KubeVirt allows completionTimeoutPerGiB for each GB (10^9 bytes, rounded up) of memory and disks to copy,
 /// twice that if the guest may be disrupted, multiplied by the factor of the stall detector. Settings resolved for the
 /// VM take precedence over the cluster's. The limit is 7 days if completionTimeoutPerGiB is 0.
 base::seconds migration_timeout(const VmFacts& vmi, const VmSystem& system, const api::Pod* pod, int tries);
+/// Returns the bytes of the disks that move with the VM: volumes that KubeVirt migrates to another PVC and, with block
+/// migration, ephemeral disks. KubeVirt measures ephemeral disks as files. Only their upper bounds are visible in the
+/// VMI, and often nothing for the overlay of a container disk. Invalid values count as 0.
+std::int64_t disks_to_copy(const api::Json& vmi);
 
 }  // namespace evictors::kubevirt

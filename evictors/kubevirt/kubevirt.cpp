@@ -1,8 +1,5 @@
 #include "evictors/kubevirt/kubevirt.hpp"
 
-#include <algorithm>
-#include <charconv>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -13,7 +10,6 @@
 #include "evictors/eviction_call.hpp"
 #include "evictors/kubevirt/calls.hpp"
 #include "evictors/kubevirt/facts.hpp"
-#include "evictors/kubevirt/ownership.hpp"
 #include "kube/classify.hpp"
 #include "kube/kubevirt.hpp"
 #include "kube/request.hpp"
@@ -21,43 +17,38 @@
 namespace evictors::kubevirt {
 namespace {
 
-using api::EvacuationPhase;
-
 constexpr int kCancelSince = 7;
 
 // --- reads
 
 Read read_vmi(const EvictorContext& context, const std::string& vmi) {
-  return {std::string(kVmiDocument), kube::get_request(kube::kVmis, {context.evacuation.meta.ns, vmi}), ""};
+  return read_of(kVmiDocument, kube::get_request(kube::kVmis, {context.ns(), vmi}));
 }
 
 Read read_migrations(const EvictorContext& context, const std::string& vmi) {
-  kube::ListOptions options;
-  options.ns = context.evacuation.meta.ns;
-  if (vmi.size() <= api::kMaxLabelValue) options.label_selector = "kubevirt.io/vmi-name=" + vmi;
-  return {std::string(kMigrationsDocument), kube::list_request(kube::kVmims, options), ""};
+  const std::string label = vmi.size() <= api::kMaxLabelValue ? "kubevirt.io/vmi-name=" + vmi : std::string();
+  return read_of(kMigrationsDocument, kube::list_request(kube::kVmims, {.ns = context.ns(), .label_selector = label}));
 }
 
 /// Reads the pods of a migration that waits for a node. Accepts any cached version, because the result is only
 /// displayed.
 std::optional<Read> read_target(const EvictorContext& context) {
-  if (context.evacuation.status.phase != EvacuationPhase::kInProgress) return std::nullopt;
+  if (context.phase() != EvacuationPhase::kInProgress) return std::nullopt;
   const VmState view = read_state(context);
   const Migration* current = view.current();
   if (!current || current->phase != "Scheduling" || current->uid.size() > api::kMaxLabelValue) return std::nullopt;
-  kube::ListOptions options;
-  options.ns = context.evacuation.meta.ns;
-  options.label_selector = "kubevirt.io/migrationJobUID=" + current->uid;
-  options.resource_version = "0";
-  return Read{std::string(kTargetDocument), kube::list_request(kube::kPods, options), ""};
+  return read_of(kTargetDocument,
+                 kube::list_request(kube::kPods, {.ns = context.ns(),
+                                                  .label_selector = "kubevirt.io/migrationJobUID=" + current->uid,
+                                                  .resource_version = "0"}));
 }
 
 /// Once the VMI is gone, its VirtualMachine shows whether the guest is started again.
 std::optional<Read> read_machine(const EvictorContext& context) {
   const std::string machine(context.ref(kMachineRef));
-  const bool over = context.evacuation.status.phase == EvacuationPhase::kVerifying;
+  const bool over = context.phase() == EvacuationPhase::kVerifying;
   if (!over || machine.empty() || read_state(context).sight != LookupResult::kGone) return std::nullopt;
-  return Read{std::string(kMachineDocument), kube::get_request(kube::kVms, {context.evacuation.meta.ns, machine}), ""};
+  return read_of(kMachineDocument, kube::get_request(kube::kVms, {context.ns(), machine}));
 }
 
 bool is_before_request(EvacuationPhase phase) {
@@ -67,22 +58,19 @@ bool is_before_request(EvacuationPhase phase) {
 
 /// Reviews, directly before the request, whether the creator of a manual Evacuation may migrate VMs.
 std::optional<Read> review_creator(const EvictorContext& context) {
-  if (context.creator.empty() || !is_before_request(context.evacuation.status.phase)) return std::nullopt;
+  if (context.creator.empty() || !is_before_request(context.phase())) return std::nullopt;
   if (!is_manual_with_target(context)) return std::nullopt;
   auto spec = api::parse_json(context.creator);
   if (!spec || !spec->is_object()) return std::nullopt;
-  (*spec)["resourceAttributes"] = {{"namespace", context.evacuation.meta.ns},
+  (*spec)["resourceAttributes"] = {{"namespace", context.ns()},
                                    {"verb", "create"},
                                    {"group", kube::kVmims.group},
                                    {"version", kube::kVmims.version},
                                    {"resource", kube::kVmims.plural}};
-  kube::Request request;
-  request.method = "POST";
-  request.path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
-  request.content_type = "application/json";
-  request.body = api::to_json_text(
-      {{"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SubjectAccessReview"}, {"spec", *std::move(spec)}});
-  return Read{std::string(kCreatorDocument), std::move(request), ""};
+  const api::Json review = {
+      {"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SubjectAccessReview"}, {"spec", *std::move(spec)}};
+  return read_of(kCreatorDocument, kube::json_request("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                                                      review, kube::Flow::kRead));
 }
 
 /// Version and cluster-wide settings are needed when a request is made or withdrawn.
@@ -96,10 +84,7 @@ bool needs_system(EvacuationPhase phase) {
 /// Returns the version as read now, or as stored in status.refs, because the reads in InProgress do not include it.
 std::optional<int> version_of(const EvictorContext& context, const VmState& view) {
   if (view.system.minor) return view.system.minor;
-  const std::string_view text = context.ref(kVersionRef);
-  int minor = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), minor);
-  return !text.empty() && error == std::errc{} ? std::optional(minor) : std::nullopt;
+  return base::parse_integer<int>(context.ref(kVersionRef));
 }
 
 bool cannot_cancel(const EvictorContext& context, const VmState& view) {
@@ -115,7 +100,7 @@ const Migration* to_delete(const EvictorContext& context, const VmState& view) {
 }
 
 bool asked_for_anything(const EvictorContext& context) {
-  return context.evacuation.status.request_sent_at && !context.evacuation.spec.dry_run;
+  return context.evacuation.status.request_sent_at && !context.dry_run();
 }
 
 // --- answers
@@ -187,7 +172,7 @@ EvictionStep plan_preparing(const EvictorContext& context, const VmState& view) 
 }
 
 /// Texts while the guest boots. The webhook then reports "not live-migratable" although this may change.
-inline constexpr std::array kBootingTexts = {
+constexpr std::array kBootingTexts = {
     kKubeVirtTexts[0],
     kKubeVirtTexts[1],
     kKubeVirtTexts[2],
@@ -211,16 +196,14 @@ Classification classify_answer(const EvictorContext& context, const CallResult& 
 
 }  // namespace
 
-api::FieldErrors KubeVirtEvictor::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                           const api::FieldPath& path) const {
+api::FieldErrors KubeVirtEvictor::validate(const Parameters& parameters, const api::FieldPath& path) const {
   api::FieldErrors errors =
       check_parameters(parameters, path, {kVmMode, kRequestedBy, kRemoteFailures, kAddedNodeSelector, kAllowShutdown});
-  bool migrates = false;
-  for (const auto& [name, value] : parameters) migrates = migrates || (name == kVmMode && value == "Migration");
-  for (const auto& [name, value] : parameters) {
+  const bool migrates = std::ranges::count(parameters, std::pair<std::string, std::string>(kVmMode, "Migration")) > 0;
+  for (const auto& each : parameters) {
+    const auto& [name, value] = each;
     const std::string at = path.field(name).text();
-    if (name == kVmMode && value != "Eviction" && value != "Migration")
-      errors.push_back({at, fmt::format("must be Eviction or Migration, not {}", value)});
+    check_value(each, kVmMode, {"Eviction", "Migration"}, path, errors);
     if (name == kRemoteFailures && (value.size() != 1 || value[0] < '1' || value[0] > '0' + kMaxRemoteFailures))
       errors.push_back({at, fmt::format("must be a number from 1 to {}: KubeVirt keeps no more failed migrations",
                                         kMaxRemoteFailures)});
@@ -228,8 +211,7 @@ api::FieldErrors KubeVirtEvictor::validate(const std::vector<std::pair<std::stri
       errors.push_back({at, "has no effect in mode Migration, which tries once per attempt; use retry.maxAttempts"});
     if (name == kRequestedBy && migrates)
       errors.push_back({at, "has no effect in mode Migration, which does not call the eviction API"});
-    if (name == kAllowShutdown && value != "true" && value != "false")
-      errors.push_back({at, fmt::format("must be true or false, not {}", value)});
+    check_value(each, kAllowShutdown, {"true", "false"}, path, errors);
     if (name == kAllowShutdown && migrates)
       errors.push_back({at, "has no effect in mode Migration, which does not shut down guests"});
     if (name == kAddedNodeSelector && !migrates) errors.push_back({at, "requires mode: Migration"});
@@ -243,8 +225,8 @@ std::vector<Read> KubeVirtEvictor::reads(const EvictorContext& context) const {
   const std::string vmi = context.pod ? api::machine_of(*context.pod) : std::string(context.ref(kVmiRef));
   if (vmi.empty()) return {};
   std::vector<Read> wanted = {read_vmi(context, vmi), read_migrations(context, vmi)};
-  if (needs_system(context.evacuation.status.phase))
-    wanted.push_back({std::string(kKubeVirtDocument), kube::list_request(kube::kKubeVirts, {}), ""});
+  if (needs_system(context.phase()))
+    wanted.push_back(read_of(kKubeVirtDocument, kube::list_request(kube::kKubeVirts, {})));
   if (auto review = review_creator(context)) wanted.push_back(*std::move(review));
   if (auto target = read_target(context)) wanted.push_back(*std::move(target));
   if (auto machine = read_machine(context)) wanted.push_back(*std::move(machine));
@@ -252,18 +234,11 @@ std::vector<Read> KubeVirtEvictor::reads(const EvictorContext& context) const {
 }
 
 Probe KubeVirtEvictor::probe(const EvictorContext& context) const {
-  Probe probe;
-  probe.support = Support::kUnsupported;
-  if (api::machine_of(*context.pod).empty()) {
-    probe.reason = "the pod does not run a virtual machine of KubeVirt";
-    return probe;
-  }
+  if (api::machine_of(*context.pod).empty())
+    return unsupported("", "the pod does not run a virtual machine of KubeVirt");
   const VmState view = read_state(context);
-  if (view.sight == LookupResult::kNotServed) {
-    probe.reason = "the API server does not serve kubevirt.io/v1";
-    return probe;
-  }
-  probe.support = Support::kSupported;
+  if (view.sight == LookupResult::kNotServed) return unsupported("", "the API server does not serve kubevirt.io/v1");
+  Probe probe;
   const bool migration = in_migration_mode(context);
   probe.adapter = migration ? kMigration : strategy_of(view) == "External" ? kExternal : kEviction;
   probe.required = true;
@@ -278,7 +253,7 @@ EvictionStep KubeVirtEvictor::plan(const EvictorContext& context) const {
   const VmState view = read_state(context);
   if (status.phase == EvacuationPhase::kPreparing) return plan_preparing(context, view);
   if (status.phase != EvacuationPhase::kRequesting) return {NextMove::kWait, {}};
-  const bool dry = context.evacuation.spec.dry_run;
+  const bool dry = context.dry_run();
   if (in_migration_mode(context)) {
     if (!dry && view.named(own_migration_name(context))) return {NextMove::kWait, {}};
     return {NextMove::kAct, create_migration(context, api::machine_of(*context.pod))};
@@ -316,7 +291,7 @@ bool KubeVirtEvictor::needs_capacity(const EvictorContext& context) const {
 
 /// Once the pod is known as a VM's, removing its label does not change this.
 bool KubeVirtEvictor::owner_decides(const EvictorContext& context) const {
-  return context.evacuation.status.evictor == kName || probe_requires_owner(*this, context);
+  return context.evacuation.status.evictor == kName || probe_requires_owner(context);
 }
 
 std::vector<Action> KubeVirtEvictor::undo(const EvictorContext& context) const {

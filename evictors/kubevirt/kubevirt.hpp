@@ -7,11 +7,7 @@ namespace evictors::kubevirt {
 /// Evicts virtual machines of KubeVirt: a launcher pod leaves by live migration. In mode Eviction, the evictor calls
 /// the eviction subresource, which KubeVirt answers by migrating. In mode Migration, it creates a
 /// VirtualMachineInstanceMigration. Contract: docs/evictors/kubevirt.md.
-class KubeVirtEvictor final : public Evictor,
-                              public DocumentReader,
-                              public Undoer,
-                              public DepartureFollower,
-                              public TermsProvider {
+class KubeVirtEvictor final : public Evictor {
  public:
   static constexpr std::string_view kName = "kubevirt";
   // Names of adapters.
@@ -20,8 +16,7 @@ class KubeVirtEvictor final : public Evictor,
   static constexpr std::string_view kExternal = "external";
 
   std::string_view name() const override { return kName; }
-  api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                            const api::FieldPath& path) const override;
+  api::FieldErrors validate(const Parameters& parameters, const api::FieldPath& path) const override;
   std::vector<Read> reads(const EvictorContext& context) const override;
   Verification verify(const EvictorContext& context) const override;
   Probe probe(const EvictorContext& context) const override;

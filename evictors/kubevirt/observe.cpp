@@ -10,12 +10,9 @@
 #include "api/vocabulary/condition_types.hpp"
 #include "evictors/kubevirt/calls.hpp"
 #include "evictors/kubevirt/kubevirt.hpp"
-#include "evictors/kubevirt/ownership.hpp"
 
 namespace evictors::kubevirt {
 namespace {
-
-using api::EvacuationPhase;
 
 constexpr std::size_t kMaxKnown = 12;  // number of UIDs that fits into a ref
 /// Maximum time until a reported mark becomes visible.
@@ -155,8 +152,7 @@ VmState with_known_strategy(const EvictorContext& context, VmState view) {
 
 /// Checks a repeated call again, because the state may have changed since the first one.
 std::optional<RemoteFailure> refused_in_request(const EvictorContext& context, const VmState& now) {
-  if (context.evacuation.status.phase != EvacuationPhase::kRequesting || in_migration_mode(context))
-    return std::nullopt;
+  if (context.phase() != EvacuationPhase::kRequesting || in_migration_mode(context)) return std::nullopt;
   const VmState view = with_known_strategy(context, now);
   if (auto refused = shutdown_refused(context, view)) return refused;
   if (!might_shut_down(context, view)) return std::nullopt;
@@ -249,7 +245,7 @@ bool was_deleted(const Migration& migration) { return migration.terminating && m
 /// Mode Migration has a single try, so only Evacuator's own migration matters.
 void observe_migration(const EvictorContext& context, const VmState& view, Observation& seen) {
   const Migration* own = view.named(own_migration_name(context));
-  const bool asked = context.evacuation.status.phase == EvacuationPhase::kInProgress;
+  const bool asked = context.phase() == EvacuationPhase::kInProgress;
   seen.requested = own != nullptr;
   if (own && own->has_failed() && !was_deleted(*own)) seen.failed = migration_failed(failure_of(context, *own, view));
   seen.vanished = asked && (!own || was_deleted(*own)) && !has_moved(context, view);
@@ -295,13 +291,12 @@ Observation KubeVirtEvictor::observe(const EvictorContext& context) const {
   Observation seen;
   const VmState view = read_state(context);
   if (!view.seen()) {
-    if (context.evacuation.status.phase == EvacuationPhase::kPreparing) seen.failed = unseen(view);
+    if (context.phase() == EvacuationPhase::kPreparing) seen.failed = unseen(view);
     return seen;
   }
   seen.refs = facts_to_remember(context, view);
-  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) seen.failed = selector_refused(context, view);
-  if (context.evacuation.status.phase == EvacuationPhase::kPreparing && !seen.failed)
-    seen.failed = shutdown_refused(context, view);
+  if (context.phase() == EvacuationPhase::kPreparing) seen.failed = selector_refused(context, view);
+  if (context.phase() == EvacuationPhase::kPreparing && !seen.failed) seen.failed = shutdown_refused(context, view);
   if (seen.failed) return seen;
   observe_current(context, view, seen);
   in_migration_mode(context) ? observe_migration(context, view, seen) : observe_evacuation(context, view, seen);

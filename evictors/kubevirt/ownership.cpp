@@ -1,4 +1,4 @@
-#include "evictors/kubevirt/ownership.hpp"
+/// Ownership of a VM's mark and migrations.
 
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
@@ -6,13 +6,6 @@
 
 namespace evictors::kubevirt {
 namespace {
-
-/// Returns the intent of this attempt's `action`, or nullptr.
-const api::EvacuationIntent* intent_of(const EvictorContext& context, std::string_view action) {
-  const auto& intent = context.evacuation.status.intent;
-  const bool current = intent && intent->token == context.evacuation.status.token && intent->action == action;
-  return current ? &*intent : nullptr;
-}
 
 /// Returns true if the call of the intent set the mark. A mark that was absent before the call counts as set by it,
 /// unless the call's answer shows otherwise.
@@ -40,8 +33,8 @@ bool evacuates(const EvictorContext& context, const Migration& migration) {
 
 bool mark_is_ours(const EvictorContext& context) {
   if (const auto ref = context.ref(kMarkOwnedRef); !ref.empty()) return ref == "true";
-  if (intent_of(context, kCancelEvacuation) || intent_of(context, kDeleteMigration)) return true;  // own mark only
-  const auto* asked = intent_of(context, kPostEviction);
+  if (context.intent(kCancelEvacuation) || context.intent(kDeleteMigration)) return true;  // own mark only
+  const auto* asked = context.intent(kPostEviction);
   return asked && set_the_mark(*asked);
 }
 

@@ -1,4 +1,4 @@
-#include "evictors/kubevirt/sizes.hpp"
+/// Amount of data that a live migration copies, by KubeVirt's rules.
 
 #include <algorithm>
 #include <initializer_list>

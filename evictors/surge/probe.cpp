@@ -1,8 +1,10 @@
-#include "evictors/surge/probe.hpp"
+/// Decides whether and how a pod can be surged.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "evictors/surge/steps.hpp"
 
 namespace evictors::surge {
 namespace {

@@ -6,20 +6,16 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "evictors/timeouts.hpp"
 #include "kube/escape.hpp"
 #include "kube/request.hpp"
 
 namespace evictors::surge {
 namespace {
 
-using api::EvacuationPhase;
 using api::Json;
 
 /// Lower than any sensible value, so that the ReplicaSet deletes this pod first.
 constexpr const char* kSurplusCost = "-1000000";
-
-const std::string& surge_token(const EvictorContext& context) { return context.evacuation.status.token; }
 
 /// Returns a patch guarded by UID and resourceVersion of the workload.
 Action workload_patch(const Workload& workload, ActionRole role, std::string_view name, Json annotations, Json spec) {
@@ -28,12 +24,9 @@ Action workload_patch(const Workload& workload, ActionRole role, std::string_vie
                   {"resourceVersion", workload.meta.resource_version},
                   {"annotations", std::move(annotations)}}}};
   if (!spec.empty()) patch["spec"] = std::move(spec);
-  Action action;
-  action.role = role;
-  action.name = name;
-  action.request = kube::patch_request(workload.type, workload.meta.key(), kube::PatchType::kMerge, patch);
-  action.pre_state = fmt::format("replicas={}", workload.replicas);
-  return action;
+  return make_action(role, name,
+                     kube::patch_request(workload.type, workload.meta.key(), kube::PatchType::kMerge, patch),
+                     fmt::format("replicas={}", workload.replicas));
 }
 
 Json restarted_for(const Json& value) {
@@ -50,7 +43,7 @@ Json restarted_before(const Workload& workload, const Mark& mark) {
 
 Mark new_mark(const EvictorContext& context, const SurgeState& view, Mode mode) {
   Mark mark;
-  mark.token = surge_token(context);
+  mark.token = context.token();
   mark.evacuation = context.evacuation.meta.name;
   mark.mode = mode;
   mark.from = view.workload.replicas;
@@ -99,19 +92,8 @@ Action mark_surplus(const api::Pod& pod, ActionRole role) {
                        {{"uid", pod.meta.uid},
                         {"resourceVersion", pod.meta.resource_version},
                         {"annotations", {{kDeletionCost, kSurplusCost}}}}}};
-  Action action;
-  action.role = role;
-  action.name = kMarkSurplus;
-  action.request = kube::patch_request(kube::kPods, pod.meta.key(), kube::PatchType::kMerge, patch);
-  return action;
-}
-
-RemoteFailure surge_failed(std::string reason, std::string message, bool retryable) {
-  RemoteFailure failure;
-  failure.reason = std::move(reason);
-  failure.message = std::move(message);
-  failure.retryable = retryable;
-  return failure;
+  return make_action(role, kMarkSurplus,
+                     kube::patch_request(kube::kPods, pod.meta.key(), kube::PatchType::kMerge, patch));
 }
 
 }  // namespace
@@ -121,24 +103,19 @@ Mode mode_of(const EvictorContext& context) {
 }
 
 bool is_ours(const EvictorContext& context, const SurgeState& view) {
-  return view.has(ReadResult::kYes) && view.workload.mark && view.workload.mark->token == surge_token(context);
-}
-
-bool intent_was(const EvictorContext& context, std::string_view action) {
-  const auto& intent = context.evacuation.status.intent;
-  return intent && intent->token == surge_token(context) && intent->action == action;
+  return view.has(ReadResult::kYes) && view.workload.mark && view.workload.mark->token == context.token();
 }
 
 bool was_begun(const EvictorContext& context) {
-  return !context.ref(kRefMarked).empty() || intent_was(context, kBegin) || intent_was(context, kEnd) ||
-         intent_was(context, kMarkSurplus);
+  return !context.ref(kRefMarked).empty() || context.intent(kBegin) || context.intent(kEnd) ||
+         context.intent(kMarkSurplus);
 }
 
 Action begin_action(const EvictorContext& context, const SurgeState& view, ActionRole role) {
   const Mark mark = new_mark(context, view, mode_of(context));
   Json spec = mark.mode == Mode::kExtraReplica ? Json{{"replicas", mark.to}} : restarted_for(mark.token);
   Action action = workload_patch(view.workload, role, kBegin, {{kMark, encode(mark)}}, std::move(spec));
-  if (context.evacuation.spec.dry_run) kube::append_query(action.request.query, "dryRun", "All");
+  if (context.dry_run()) kube::append_query(action.request.query, "dryRun", "All");
   return action;
 }
 
@@ -185,30 +162,28 @@ std::string why_not_now(const SurgeState& view) {
 }
 
 std::optional<RemoteFailure> failure_of(const EvictorContext& context, const SurgeState& view) {
-  if (!was_begun(context) || context.evacuation.status.phase == EvacuationPhase::kPreparing) return std::nullopt;
-  if (view.has(ReadResult::kGone)) return surge_failed("WorkloadGone", "the pod's workload was deleted", false);
+  if (!was_begun(context) || context.phase() == EvacuationPhase::kPreparing) return std::nullopt;
+  if (view.has(ReadResult::kGone)) return RemoteFailure{"WorkloadGone", "the pod's workload was deleted"};
   if (!view.has(ReadResult::kYes)) return std::nullopt;
   const Workload& workload = view.workload;
   if (!is_ours(context, view)) {
-    return surge_failed("MarkRemoved",
-                        fmt::format("annotation {} was removed from {} by another client", kMark, workload.title()),
-                        false);
+    return RemoteFailure{"MarkRemoved",
+                         fmt::format("annotation {} was removed from {} by another client", kMark, workload.title())};
   }
   const Mark& mark = *workload.mark;
   if (mark.mode == Mode::kExtraReplica && workload.replicas < mark.to) {
-    return surge_failed("ScaledMeanwhile",
-                        fmt::format("{} was scaled to {} by another client, and keeps that number of replicas",
-                                    workload.title(), workload.replicas),
-                        false);
+    return RemoteFailure{"ScaledMeanwhile",
+                         fmt::format("{} was scaled to {} by another client, and keeps that number of replicas",
+                                     workload.title(), workload.replicas)};
   }
   const auto found = replacement_in(view, mark, context.evacuation.spec.pod_ref.uid, context.evacuation.spec.node_name);
   const bool only_there = found.misplaced && !found.best;
   const bool one_counts = mark.mode == Mode::kExtraReplica || mark.from == 1;
   if (!only_there || !one_counts) return std::nullopt;
-  return surge_failed("LandedOnSourceNode",
-                      fmt::format("pod {} was scheduled to node {}, which this pod is to leave; cordon the node first",
-                                  found.misplaced->meta.name, found.misplaced->node_name.value),
-                      true);
+  return RemoteFailure{"LandedOnSourceNode",
+                       fmt::format("pod {} was scheduled to node {}, which this pod is to leave; cordon the node first",
+                                   found.misplaced->meta.name, found.misplaced->node_name.value),
+                       true};
 }
 
 const api::Pod* find_replacement(const EvictorContext& context, const SurgeState& view) {
@@ -226,19 +201,15 @@ const api::Pod* find_replacement(const EvictorContext& context, const SurgeState
 }
 
 Verification verification_of(const EvictorContext& context, const SurgeState& view) {
-  Verification verification;
   const auto before = std::atoi(std::string(context.ref(kRefReplicas)).c_str());
   const std::int32_t wanted = std::min(view.workload.replicas, before);
-  const auto ready = std::count_if(view.pods.begin(), view.pods.end(), [](const api::Pod& p) { return p.is_ready(); });
+  const auto ready = std::ranges::count_if(view.pods, &api::Pod::is_ready);
+  Verification verification;
   verification.state = Verification::State::kPending;
   verification.message = fmt::format("{} of {} pods of {} are ready", ready, wanted, view.workload.title());
   if (!view.pods_known || ready < wanted) return verification;
   const api::Pod* pod = find_replacement(context, view);
-  if (!pod) {
-    verification.state = Verification::State::kNotExpected;
-    verification.message = view.workload.title() + " is scaled to 0";
-    return verification;
-  }
+  if (!pod) return {.state = Verification::State::kNotExpected, .message = view.workload.title() + " is scaled to 0"};
   verification.state = Verification::State::kArrived;
   verification.message = fmt::format("{} on node {}", pod->meta.name, pod->node_name.value);
   const auto& known = context.evacuation.status.outcome;

@@ -11,6 +11,17 @@
 
 namespace evictors::surge {
 
+inline constexpr std::string_view kParameterMode = "mode";  ///< Auto, ExtraReplica, RollingRestart
+inline constexpr std::string_view kParameterWhen = "when";  ///< Outage, Always
+
+struct Choice {
+  std::optional<Mode> mode;
+  std::string why_not;   ///< without mode: the reason and the fix
+  bool unknown = false;  ///< without mode: a required document was not read (yet)
+};
+/// REQUIRES: context.pod != nullptr.
+Choice choose(const EvictorContext& context, const SurgeState& view);
+
 // Names of the actions.
 inline constexpr std::string_view kBegin = "BeginSurge";
 inline constexpr std::string_view kEnd = "EndSurge";
@@ -21,7 +32,6 @@ inline constexpr std::string_view kMarkSurplus = "MarkSurplusPod";
 Mode mode_of(const EvictorContext& context);
 /// Returns true if the workload has this Evacuation's mark.
 bool is_ours(const EvictorContext& context, const SurgeState& view);
-bool intent_was(const EvictorContext& context, std::string_view action);
 /// Returns true if the surge is known to have begun.
 bool was_begun(const EvictorContext& context);
 

@@ -6,14 +6,11 @@
 
 #include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
-#include "evictors/surge/probe.hpp"
 #include "evictors/surge/steps.hpp"
 #include "evictors/timeouts.hpp"
 
 namespace evictors::surge {
 namespace {
-
-using api::EvacuationPhase;
 
 EvictionStep wait_for(std::string why) { return {NextMove::kWait, {}, "waits for " + std::move(why)}; }
 EvictionStep act_on(Action action) { return {NextMove::kAct, std::move(action), {}}; }
@@ -49,34 +46,24 @@ void observe_replacement(const EvictorContext& context, const SurgeState& view, 
 }
 
 base::seconds total_of(const EvictorContext& context, const SurgeState& view) {
-  const auto most = context.evacuation.spec.timeouts.total;
   base::seconds patience = view.workload.progress_deadline;
   if (mode_of(context) == Mode::kRollingRestart) patience *= std::clamp(view.workload.replicas, 1, 10);
-  return most ? *most : patience;
-}
-
-bool in(std::string_view value, std::initializer_list<std::string_view> known) {
-  return std::find(known.begin(), known.end(), value) != known.end();
+  return context.evacuation.spec.timeouts.total.value_or(patience);
 }
 
 }  // namespace
 
-api::FieldErrors SurgeEvictor::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                        const api::FieldPath& path) const {
+api::FieldErrors SurgeEvictor::validate(const Parameters& parameters, const api::FieldPath& path) const {
   api::FieldErrors errors = check_parameters(parameters, path, {kParameterMode, kParameterWhen, kRequestedBy});
-  for (const auto& [name, value] : parameters) {
-    if (name == kParameterMode && !in(value, {"Auto", "ExtraReplica", "RollingRestart"}))
-      errors.push_back(
-          {path.field(name).text(), fmt::format("must be Auto, ExtraReplica or RollingRestart, not {}", value)});
-    if (name == kParameterWhen && !in(value, {"Outage", "Always"}))
-      errors.push_back({path.field(name).text(), fmt::format("must be Outage or Always, not {}", value)});
+  for (const auto& each : parameters) {
+    check_value(each, kParameterMode, {"Auto", "ExtraReplica", "RollingRestart"}, path, errors);
+    check_value(each, kParameterWhen, {"Outage", "Always"}, path, errors);
   }
   return errors;
 }
 
 std::vector<Read> SurgeEvictor::reads(const EvictorContext& context) const {
-  const api::EvacuationPhase phase = context.evacuation.status.phase;
-  const bool between = phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
+  const bool between = context.phase() == EvacuationPhase::kPending || context.phase() == EvacuationPhase::kBackoff;
   const bool chosen = context.evacuation.status.evictor == kName && !between;  // the next attempt chooses again
   if (!context.pod && context.ref(kRefName).empty()) return {};
   if (context.pod && context.pod->is_terminal() && !chosen) return {};
@@ -112,12 +99,12 @@ bool SurgeEvictor::needs_capacity(const EvictorContext& context) const {
 
 EvictionStep SurgeEvictor::plan(const EvictorContext& context) const {
   const SurgeState view = read_state(context);
-  if (context.evacuation.spec.dry_run) {
-    if (context.evacuation.status.phase == api::EvacuationPhase::kPreparing) return {NextMove::kProceed, {}, {}};
+  if (context.dry_run()) {
+    if (context.phase() == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}, {}};
     if (!view.has(ReadResult::kYes)) return wait_for("the pod's workload to be readable: " + view.problem);
     return act_on(begin_action(context, view, ActionRole::kRequest));
   }
-  if (context.evacuation.status.phase == api::EvacuationPhase::kPreparing) return plan_preparing(context, view);
+  if (context.phase() == EvacuationPhase::kPreparing) return plan_preparing(context, view);
   if (!is_ours(context, view)) return wait_for("the pod's workload to be readable: " + view.problem);
   std::string why = missing(context, view);
   return why.empty() ? act_on(post_eviction(context)) : wait_for(std::move(why));
@@ -125,7 +112,7 @@ EvictionStep SurgeEvictor::plan(const EvictorContext& context) const {
 
 Observation SurgeEvictor::observe(const EvictorContext& context) const {
   Observation seen;
-  if (context.evacuation.spec.dry_run) return seen;
+  if (context.dry_run()) return seen;
   const SurgeState view = read_state(context);
   seen.failed = failure_of(context, view);
   if (!view.has(ReadResult::kYes)) return seen;
@@ -150,7 +137,7 @@ Classification SurgeEvictor::classify(const EvictorContext& context, const Actio
   if (meaning.answer == ResponseClass::kForbidden)
     meaning.message += " (config/surge contains the optional role of this evictor)";
   if (action.name != kBegin || meaning.answer != ResponseClass::kApplied) return meaning;
-  if (context.evacuation.spec.dry_run) {
+  if (context.dry_run()) {
     meaning.answer = ResponseClass::kAcceptedInBackground;  // ends a dry run
     return meaning;
   }
@@ -167,19 +154,11 @@ std::optional<Action> SurgeEvictor::departing(const EvictorContext& context) con
 Verification SurgeEvictor::verify(const EvictorContext& context) const {
   if (context.ref(kRefName).empty()) return {};
   const SurgeState view = read_state(context);
-  Verification verification;
-  if (view.has(ReadResult::kGone)) {
-    verification.state = Verification::State::kNotExpected;
-    verification.message = "the pod's workload was deleted";
-    return verification;
-  }
-  if (!view.has(ReadResult::kYes)) {
-    verification.state = Verification::State::kPending;
-    verification.message = view.problem;
-    verification.unfinished = true;
-    return verification;
-  }
-  verification = verification_of(context, view);
+  if (view.has(ReadResult::kGone))
+    return {.state = Verification::State::kNotExpected, .message = "the pod's workload was deleted"};
+  if (!view.has(ReadResult::kYes))
+    return {.state = Verification::State::kPending, .message = view.problem, .unfinished = true};
+  Verification verification = verification_of(context, view);
   if (!is_ours(context, view)) return verification;
   const api::Pod* keep = find_replacement(context, view);
   verification.action = end_action(context, view, ActionRole::kCleanUp, keep ? std::string_view(keep->meta.uid) : "");
@@ -189,27 +168,26 @@ Verification SurgeEvictor::verify(const EvictorContext& context) const {
 
 std::vector<Action> SurgeEvictor::undo(const EvictorContext& context) const {
   const SurgeState view = read_state(context);
-  if (context.evacuation.spec.dry_run || !is_ours(context, view)) return {};
+  if (context.dry_run() || !is_ours(context, view)) return {};
   return {end_action(context, view, ActionRole::kUndo, {})};
 }
 
 Rollback SurgeEvictor::undone(const EvictorContext& context) const {
-  if (context.evacuation.spec.dry_run) return Rollback::kNothingToDo;
+  if (context.dry_run()) return Rollback::kNothingToDo;
   const SurgeState view = read_state(context);
   if (is_ours(context, view)) return Rollback::kPending;
-  const bool begun = was_begun(context);
-  if (!begun) return Rollback::kNothingToDo;
+  if (!was_begun(context)) return Rollback::kNothingToDo;
   if (view.has(ReadResult::kUnreadable) || view.has(ReadResult::kNotRead))
     return view.hopeless ? Rollback::kComplete : Rollback::kPending;
   // A patch whose answer was lost may still arrive.
-  const auto& intent = context.evacuation.status.intent;
-  const bool on_its_way = intent_was(context, kBegin) && !intent->resolved && context.now < intent->time + kCallTimeout;
+  const api::EvacuationIntent* begin = context.intent(kBegin);
+  const bool on_its_way = begin && !begin->resolved && context.now < begin->time + kCallTimeout;
   return on_its_way ? Rollback::kPending : Rollback::kComplete;
 }
 
 std::vector<Action> SurgeEvictor::cleanup(const EvictorContext& context) const {
   const SurgeState view = read_state(context);
-  if (context.evacuation.spec.dry_run || !is_ours(context, view)) return {};
+  if (context.dry_run() || !is_ours(context, view)) return {};
   return {end_action(context, view, ActionRole::kCleanUp, {})};
 }
 

@@ -9,7 +9,6 @@
 #include "api/core/codec.hpp"
 #include "api/json/json_access.hpp"
 #include "base/text.hpp"
-#include "evictors/document.hpp"
 #include "kube/request.hpp"
 
 namespace evictors::surge {
@@ -25,6 +24,12 @@ std::optional<Json> parsed(const Document* document) {
   Json json = Json::parse(document->body, nullptr, false);
   if (!json.is_object()) return std::nullopt;
   return json;
+}
+
+/// Returns the items of a list, or nullptr.
+const Json* items_of(const std::optional<Json>& list) {
+  const Json* items = list ? api::find_at(*list, {"items"}) : nullptr;
+  return items && items->is_array() ? items : nullptr;
 }
 
 std::string why_unreadable(std::string_view what, const Document& document) {
@@ -59,23 +64,17 @@ std::string wrong_owner(const api::OwnerReference* owner) {
 
 void take_workload(const Document* document, const kube::ResourceType& type, SurgeState& view) {
   if (!document) return;
-  if (document->status == 404) {
-    view.found = ReadResult::kGone;
-    return;
-  }
-  view.found = ReadResult::kUnreadable;
+  view.found = document->status == 404 ? ReadResult::kGone : ReadResult::kUnreadable;
+  if (document->status == 404) return;
   if (!document->ok()) {
     view.problem = why_unreadable(type.kind, *document);
     view.forbidden = document->status == 403;
-    return;
-  }
-  auto workload = read_workload(document->body, type);
-  if (!workload) {
+  } else if (auto workload = read_workload(document->body, type)) {
+    view.workload = *std::move(workload);
+    view.found = ReadResult::kYes;
+  } else {
     view.problem = fmt::format("the response is not a {}", type.kind);
-    return;
   }
-  view.workload = *std::move(workload);
-  view.found = ReadResult::kYes;
 }
 
 bool belongs_to(const api::Pod& pod, const Workload& workload) {
@@ -86,8 +85,8 @@ bool belongs_to(const api::Pod& pod, const Workload& workload) {
 
 void take_pods(const EvictorContext& context, SurgeState& view) {
   const auto json = parsed(context.document(kReadPods));
-  const Json* items = json ? api::find_at(*json, {"items"}) : nullptr;
-  if (!items || !items->is_array() || !api::text_at(*json, {"metadata", "continue"}).empty()) return;
+  const Json* items = items_of(json);
+  if (!items || !api::text_at(*json, {"metadata", "continue"}).empty()) return;
   view.pods_known = true;
   for (const Json& item : *items) {
     auto pod = api::decode_pod(item.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -102,19 +101,13 @@ const api::OwnerReference* deployment_of(const api::ObjectMeta& replica_set) {
   return owner && owner->kind == "Deployment" && is_apps(*owner) ? owner : nullptr;
 }
 
-Read read_of(std::string_view name, kube::Request request) { return {std::string(name), std::move(request), {}}; }
-
 kube::Request list_of(const kube::ResourceType& type, const std::string& ns, std::string selector = {}) {
-  kube::ListOptions options;
-  options.ns = ns;
-  options.label_selector = std::move(selector);
-  options.limit = kMaxPods;
-  return kube::list_request(type, options);
+  return kube::list_request(type, {.ns = ns, .label_selector = std::move(selector), .limit = kMaxPods});
 }
 
 /// Returns the reads of the workload, found by status.refs or by the pod's owner. Empty once it is read.
 std::vector<Read> workload_reads(const EvictorContext& context) {
-  const std::string& ns = context.evacuation.meta.ns;
+  const std::string& ns = context.ns();
   const api::OwnerReference* owner = pod_owner(context);
   std::vector<Read> reads;
   const bool replica_set_known = context.document(kReadReplicaSet) != nullptr;
@@ -133,7 +126,7 @@ std::vector<Read> workload_reads(const EvictorContext& context) {
 }
 
 void choosing_reads(const EvictorContext& context, std::vector<Read>& reads) {
-  const std::string& ns = context.evacuation.meta.ns;
+  const std::string& ns = context.ns();
   if (!context.document(kReadAutoscalers)) reads.push_back(read_of(kReadAutoscalers, list_of(kAutoscalers, ns)));
   const auto budgets = context.eviction_version == "v1beta1" ? kube::kPdbsV1beta1 : kube::kPdbs;
   if (!context.document(kReadBudgets)) reads.push_back(read_of(kReadBudgets, list_of(budgets, ns)));
@@ -205,11 +198,11 @@ std::vector<Read> wanted_reads(const EvictorContext& context, bool choosing) {
   if (choosing && context.pod) choosing_reads(context, reads);
   const SurgeState view = without_pods(context);
   if (!view.has(ReadResult::kYes)) return reads;
-  const std::string& ns = context.evacuation.meta.ns;
+  const std::string& ns = context.ns();
   if (!context.document(kReadPods) && !view.workload.selector.empty())
     reads.push_back(read_of(kReadPods, list_of(kube::kPods, ns, view.workload.selector)));
   const auto& mark = view.workload.mark;
-  const bool foreign = mark && mark->token != context.evacuation.status.token && !mark->evacuation.empty();
+  const bool foreign = mark && mark->token != context.token() && !mark->evacuation.empty();
   if (foreign && !context.document(kReadHolder))
     reads.push_back(read_of(kReadHolder, get_request(kube::kEvacuations, {ns, mark->evacuation})));
   return reads;
@@ -220,8 +213,8 @@ std::optional<std::string> autoscaler_of(const EvictorContext& context, const Wo
   // A 404 here comes from the API server itself: the API is not served. A proxy's 404 never arrives as 404.
   if (document && document->status == 404) return std::string();
   const auto json = parsed(document);
-  const Json* items = json ? api::find_at(*json, {"items"}) : nullptr;
-  if (!items || !items->is_array()) return std::nullopt;
+  const Json* items = items_of(json);
+  if (!items) return std::nullopt;
   for (const Json& item : *items) {
     if (targets(item, workload)) return api::text_at(item, {"metadata", "name"});
   }
@@ -230,8 +223,8 @@ std::optional<std::string> autoscaler_of(const EvictorContext& context, const Wo
 
 std::optional<Budget> blocking_budget(const EvictorContext& context) {
   const auto json = parsed(context.document(kReadBudgets));
-  const Json* items = json ? api::find_at(*json, {"items"}) : nullptr;
-  if (!items || !items->is_array()) return std::nullopt;
+  const Json* items = items_of(json);
+  if (!items) return std::nullopt;
   std::optional<Budget> found;
   const bool old = context.eviction_version == "v1beta1";
   for (const Json& item : *items) {

@@ -7,7 +7,6 @@
 
 #include "api/core/codec.hpp"
 #include "api/json/json_access.hpp"
-#include "evictors/document.hpp"
 
 namespace evictors::surge {
 namespace {
@@ -111,13 +110,6 @@ std::optional<Mark> decode_mark(std::string_view text) {
   if (!mode || mark.token.empty() || !sane) return std::nullopt;
   mark.mode = *mode;
   return mark;
-}
-
-std::string Workload::title() const { return fmt::format("{} {}", type.kind, meta.name); }
-
-bool Workload::settled() const {
-  if (observed_generation < meta.generation || status_replicas != replicas) return false;
-  return !is_deployment() || updated_replicas == replicas;
 }
 
 bool is_new(const Mark& mark, const api::Pod& pod) { return !mark.before.contains(pod.meta.uid.substr(0, kShortUid)); }

@@ -3,6 +3,8 @@
 /// Workload that the evictor `surge` extends by one pod, and the mark on it. Pure; documents are untrusted input.
 /// Internal to surge*.cpp.
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -61,9 +63,12 @@ struct Workload {
   bool marked = false;  ///< the annotation exists, even if invalid
 
   bool is_deployment() const { return type == kube::kDeployments; }
-  std::string title() const;  ///< "Deployment web"
+  std::string title() const { return fmt::format("{} {}", type.kind, meta.name); }  ///< "Deployment web"
   /// Returns true if the workload's controller is done: no rollout and no scaling is running.
-  bool settled() const;
+  bool settled() const {
+    if (observed_generation < meta.generation || status_replicas != replicas) return false;
+    return !is_deployment() || updated_replicas == replicas;
+  }
 };
 /// Returns nullopt if the text is not an object of that kind.
 std::optional<Workload> read_workload(const std::string& text, const kube::ResourceType& type);

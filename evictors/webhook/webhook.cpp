@@ -9,6 +9,7 @@
 #include "api/vocabulary/blockers.hpp"
 #include "base/text.hpp"
 #include "evictors/classify.hpp"
+#include "evictors/document.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/timeouts.hpp"
 #include "evictors/webhook/contract.hpp"
@@ -17,7 +18,6 @@
 namespace evictors::webhook {
 namespace {
 
-using api::EvacuationPhase;
 using api::Json;
 
 constexpr std::string_view kService = "service";
@@ -44,17 +44,10 @@ constexpr base::seconds kMovedPatience{120};
 constexpr std::size_t kMaxOwnParameters = 16;
 constexpr std::string_view kParameterPrefix = "x-";
 
-const std::string& webhook_token(const EvictorContext& context) { return context.evacuation.status.token; }
-
 std::string service_of(const EvictorContext& context) { return std::string(context.parameter(kService, "")); }
 
 bool is_configured(const EvictorContext& context, std::string_view service) {
-  return std::find(context.services.begin(), context.services.end(), service) != context.services.end();
-}
-
-bool intent_is(const EvictorContext& context, std::string_view action) {
-  const auto& intent = context.evacuation.status.intent;
-  return intent && intent->token == webhook_token(context) && intent->action == action;
+  return std::ranges::count(context.services, service) > 0;
 }
 
 /// Result of the last read of the service's status.
@@ -64,13 +57,6 @@ struct Look {
   ServiceStatus status;
   std::string problem;
 };
-
-std::string start_of(std::string_view body) {
-  std::string text = base::truncate_utf8(body, 120);
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-  return text;
-}
 
 /// Returns how the status contradicts earlier ones: evictBy must not change and states must advance. Empty if it does
 /// not.
@@ -85,7 +71,7 @@ std::string contradiction(const EvictorContext& context, const ServiceStatus& st
 }
 
 Look judge_body(const EvictorContext& context, std::string_view body) {
-  auto status = parse_service_status(body, webhook_token(context));
+  auto status = parse_service_status(body, context.token());
   if (!status) {
     const bool other = status.error().code == base::ErrorCode::kConflict;
     return {other ? Look::Kind::kContradiction : Look::Kind::kNonsense, {}, status.error().message};
@@ -100,13 +86,13 @@ Look look_at(const EvictorContext& context) {
   if (!document) return {};
   if (document->status == 404) return {Look::Kind::kNothingThere, {}, "404"};
   if (document->ok()) return judge_body(context, document->body);
-  if (document->status == 0) return {Look::Kind::kNoResponse, {}, start_of(document->body)};
-  return {Look::Kind::kNoResponse, {}, fmt::format("{} {}", document->status, start_of(document->body))};
+  if (document->status == 0) return {Look::Kind::kNoResponse, {}, one_line(document->body, 120)};
+  return {Look::Kind::kNoResponse, {}, fmt::format("{} {}", document->status, one_line(document->body, 120))};
 }
 
 /// Returns true if the service may know of this attempt.
 bool was_started(const EvictorContext& context) {
-  return !context.ref(kStateRef).empty() || intent_is(context, kStart) || intent_is(context, kAbortCall) ||
+  return !context.ref(kStateRef).empty() || context.intent(kStart) || context.intent(kAbortCall) ||
          look_at(context).kind == Look::Kind::kStatus;
 }
 
@@ -117,7 +103,7 @@ Json start_body(const EvictorContext& context) {
   Json body = {
       {"apiVersion", kApiVersion},
       {"kind", "Evacuation"},
-      {"token", webhook_token(context)},
+      {"token", context.token()},
       {"attempt", evacuation.status.attempt},
       {"reason", evacuation.spec.reason},
       {"deadline", base::format_time(context.now + total)},
@@ -138,37 +124,14 @@ Json start_body(const EvictorContext& context) {
 }
 
 Action service_call(const EvictorContext& context, ActionRole role, std::string_view name, kube::Request request) {
-  Action action;
-  action.role = role;
-  action.name = name;
-  action.request = std::move(request);
-  action.pre_state = "podResourceVersion=" + context.pod->meta.resource_version;
+  Action action =
+      make_action(role, name, std::move(request), "podResourceVersion=" + context.pod->meta.resource_version);
   action.service = service_of(context);
   action.service_use = api::kServiceAsWebhook;
   return action;
 }
 
-EvictionStep plan_request(const EvictorContext& context) {
-  const Look look = look_at(context);
-  if (look.kind == Look::Kind::kStatus) {
-    const bool ready = look.status.state == ServiceState::kReadyToEvict;
-    return ready ? EvictionStep{NextMove::kAct, post_eviction(context)} : EvictionStep{NextMove::kWait, {}};
-  }
-  // The service knew the attempt but does not answer now. InProgress watches it with a timeout.
-  if (!context.ref(kStateRef).empty()) return {NextMove::kWait, {}};
-  return {NextMove::kAct, service_call(context, ActionRole::kRequest, kStart,
-                                       start_request(webhook_token(context), start_body(context)))};
-}
-
 // --- observing
-
-RemoteFailure service_failed(std::string reason, std::string message, bool retryable) {
-  RemoteFailure failure;
-  failure.reason = std::move(reason);
-  failure.message = std::move(message);
-  failure.retryable = retryable;
-  return failure;
-}
 
 /// Tolerates missing and invalid answers for `patience`, counted from the first one.
 void note_trouble(const EvictorContext& context, base::seconds patience, const char* reason, const Look& look,
@@ -179,10 +142,10 @@ void note_trouble(const EvictorContext& context, base::seconds patience, const c
     return;
   }
   if (context.now - *since < patience) return;
-  seen.failed = service_failed(reason,
-                               fmt::format("service {} gave no usable response for {}: {}", service_of(context),
-                                           base::format_duration(context.now - *since), look.problem),
-                               true);
+  seen.failed = RemoteFailure{reason,
+                              fmt::format("service {} gave no usable response for {}: {}", service_of(context),
+                                          base::format_duration(context.now - *since), look.problem),
+                              true};
 }
 
 void follow_moved(const EvictorContext& context, Observation& seen) {
@@ -190,10 +153,10 @@ void follow_moved(const EvictorContext& context, Observation& seen) {
   if (!since || *since > context.now) {
     seen.refs.emplace_back(kMovedRef, base::format_time(context.now));
   } else if (context.now - *since >= kMovedPatience) {
-    seen.failed = service_failed("MovedButPodRemains",
-                                 fmt::format("service {} reports Moved, but the pod has not terminated within {}",
-                                             service_of(context), base::format_duration(kMovedPatience)),
-                                 false);
+    seen.failed = RemoteFailure{"MovedButPodRemains",
+                                fmt::format("service {} reports Moved, but the pod has not terminated within {}",
+                                            service_of(context), base::format_duration(kMovedPatience)),
+                                false};
   }
 }
 
@@ -214,7 +177,7 @@ void take_status(const EvictorContext& context, const ServiceStatus& status, Obs
     follow_moved(context, seen);
   } else if (status.state == ServiceState::kFailed) {
     seen.failed =
-        service_failed(status.reason.empty() ? "ServiceFailed" : status.reason, status.message, status.retryable);
+        RemoteFailure{status.reason.empty() ? "ServiceFailed" : status.reason, status.message, status.retryable};
   }
 }
 
@@ -222,17 +185,9 @@ void take_status(const EvictorContext& context, const ServiceStatus& status, Obs
 
 Classification service_classification(ResponseClass answer, const EvictorContext& context, const std::string& message,
                                       std::optional<base::Duration> retry_after = {}) {
-  Classification meaning;
-  meaning.answer = answer;
-  meaning.message = base::truncate_utf8(message, 500);
-  meaning.retry_after = retry_after;
-  if (is_blocked(answer)) {
-    api::Blocker by;
-    by.kind = to_string(api::BlockerKind::kService);
-    by.name = service_of(context);
-    by.message = meaning.message;
-    meaning.blocker = std::move(by);
-  }
+  Classification meaning{answer, base::truncate_utf8(message, 500), retry_after, {}};
+  if (is_blocked(answer))
+    meaning.blocker = api::make_blocker(api::BlockerKind::kService, service_of(context), meaning.message);
   return meaning;
 }
 
@@ -293,19 +248,15 @@ Classification classify_abort(const EvictorContext& context, const CallResult& a
   return meaning;
 }
 
-bool is_own_parameter(std::string_view name) {
-  return name.size() > kParameterPrefix.size() && name.starts_with(kParameterPrefix);
-}
-
 }  // namespace
 
-api::FieldErrors WebhookEvictor::validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                                          const api::FieldPath& path) const {
-  std::vector<std::pair<std::string, std::string>> ours;
-  std::copy_if(parameters.begin(), parameters.end(), std::back_inserter(ours),
-               [](const auto& each) { return !is_own_parameter(each.first); });
+api::FieldErrors WebhookEvictor::validate(const Parameters& parameters, const api::FieldPath& path) const {
+  Parameters ours;
+  std::ranges::copy_if(parameters, std::back_inserter(ours), [](const auto& each) {
+    return each.first.size() <= kParameterPrefix.size() || !each.first.starts_with(kParameterPrefix);
+  });
   api::FieldErrors errors = check_parameters(ours, path, {kService, kRequestedBy, "x-<your own>"});
-  const auto service = std::find_if(ours.begin(), ours.end(), [](const auto& each) { return each.first == kService; });
+  const auto service = std::ranges::find(ours, kService, &Parameters::value_type::first);
   if (service == ours.end() || service->second.empty()) {
     errors.push_back(
         {path.field(kService).text(), "is required: the name of a service in the operator's configuration"});
@@ -318,28 +269,27 @@ api::FieldErrors WebhookEvictor::validate(const std::vector<std::pair<std::strin
 
 std::vector<Read> WebhookEvictor::reads(const EvictorContext& context) const {
   const std::string service = service_of(context);
-  const bool waits = context.evacuation.status.token.empty() || context.evacuation.spec.dry_run || !context.pod;
+  const bool waits = context.token().empty() || context.dry_run() || !context.pod;
   if (service.empty() || waits || !is_configured(context, service)) return {};
-  const api::EvacuationPhase phase = context.evacuation.status.phase;
-  const bool running = phase == api::EvacuationPhase::kPreparing || phase == api::EvacuationPhase::kRequesting ||
-                       phase == api::EvacuationPhase::kInProgress || phase == api::EvacuationPhase::kAborting;
+  const EvacuationPhase phase = context.phase();
+  const bool running = phase == EvacuationPhase::kPreparing || phase == EvacuationPhase::kRequesting ||
+                       phase == EvacuationPhase::kInProgress || phase == EvacuationPhase::kAborting;
   if (!running || context.evacuation.status.evictor != kName) return {};
-  return {
-      {std::string(kStatusRead), status_request(webhook_token(context)), service, std::string(api::kServiceAsWebhook)}};
+  return {{std::string(kStatusRead), status_request(context.token()), service, std::string(api::kServiceAsWebhook)}};
 }
 
 Probe WebhookEvictor::probe(const EvictorContext& context) const {
-  Probe probe;
   const std::string service = service_of(context);
+  Probe probe;
   probe.adapter = service;
   if (service.empty()) {
-    probe.support = Support::kUnsupported;
-    probe.reason = "parameter service is not set: set it to a service of the operator's configuration";
+    probe = unsupported(service, "parameter service is not set: set it to a service of the operator's configuration");
   } else if (!is_configured(context, service)) {
-    probe.support = Support::kUnsupported;
-    probe.reason = fmt::format(
-        "service {} is not in the operator's configuration: add it under services ({})", service,
-        context.services.empty() ? "none is configured" : fmt::format("known: {}", fmt::join(context.services, ", ")));
+    const std::string known =
+        context.services.empty() ? "none is configured" : fmt::format("known: {}", fmt::join(context.services, ", "));
+    probe = unsupported(
+        service,
+        fmt::format("service {} is not in the operator's configuration: add it under services ({})", service, known));
   }
   probe.acknowledges = true;
   probe.required = true;
@@ -347,18 +297,22 @@ Probe WebhookEvictor::probe(const EvictorContext& context) const {
 }
 
 EvictionStep WebhookEvictor::plan(const EvictorContext& context) const {
-  if (context.evacuation.status.phase == api::EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
+  if (context.phase() == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
   // A dry run never calls the service, which might not recognise it as one.
-  if (context.evacuation.spec.dry_run) return {NextMove::kAct, post_eviction(context)};
-  if (context.evacuation.status.phase == api::EvacuationPhase::kRequesting) return plan_request(context);
+  if (context.dry_run()) return {NextMove::kAct, post_eviction(context)};
   const Look look = look_at(context);
-  const bool ready = look.kind == Look::Kind::kStatus && look.status.state == ServiceState::kReadyToEvict;
-  return ready ? EvictionStep{NextMove::kAct, post_eviction(context)} : EvictionStep{NextMove::kWait, {}};
+  const bool answers = look.kind == Look::Kind::kStatus;
+  if (answers && look.status.state == ServiceState::kReadyToEvict) return {NextMove::kAct, post_eviction(context)};
+  // A service that knew the attempt but does not answer now is watched with a timeout in InProgress.
+  const bool is_known = answers || !context.ref(kStateRef).empty();
+  if (is_known || context.phase() != EvacuationPhase::kRequesting) return {NextMove::kWait, {}};
+  return {NextMove::kAct,
+          service_call(context, ActionRole::kRequest, kStart, start_request(context.token(), start_body(context)))};
 }
 
 Observation WebhookEvictor::observe(const EvictorContext& context) const {
   Observation seen;
-  if (context.evacuation.spec.dry_run) return seen;
+  if (context.dry_run()) return seen;
   const bool known = !context.ref(kStateRef).empty();
   const Look look = look_at(context);
   switch (look.kind) {
@@ -366,10 +320,10 @@ Observation WebhookEvictor::observe(const EvictorContext& context) const {
     case Look::Kind::kStatus: take_status(context, look.status, seen); break;
     case Look::Kind::kNothingThere:
       if (known)
-        seen.failed = service_failed(
-            "TokenForgotten", fmt::format("service {} does not know the token any more", service_of(context)), true);
+        seen.failed = RemoteFailure{
+            "TokenForgotten", fmt::format("service {} does not know the token any more", service_of(context)), true};
       break;
-    case Look::Kind::kContradiction: seen.failed = service_failed("ContractViolation", look.problem, false); break;
+    case Look::Kind::kContradiction: seen.failed = RemoteFailure{"ContractViolation", look.problem, false}; break;
     case Look::Kind::kNonsense:
       if (known) note_trouble(context, kInvalidAnswerTimeout, "BadAnswer", look, seen);
       break;
@@ -390,21 +344,21 @@ Classification WebhookEvictor::classify(const EvictorContext& context, const Act
 }
 
 std::vector<Action> WebhookEvictor::undo(const EvictorContext& context) const {
-  const bool nothing = context.evacuation.spec.dry_run || !was_started(context) ||
+  const bool nothing = context.dry_run() || !was_started(context) ||
                        look_at(context).kind == Look::Kind::kNothingThere || !context.ref(kNoAbortRef).empty();
   const auto told = base::parse_time(context.ref(kAbortRef));
   const bool just_told = told && *told <= context.now && context.now - *told < kAbortRetryInterval;
   if (nothing || just_told) return {};
-  return {service_call(context, ActionRole::kUndo, kAbortCall, abort_request(webhook_token(context)))};
+  return {service_call(context, ActionRole::kUndo, kAbortCall, abort_request(context.token()))};
 }
 
 Rollback WebhookEvictor::undone(const EvictorContext& context) const {
-  if (context.evacuation.spec.dry_run || !was_started(context)) return Rollback::kNothingToDo;
+  if (context.dry_run() || !was_started(context)) return Rollback::kNothingToDo;
   const Look look = look_at(context);
   if (look.kind != Look::Kind::kNothingThere) return Rollback::kPending;
   // A start whose answer was lost may still arrive. A 404 is final only after the call's timeout.
-  const auto& intent = context.evacuation.status.intent;
-  const bool on_its_way = intent_is(context, kStart) && !intent->resolved && context.now < intent->time + kCallTimeout;
+  const api::EvacuationIntent* start = context.intent(kStart);
+  const bool on_its_way = start && !start->resolved && context.now < start->time + kCallTimeout;
   return on_its_way ? Rollback::kPending : Rollback::kComplete;
 }
 

@@ -6,14 +6,13 @@ namespace evictors::webhook {
 
 /// Out-of-process evictor: a service in the operator's configuration, named by parameter `service`, moves the pod and
 /// reports progress. Only chosen if spec.evictors names it. Contract: docs/evictors/webhook.md.
-class WebhookEvictor final : public Evictor, public DocumentReader, public Undoer, public TermsProvider {
+class WebhookEvictor final : public Evictor {
  public:
   static constexpr std::string_view kName = "webhook";
 
   std::string_view name() const override { return kName; }
   EvictorTraits traits() const override { return {.automatic = false}; }
-  api::FieldErrors validate(const std::vector<std::pair<std::string, std::string>>& parameters,
-                            const api::FieldPath& path) const override;
+  api::FieldErrors validate(const Parameters& parameters, const api::FieldPath& path) const override;
   std::vector<Read> reads(const EvictorContext& context) const override;
   Probe probe(const EvictorContext& context) const override;
   EvictionStep plan(const EvictorContext& context) const override;

@@ -97,19 +97,19 @@ bool Patroni::elect(State& state, base::TimePoint now) {
 /// abandoned.
 bool Patroni::advance_switchover(State& state, base::TimePoint now) {
   if (!state.switchover) return false;
-  const Switchover asked = *state.switchover;
-  if (state.cluster.performs_switchover && state.leader == asked.from) {
-    state.demoted[asked.from] = now + state.cluster.demotion;
+  const Switchover wanted = *state.switchover;
+  if (state.cluster.performs_switchover && state.leader == wanted.from) {
+    state.demoted[wanted.from] = now + state.cluster.demotion;
     state.leader.clear();
     return true;
   }
   const auto names = able(state);
-  const bool can = state.cluster.performs_switchover && std::ranges::find(names, asked.candidate) != names.end();
-  if (can && now >= asked.due) {
-    hand_over(state, asked.candidate, now);
+  const bool can = state.cluster.performs_switchover && std::ranges::find(names, wanted.candidate) != names.end();
+  if (can && now >= wanted.due) {
+    hand_over(state, wanted.candidate, now);
     return true;
   }
-  if (now < asked.give_up) return false;
+  if (now < wanted.give_up) return false;
   state.switchover.reset();
   return true;
 }

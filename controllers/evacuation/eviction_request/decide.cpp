@@ -4,6 +4,7 @@
 
 #include "api/meta/well_known.hpp"
 #include "api/virtual_machine.hpp"
+#include "base/text.hpp"
 #include "controllers/evacuation/eviction_request/responder.hpp"
 
 namespace controllers {
@@ -51,18 +52,9 @@ api::Evacuation evacuation_for(const api::NativeEviction& eviction, const api::P
   wanted.spec.pod_ref = {pod.meta.name, pod.uid()};
   wanted.spec.node_name = pod.node_name;
   wanted.spec.reason = fmt::format("native Eviction {}", eviction.meta.name).substr(0, 200);
-  const auto asks = std::find_if(eviction.requesters.begin(), eviction.requesters.end(),
-                                 [](const auto& each) { return !each.withdrawn; });
+  const auto asks = std::ranges::find_if(eviction.requesters, [](const auto& each) { return !each.withdrawn; });
   if (asks != eviction.requesters.end()) wanted.spec.source.requester = asks->name;
   return wanted;
-}
-
-std::string bounded_message(std::string text) {
-  if (text.size() <= kMaxMessage) return text;
-  std::size_t end = kMaxMessage;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  text.resize(end);
-  return text;
 }
 
 /// Returns `now` in whole seconds, as the API uses them, but not before the start or the previous heartbeat if clocks
@@ -78,7 +70,7 @@ ResponderDecision complete(const api::NativeResponder& turn, std::string message
   ResponderDecision decision;
   if (turn.completion_time) return decision;
   const base::TimePoint time = stamp(turn, now);
-  decision.report = ResponderReport{time, {}, time, bounded_message(std::move(message))};
+  decision.report = ResponderReport{time, {}, time, base::truncate_utf8(message, kMaxMessage)};
   return decision;
 }
 
@@ -91,7 +83,7 @@ std::string describe(const api::Evacuation& evacuation) {
   } else if (!status.message.empty()) {
     text += ", " + status.message;
   }
-  return bounded_message(std::move(text));
+  return base::truncate_utf8(text, kMaxMessage);
 }
 
 /// Returns nullopt for a time in the past, which the server refuses.

@@ -6,7 +6,6 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "api/evacuation.hpp"
 #include "api/json/json.hpp"

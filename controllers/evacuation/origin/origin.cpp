@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <optional>
 
 #include "api/core/codec.hpp"
@@ -12,6 +11,7 @@
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 #include "base/crypto/hash.hpp"
+#include "base/text.hpp"
 #include "controllers/evacuation/origin/spec_hash.hpp"
 
 namespace controllers {
@@ -41,12 +41,10 @@ std::optional<OriginValue> parse_origin(std::string_view text) {
 }
 
 std::optional<base::TimePoint> time_of(std::string_view seconds) {
-  std::int64_t value = 0;
-  const auto [end, problem] = std::from_chars(seconds.data(), seconds.data() + seconds.size(), value);
   constexpr std::int64_t kYear9999 = 253'402'300'799;
-  if (problem != std::errc() || end != seconds.data() + seconds.size() || value < 0 || value > kYear9999)
-    return std::nullopt;
-  return base::TimePoint(base::seconds(value));
+  const auto value = base::parse_integer<std::int64_t>(seconds);
+  if (!value || *value < 0 || *value > kYear9999) return std::nullopt;
+  return base::TimePoint(base::seconds(*value));
 }
 
 /// UID of the policy that owns the object, empty if none.
@@ -161,15 +159,13 @@ void keep_signed_priority(api::Evacuation& evacuation, std::int32_t priority) {
   if (stored.value_or(evacuation.spec.priority) != priority) stored = priority;
 }
 
-/// A spec that cannot be decoded is judged by reject_invalid_spec() and end_attempt_if_required() instead.
-bool is_as_proved(const api::Evacuation& evacuation, const OriginMemory::Proved& proved) {
-  return !evacuation.spec_problem.empty() || has_spec_hash(evacuation.spec, proved.spec_hash);
-}
-
 /// Verifies the signature behind a stored OriginVerified=True. Removes the condition if there is no key to decide.
 void prove_again(api::Evacuation& evacuation, const crypto::KeyRing* keys, OriginMemory& memory) {
   const auto proved = memory.proved(evacuation.meta.uid);
-  if (proved && is_as_proved(evacuation, *proved)) return keep_signed_priority(evacuation, proved->priority);
+  // A spec that cannot be decoded is judged by reject_invalid_spec() and end_attempt_if_required() instead.
+  const bool is_same =
+      proved && (!evacuation.spec_problem.empty() || has_spec_hash(evacuation.spec, proved->spec_hash));
+  if (is_same) return keep_signed_priority(evacuation, proved->priority);
   const OriginProof proof = keys ? prove_origin(evacuation, *keys, &memory) : OriginProof::kUnknownKey;
   if (proof == OriginProof::kSigned) return;
   if (proof != OriginProof::kUnknownKey) {

@@ -14,9 +14,6 @@
 
 namespace controllers {
 
-/// Maximum difference between the signature's time and the object's creation time (API server's clock). Limits
-/// replays of an old object under its former name.
-inline constexpr base::seconds kOriginWindow{60};
 /// Clock difference above which the operator warns, since it approaches kOriginWindow.
 inline constexpr base::seconds kMaxClockSkew{30};
 

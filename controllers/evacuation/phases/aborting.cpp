@@ -6,8 +6,6 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::ConditionStatus;
-using api::EvacuationPhase;
 using evictors::Rollback;
 
 bool nothing_remote(const StatusBuilder& builder) {
@@ -43,7 +41,7 @@ std::string what_remains(const StatusBuilder& builder) {
 /// T26.
 Step rolled_back(StatusBuilder& builder, Reason how) {
   const api::EvacuationAbort abort = builder.status().abort.value_or(api::EvacuationAbort{});
-  builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kTrue, how, what_remains(builder));
+  builder.set_true_condition(ConditionType::kRollbackComplete, how, what_remains(builder));
   builder.record_event(EventReason::kRollbackCompleted, "the attempt is rolled back completely");
   return go_on_to(builder, abort.next, ReasonText::carried(abort.reason), builder.status().message);
 }
@@ -51,7 +49,7 @@ Step rolled_back(StatusBuilder& builder, Reason how) {
 /// T27: no further attempt on a pod that was not restored.
 Step not_rolled_back(StatusBuilder& builder, Reason how, const std::string& message) {
   const api::EvacuationAbort abort = builder.status().abort.value_or(api::EvacuationAbort{});
-  builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kFalse, how, message);
+  builder.set_false_condition(ConditionType::kRollbackComplete, how, message);
   builder.record_warning(EventReason::kRollbackIncomplete, message);
   const bool retry = abort.next == EvacuationPhase::kBackoff;
   return go_on_to(builder, retry ? EvacuationPhase::kFailed : abort.next, ReasonText::carried(abort.reason),
@@ -126,7 +124,6 @@ std::optional<Step> give_up_for_others(StatusBuilder& builder) {
   return std::nullopt;
 }
 
-/// The next undo or cleanup call.
 std::optional<Step> undo(StatusBuilder& builder) {
   const Rollback rollback = rollback_of(builder);
   // An operator that never answered gets a limited time; wake when it ends.
@@ -154,12 +151,12 @@ Step decide_aborting(StatusBuilder& builder) { return first_answer(kAbortingRule
 Step go_on_to(StatusBuilder& builder, EvacuationPhase next, const ReasonText& reason, std::string message) {
   // A cancel that came in time prevails over any other failure.
   if (next != EvacuationPhase::kCancelled && builder.cancelled()) {
-    builder.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kTrue, Reason::kCancelAccepted);
+    builder.set_true_condition(ConditionType::kCancelAccepted, Reason::kCancelAccepted);
     return builder.finish(EvacuationPhase::kCancelled, builder.cancel_reason(), builder.cancel_message());
   }
   if (next == EvacuationPhase::kBackoff) return enter_backoff(builder, reason, std::move(message));
   const bool cancelled = next == EvacuationPhase::kCancelled;
-  if (cancelled) builder.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kTrue, Reason::kCancelAccepted);
+  if (cancelled) builder.set_true_condition(ConditionType::kCancelAccepted, Reason::kCancelAccepted);
   return builder.finish(cancelled ? EvacuationPhase::kCancelled : EvacuationPhase::kFailed, reason, std::move(message));
 }
 
@@ -167,14 +164,13 @@ Step leave_attempt(StatusBuilder& builder, EvacuationPhase next, Reason reason, 
   builder.set_abort(reason, next);
   if (next == EvacuationPhase::kCancelled) {
     builder.record_event(EventReason::kCancelRequested, fmt::format("{}: {}", to_string(reason), message));
-    builder.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kTrue, Reason::kCancelAccepted);
+    builder.set_true_condition(ConditionType::kCancelAccepted, Reason::kCancelAccepted);
   }
   if (nothing_remote(builder)) {
-    builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kTrue, Reason::kNothingToDo,
-                          what_remains(builder));
+    builder.set_true_condition(ConditionType::kRollbackComplete, Reason::kNothingToDo, what_remains(builder));
     return go_on_to(builder, next, reason, std::move(message));
   }
-  builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kFalse, Reason::kRollbackRunning);
+  builder.set_false_condition(ConditionType::kRollbackComplete, Reason::kRollbackRunning);
   builder.enter(EvacuationPhase::kAborting, reason, std::move(message));
   builder.clear_blocked();
   builder.set_deadline(builder.now() + builder.timeouts().abort);
@@ -185,6 +181,12 @@ std::optional<Step> end_attempt_if_required(StatusBuilder& builder) {
   auto ending = builder.must_end();
   if (!ending) return std::nullopt;
   return leave_attempt(builder, ending->phase, ending->reason, std::move(ending->message));
+}
+
+std::optional<Step> end_if_required(StatusBuilder& builder) {
+  auto ending = builder.must_end();
+  if (!ending) return std::nullopt;
+  return builder.finish(ending->phase, ending->reason, std::move(ending->message));
 }
 
 }  // namespace controllers::evacuation

@@ -9,9 +9,6 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::ConditionStatus;
-using api::EvacuationPhase;
-
 /// T36: minimum delay before the slot is requested again, so that it is stored as free and waiting Evacuations come
 /// first.
 constexpr base::seconds kBehindOthers{1};
@@ -30,21 +27,8 @@ bool goes_to_next_evictor(const StatusBuilder& builder) {
   return status.adapter != kTerminalPod && index < chain.size() && chain[index].name != status.evictor;
 }
 
-base::Duration delay_of_retry(const StatusBuilder& builder) {
-  const auto& retry = builder.spec().retry;
-  return base::backoff_delay({retry.backoff, retry.backoff_max}, builder.status().attempt);
-}
-
 // --- rules
 
-/// T24: a cancel, or a spec that cannot be decoded or was changed.
-std::optional<Step> end_if_required(StatusBuilder& builder) {
-  auto ending = builder.must_end();
-  if (!ending) return std::nullopt;
-  return builder.finish(ending->phase, ending->reason, std::move(ending->message));
-}
-
-/// All attempts are used up.
 std::optional<Step> fail_without_attempts(StatusBuilder& builder) {
   if (builder.attempts_left()) return std::nullopt;
   return builder.finish(EvacuationPhase::kFailed, Reason::kMaxAttempts,
@@ -84,13 +68,16 @@ constexpr std::array<Rule, 8> kBackoffRules = {
 Step decide_backoff(StatusBuilder& builder) { return first_answer(kBackoffRules, builder); }
 
 Step enter_backoff(StatusBuilder& builder, const ReasonText& reason, std::string message) {
-  base::Duration delay = goes_to_next_evictor(builder) ? delay_of_switch(builder) : delay_of_retry(builder);
+  const auto& retry = builder.spec().retry;
+  base::Duration delay = goes_to_next_evictor(builder)
+                             ? delay_of_switch(builder)
+                             : base::backoff_delay({retry.backoff, retry.backoff_max}, builder.status().attempt);
   if (reason.text() == Reason::kNoProgress) {
     delay = std::max<base::Duration>(delay, kBehindOthers);
-    builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kNoProgress, message);
+    builder.set_false_condition(ConditionType::kSlotAcquired, Reason::kNoProgress, message);
     builder.record_warning(EventReason::kSlotReturned, message);
   } else {
-    builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kReleased);
+    builder.set_false_condition(ConditionType::kSlotAcquired, Reason::kReleased);
   }
   builder.enter(EvacuationPhase::kBackoff, reason, std::move(message));
   builder.clear_blocked();

@@ -11,13 +11,7 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::ConditionStatus;
-using api::EvacuationPhase;
 using evictors::ResponseClass;
-
-std::uint64_t seed_of(const StatusBuilder& builder) {
-  return std::hash<std::string>{}(builder.status().token) + static_cast<std::uint64_t>(builder.status().blocked_count);
-}
 
 /// Adds the PDB's current numbers for the message, where the answer lacks them.
 void add_numbers(const StatusBuilder& builder, api::Blocker& blocker) {
@@ -35,27 +29,8 @@ void add_numbers(const StatusBuilder& builder, api::Blocker& blocker) {
 
 /// Coarse reason for Progressing=False and events, equal or close to the response class.
 Reason blocked_reason(ResponseClass answer) {
-  switch (answer) {
-    case ResponseClass::kPdbBlocked: return Reason::kPDBBlocked;
-    case ResponseClass::kMultiPdb: return Reason::kMultiPDB;
-    case ResponseClass::kPdbBroken: return Reason::kPDBBroken;
-    case ResponseClass::kThrottled: return Reason::kThrottled;
-    case ResponseClass::kWebhookDown: return Reason::kWebhookDown;
-    case ResponseClass::kRefusedByWebhook: return Reason::kRefusedByWebhook;
-    case ResponseClass::kRetryLater: return Reason::kRetryLater;
-    case ResponseClass::kNamespaceTerminating: return Reason::kNamespaceTerminating;
-    case ResponseClass::kAuth: return Reason::kUnauthorized;
-    case ResponseClass::kConflict: return Reason::kConflict;
-    case ResponseClass::kGoneMaybe: return Reason::kGoneMaybe;
-    case ResponseClass::kUnknown:
-    case ResponseClass::kGranted:
-    case ResponseClass::kApplied:
-    case ResponseClass::kAcceptedInBackground:
-    case ResponseClass::kNotEvictable:
-    case ResponseClass::kForbidden:
-    case ResponseClass::kPermanent: break;  // only kUnknown blocks
-  }
-  return Reason::kOutcomeUnknown;
+  const auto same = evictors::is_blocked(answer) ? api::parse_reason(to_string(answer)) : std::nullopt;
+  return same.value_or(Reason::kOutcomeUnknown);  // of the blocking classes only kUnknown
 }
 
 /// How the pod can leave despite its PDB, according to the evictor that knows its operator.
@@ -96,11 +71,6 @@ void name_blocker(StatusBuilder& builder, const evictors::Classification& verdic
   builder.set_blocker(std::move(blocker));
 }
 
-/// Whether the answer is no refusal, so that the pod must be read before anything else.
-bool outcome_is_open(ResponseClass answer) {
-  return answer == ResponseClass::kUnknown || answer == ResponseClass::kConflict || answer == ResponseClass::kGoneMaybe;
-}
-
 void show_blocked(StatusBuilder& builder, const evictors::Classification& verdict) {
   const Reason why = blocked_reason(builder, verdict);
   const std::string hopeless = hopeless_budget(builder, verdict);
@@ -108,15 +78,14 @@ void show_blocked(StatusBuilder& builder, const evictors::Classification& verdic
   if (!builder.condition_has_reason(ConditionType::kProgressing, why)) {
     builder.record_warning(EventReason::kEvictionBlocked, fmt::format("{}: {}", to_string(why), message));
   }
-  builder.set_condition(ConditionType::kProgressing, ConditionStatus::kFalse, why, message);
-  if (outcome_is_open(verdict.answer)) {
+  builder.set_false_condition(ConditionType::kProgressing, why, message);
+  if (is_unclear(verdict.answer)) {
     builder.show_transition();
   } else {
     builder.show_block(why, message);
   }
   if (verdict.answer == ResponseClass::kPdbBlocked) {
-    builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kFalse, Reason::kPDBBlocked,
-                          verdict.message);
+    builder.set_false_condition(ConditionType::kEvictionGranted, Reason::kPDBBlocked, verdict.message);
   } else if (verdict.answer == ResponseClass::kUnknown) {
     builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kUnknown, Reason::kOutcomeUnknown,
                           verdict.message);
@@ -124,6 +93,10 @@ void show_blocked(StatusBuilder& builder, const evictors::Classification& verdic
 }
 
 }  // namespace
+
+bool is_unclear(ResponseClass answer) {
+  return answer == ResponseClass::kUnknown || answer == ResponseClass::kConflict || answer == ResponseClass::kGoneMaybe;
+}
 
 std::string held_up_by(const api::EvacuationStatus& status) {
   if (!status.blocked_by.empty()) return ": " + status.blocked_by.front().message;
@@ -140,7 +113,8 @@ void record_blocked(StatusBuilder& builder, const evictors::Classification& verd
   } else if (verdict.answer != ResponseClass::kThrottled) {
     builder.set_blocked_count(std::min(status.blocked_count + 1, 1000));
   }
-  const auto delay = evictors::blocked_delay(verdict, status.blocked_count, seed_of(builder));
+  const auto seed = std::hash<std::string>{}(status.token) + static_cast<std::uint64_t>(status.blocked_count);
+  const auto delay = evictors::blocked_delay(verdict, status.blocked_count, seed);
   builder.set_next_call_at(builder.now() + std::max<base::Duration>(delay, base::seconds(1)));
   const bool total_counts = status.in_progress_since.has_value();
   if (builder.phase() == EvacuationPhase::kRequesting && !total_counts) {

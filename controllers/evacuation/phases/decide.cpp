@@ -1,5 +1,4 @@
 #include "controllers/evacuation/phases/decide.hpp"
-#include "api/origin.hpp"
 
 #include <fmt/format.h>
 
@@ -13,9 +12,6 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::ConditionStatus;
-using api::EvacuationPhase;
-using api::OutcomeKind;
 using evictors::ResponseClass;
 
 /// Maximum number of transitions per call, which breaks loops. The rest follows in the next call.
@@ -23,10 +19,7 @@ constexpr int kMaxStepsAtOnce = 16;
 
 /// Whether no request was ever sent, so that a departure of the pod is not our effect.
 bool untouched(const StatusBuilder& builder) {
-  if (builder.spec().dry_run) return true;
-  const bool waiting = builder.phase() == EvacuationPhase::kPending || builder.phase() == EvacuationPhase::kBackoff ||
-                       builder.phase() == EvacuationPhase::kPreparing;
-  return waiting && !builder.status().request_sent_at;
+  return builder.spec().dry_run || (is_before_request(builder.phase()) && !builder.status().request_sent_at);
 }
 
 bool our_eviction_took_effect(const StatusBuilder& builder) {
@@ -61,10 +54,10 @@ std::optional<Step> end_without_target(StatusBuilder& builder) {
   if (!untouched(builder) || builder.cancelled()) return std::nullopt;
   if (!builder.pod_left() && !builder.pod_terminating()) return std::nullopt;
   const Reason how = builder.pod_left() ? builder.how_it_left() : Reason::kPodTerminating;
-  builder.set_condition(ConditionType::kTargetGone, ConditionStatus::kTrue, how);
+  builder.set_true_condition(ConditionType::kTargetGone, how);
   if (builder.phase() == EvacuationPhase::kPending) {
-    builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse,
-                          how == Reason::kUIDChanged ? Reason::kUIDMismatch : Reason::kPodNotFound);
+    builder.set_false_condition(ConditionType::kAccepted,
+                                how == Reason::kUIDChanged ? Reason::kUIDMismatch : Reason::kPodNotFound);
   }
   builder.set_outcome(OutcomeKind::kTargetGone);
   return builder.finish(EvacuationPhase::kCancelled, Reason::kTargetGone, left_before(builder, how));
@@ -75,7 +68,7 @@ std::optional<Step> verify_once_left(StatusBuilder& builder) {
   if (untouched(builder) || !builder.pod_left()) return std::nullopt;
   const OutcomeKind kind = kind_of_departure(builder);
   if (kind == OutcomeKind::kEvicted)  // also if the answer that granted it was lost
-    builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kTrue, Reason::kGranted);
+    builder.set_true_condition(ConditionType::kEvictionGranted, Reason::kGranted);
   return enter_verifying(builder, kind);
 }
 
@@ -127,8 +120,7 @@ void adopt(StatusBuilder& builder) {
   if (is_new && api::origin_is_verified(builder.evacuation())) builder.set_signed_priority(builder.spec().priority);
   if (!hash.empty() && !builder.seen().spec_changed) builder.set_spec_hash(hash);
   if (api::find_condition(builder.status().conditions, ConditionType::kOriginVerified)) return;
-  builder.set_condition(ConditionType::kOriginVerified, ConditionStatus::kFalse, Reason::kNotSigned,
-                        builder.seen().origin);
+  builder.set_false_condition(ConditionType::kOriginVerified, Reason::kNotSigned, builder.seen().origin);
 }
 
 Step step(StatusBuilder& builder) {
@@ -148,8 +140,7 @@ std::vector<evictors::Read> new_reads(const StatusBuilder& builder, const evicto
   const auto known = builder.seen().documents.find(evictor.name());
   if (known == builder.seen().documents.end()) return reads;
   std::erase_if(reads, [&](const evictors::Read& each) {
-    return std::any_of(known->second.begin(), known->second.end(),
-                       [&](const auto& document) { return document.name == each.name; });
+    return std::ranges::find(known->second, each.name, &evictors::Document::name) != known->second.end();
   });
   return reads;
 }
@@ -172,23 +163,12 @@ std::vector<const evictors::Evictor*> evictors_that_matter(const StatusBuilder& 
 
 }  // namespace
 
-Reason reason_of(OutcomeKind kind) {
-  switch (kind) {
-    case OutcomeKind::kEvicted: return Reason::kEvicted;
-    case OutcomeKind::kMigrated: return Reason::kMigrated;
-    case OutcomeKind::kMovedByOwner: return Reason::kMovedByOwner;
-    case OutcomeKind::kGoneExternally: return Reason::kGoneExternally;
-    case OutcomeKind::kTargetGone: return Reason::kTargetGone;
-    case OutcomeKind::kDryRun: return Reason::kDryRun;
-  }
-  return Reason::kGoneExternally;
-}
+Reason reason_of(OutcomeKind kind) { return api::parse_reason(to_string(kind)).value_or(Reason::kGoneExternally); }
 
 std::optional<Step> refuse_late_cancel(StatusBuilder& builder) {
   if (!builder.cancelled() || builder.condition_has_reason(ConditionType::kCancelAccepted, Reason::kPointOfNoReturn))
     return std::nullopt;
-  builder.set_condition(ConditionType::kCancelAccepted, ConditionStatus::kFalse, Reason::kPointOfNoReturn,
-                        "the pod is already leaving");
+  builder.set_false_condition(ConditionType::kCancelAccepted, Reason::kPointOfNoReturn, "the pod is already leaving");
   builder.record_warning(EventReason::kCancelRefused, "the pod is already leaving; the cancellation came too late");
   return std::nullopt;
 }
@@ -200,7 +180,7 @@ std::map<std::string, std::vector<evictors::Read>> wanted_reads(const Observed& 
   std::map<std::string, std::vector<evictors::Read>> wanted;
   const EvacuationPhase phase = builder.phase();
   const bool ended = api::is_terminal(phase) && !builder.has_finalizer();
-  const bool waits = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
+  const bool waits = is_between_attempts(phase);
   if (ended || (waits && (seen.slot.state != Slot::State::kGranted || !builder.pod()))) return wanted;
   for (const evictors::Evictor* evictor : evictors_that_matter(builder, waits)) {
     auto reads = new_reads(builder, *evictor);

@@ -13,7 +13,7 @@
 
 #include "api/core/kinds.hpp"
 #include "api/evacuation.hpp"
-#include "controllers/admission/slot.hpp"
+#include "controllers/admission/request.hpp"
 #include "controllers/evacuation/phases/group_view.hpp"
 #include "evictors/evictor.hpp"
 #include "evictors/registry.hpp"

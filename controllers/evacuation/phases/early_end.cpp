@@ -13,8 +13,6 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::ConditionStatus;
-using api::EvacuationPhase;
 using evictors::Rollback;
 
 /// A slot held without progress.
@@ -58,7 +56,6 @@ std::optional<Standstill> silent_handoff(StatusBuilder& builder) {
   return Standstill{*last + patience(builder), no_progress(builder, "no heartbeat from the pod's owner")};
 }
 
-/// Whether the request can be undone.
 bool may_be_undone(const StatusBuilder& builder) {
   return !builder.evictor() || builder.evictor()->undone(builder.context()) != Rollback::kRemoteMarkRemains;
 }
@@ -95,7 +92,6 @@ std::optional<Standstill> takes_too_long(const StatusBuilder& builder) {
                     is_preparing};
 }
 
-/// The standstill with the earliest due time.
 std::optional<Standstill> first_standstill(StatusBuilder& builder) {
   std::optional<Standstill> first = blocked(builder);
   const auto take = [&](std::optional<Standstill> other) {
@@ -153,7 +149,7 @@ void show_slot_wait(StatusBuilder& builder, const Slot& slot) {
 
 /// T38: the attempt continues but counts for its workload only, until it requests a slot again (T39).
 void stop_counting(StatusBuilder& builder, const std::string& why) {
-  builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kNoProgress, why);
+  builder.set_false_condition(ConditionType::kSlotAcquired, Reason::kNoProgress, why);
   builder.record_warning(EventReason::kSlotReturned, why + "; it continues without a slot");
 }
 
@@ -196,7 +192,7 @@ std::optional<Step> regain_slot(StatusBuilder& builder, const evictors::Action& 
   if (slot.state == Slot::State::kWaiting) show_slot_wait(builder, slot);
   if (slot.state != Slot::State::kGranted) return builder.wait();
   stop_waiting_for_slot(builder);
-  builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kTrue, Reason::kAcquired);
+  builder.set_true_condition(ConditionType::kSlotAcquired, Reason::kAcquired);
   builder.record_event(EventReason::kSlotAcquired, "the attempt holds a slot again");
   return std::nullopt;
 }
@@ -226,7 +222,7 @@ base::Duration departure_counts_for(const OperatorRules& rules, const api::Evacu
 std::optional<Step> refuse_request(StatusBuilder& builder) {
   const auto found = refused(builder.seen());
   if (!found) return std::nullopt;
-  builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, found->reason, found->message);
+  builder.set_false_condition(ConditionType::kAccepted, found->reason, found->message);
   return builder.finish(EvacuationPhase::kFailed, found->reason, found->message);
 }
 
@@ -235,7 +231,7 @@ std::optional<Step> end_refused_attempt(StatusBuilder& builder) {
   if (!found) return std::nullopt;
   if (outcome_open(builder)) return wait_for_outcome(builder);
   builder.resolve_intent(IntentResult::kNoEffect);
-  builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kFalse, found->reason, found->message);
+  builder.set_false_condition(ConditionType::kEvictionGranted, found->reason, found->message);
   return leave_attempt(builder, EvacuationPhase::kFailed, found->reason, found->message);
 }
 

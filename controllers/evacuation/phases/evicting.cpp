@@ -1,16 +1,10 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// Evicting: the pod is terminating; this cannot be undone.
 namespace controllers::evacuation {
 namespace {
-
-using api::ConditionStatus;
-using api::EvacuationPhase;
-using api::OutcomeKind;
 
 std::string stuck_because(const StatusBuilder& builder) {
   const auto& finalizers = builder.pod()->meta.finalizers;
@@ -20,27 +14,19 @@ std::string stuck_because(const StatusBuilder& builder) {
                      builder.pod()->node_name.value);
 }
 
-/// Whether a deletionTimestamp is or was visible.
-bool deletion_seen(const StatusBuilder& builder) {
-  return builder.pod_terminating() || builder.status().outcome->pod_deletion_timestamp;
-}
-
-/// Time of the deletion by the API server's clock: deletionTimestamp minus the grace period.
-base::TimePoint deleted_at(const StatusBuilder& builder) {
-  const base::TimePoint end = builder.pod()->meta.deletion_timestamp.value_or(builder.now());
-  return end - evictors::grace_period(builder.spec(), builder.pod());
-}
-
 base::TimePoint termination_deadline(const StatusBuilder& builder) {
   return evictors::termination_deadline(builder.spec(), builder.pod(), builder.now());
 }
 
 void start_termination_clock(StatusBuilder& builder) {
-  builder.set_pod_deletion_timestamp(builder.pod()->meta.deletion_timestamp);
-  builder.remember({{std::string(kDeletedAtRef), base::format_time(deleted_at(builder))}});
+  const auto& end = builder.pod()->meta.deletion_timestamp;
+  builder.set_pod_deletion_timestamp(end);
+  // By the API server's clock: the deletionTimestamp minus the grace period.
+  const base::TimePoint deleted = end.value_or(builder.now()) - evictors::grace_period(builder.spec(), builder.pod());
+  builder.remember({{std::string(kDeletedAtRef), base::format_time(deleted)}});
   builder.set_deadline(termination_deadline(builder));
-  builder.set_condition(ConditionType::kTargetGone, ConditionStatus::kFalse, Reason::kStillPresent);
-  builder.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kTerminating);
+  builder.set_false_condition(ConditionType::kTargetGone, Reason::kStillPresent);
+  builder.set_true_condition(ConditionType::kProgressing, Reason::kTerminating);
 }
 
 /// T31: the eviction was granted, but the pod was not deleted.
@@ -78,7 +64,7 @@ std::optional<Step> fail_without_pod(StatusBuilder& builder) {
 /// T31: waits for the grant to show as a deletionTimestamp.
 std::optional<Step> wait_for_deletion_timestamp(StatusBuilder& builder) {
   builder.set_outcome_if_none(OutcomeKind::kEvicted);
-  if (deletion_seen(builder)) return std::nullopt;
+  if (builder.pod_terminating() || builder.status().outcome->pod_deletion_timestamp) return std::nullopt;
   const base::TimePoint due = builder.status().phase_entered_at.value_or(builder.now()) + kDeleteVisibleWithin;
   builder.set_deadline(due);
   builder.wake_at_deadline(due);
@@ -97,12 +83,11 @@ std::optional<Step> keep_termination_deadline(StatusBuilder& builder) {
 std::optional<Step> time_out_termination(StatusBuilder& builder) {
   if (!builder.deadline_expired()) return std::nullopt;
   const std::string why = stuck_because(builder);
-  builder.set_condition(ConditionType::kTargetGone, ConditionStatus::kFalse, Reason::kTerminationStuck, why);
+  builder.set_false_condition(ConditionType::kTargetGone, Reason::kTerminationStuck, why);
   builder.record_warning(EventReason::kTimedOut, why);
   return builder.finish(EvacuationPhase::kFailed, Reason::kTerminationTimeout, why);
 }
 
-/// Cleanup that need not wait until the pod is gone.
 std::optional<Step> tidy_while_terminating(StatusBuilder& builder) {
   const evictors::Evictor* evictor = builder.evictor();
   if (!evictor || !builder.pod_terminating()) return std::nullopt;
@@ -130,8 +115,7 @@ Step enter_evicting(StatusBuilder& builder, OutcomeKind kind, Reason reason, std
   builder.clear_blocked();
   const bool ours = kind == OutcomeKind::kEvicted;
   if (ours || kind == OutcomeKind::kMovedByOwner) {
-    builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kTrue,
-                          ours ? Reason::kGranted : Reason::kOwnerDeleted);
+    builder.set_true_condition(ConditionType::kEvictionGranted, ours ? Reason::kGranted : Reason::kOwnerDeleted);
   }
   builder.record_event(event_of(kind), message);
   builder.enter(EvacuationPhase::kEvicting, reason, std::move(message));

@@ -10,11 +10,8 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::ConditionStatus;
-using api::EvacuationPhase;
-
 Step not_evictable(StatusBuilder& builder, const std::string& why) {
-  builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kFalse, Reason::kNotEvictable, why);
+  builder.set_false_condition(ConditionType::kEvictionGranted, Reason::kNotEvictable, why);
   return leave_attempt(builder, EvacuationPhase::kFailed, Reason::kNotEvictable, why);
 }
 
@@ -26,7 +23,7 @@ std::string no_such_evictor(const std::string& name) {
 bool choose_for_terminal_pod(StatusBuilder& builder) {
   if (!builder.removes_terminal_pod() || !builder.registry().find(evictors::EvictionApi::kName)) return false;
   builder.set_evictor(evictors::EvictionApi::kName, kTerminalPod);
-  builder.set_condition(ConditionType::kHandoffAcknowledged, ConditionStatus::kFalse, Reason::kNotApplicable);
+  builder.set_false_condition(ConditionType::kHandoffAcknowledged, Reason::kNotApplicable);
   return true;
 }
 
@@ -35,8 +32,8 @@ void take(StatusBuilder& builder, const ChosenEvictor& chosen) {
   builder.set_evictor_index(chosen.index);
   builder.extend_deadline(chosen.probe.prepare);
   const bool acknowledges = chosen.probe.acknowledges && !builder.spec().dry_run;
-  builder.set_condition(ConditionType::kHandoffAcknowledged, ConditionStatus::kFalse,
-                        acknowledges ? Reason::kAwaitingAcknowledgement : Reason::kNotApplicable);
+  builder.set_false_condition(ConditionType::kHandoffAcknowledged,
+                              acknowledges ? Reason::kAwaitingAcknowledgement : Reason::kNotApplicable);
   if (!chosen.probe.reports_post || api::find_condition(builder.status().conditions, ConditionType::kPostCompleted))
     return;
   builder.set_condition(ConditionType::kPostCompleted, ConditionStatus::kUnknown, Reason::kWaiting,
@@ -71,27 +68,23 @@ std::string who_decides_instead(const StatusBuilder& builder, const std::vector<
 
 /// Result of trying one evictor: a choice, or the reason against it.
 struct Tried {
-  std::optional<ChosenEvictor> chosen;
-  std::string why_not;
-  std::optional<base::TimePoint> ask_again;
+  std::optional<ChosenEvictor> chosen{};
+  std::string why_not{};
+  std::optional<base::TimePoint> ask_again{};
   bool hold = false;  ///< wait for this evictor instead of trying the next
 };
 
 Tried try_evictor(const StatusBuilder& builder, const std::vector<api::EvictorChoice>& chain, std::size_t at) {
   const std::string& name = chain[at].name;
   const evictors::Evictor* evictor = builder.registry().find(name);
-  if (!evictor) return {.chosen = {}, .why_not = name + ": no such evictor", .ask_again = {}};
+  if (!evictor) return {.why_not = name + ": no such evictor"};
   evictors::Probe probe = evictor->probe(builder.context_for(name));
   if (const std::string other = who_decides_instead(builder, chain, at, *evictor, probe); !other.empty()) {
-    return {.chosen = {},
-            .why_not = fmt::format("{}: only the pod's owner releases it, which must be requested by {}", name, other),
-            .ask_again = {}};
+    return {.why_not = fmt::format("{}: only the pod's owner releases it, which must be requested by {}", name, other)};
   }
-  if (probe.support == evictors::Support::kSupported) {
-    return {
-        .chosen = ChosenEvictor{name, static_cast<std::int32_t>(at), std::move(probe)}, .why_not = {}, .ask_again = {}};
-  }
-  Tried tried{.chosen = {}, .why_not = fmt::format("{}: {}", name, probe.reason), .ask_again = {}};
+  if (probe.support == evictors::Support::kSupported)
+    return {.chosen = ChosenEvictor{name, static_cast<std::int32_t>(at), std::move(probe)}};
+  Tried tried{.why_not = fmt::format("{}: {}", name, probe.reason)};
   if (probe.support != evictors::Support::kUnavailable) return tried;
   tried.ask_again = probe.until.value_or(builder.now() + kRefreshWaiting);
   tried.hold = probe.hold;

@@ -11,12 +11,8 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::ConditionStatus;
-using api::EvacuationPhase;
-
 Step wait_with_pod_group(StatusBuilder& builder, api::Blocker blocker) {
-  builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kWaitingForGroup,
-                        blocker.message);
+  builder.set_false_condition(ConditionType::kSlotAcquired, Reason::kWaitingForGroup, blocker.message);
   builder.set_blocker(std::move(blocker));
   builder.wake_at(builder.now() + kRefreshWaiting);
   return builder.wait();
@@ -52,8 +48,7 @@ Step stay_with(StatusBuilder& builder, const PodGroupMember& member) {
   const std::string why =
       member.evacuation ? fmt::format("{}: {}", member.evacuation->status.reason, member.evacuation->status.message)
                         : std::string("its Evacuation was deleted");
-  builder.set_condition(ConditionType::kGroupReady, ConditionStatus::kFalse, Reason::kMemberStays,
-                        member.pod + " stays");
+  builder.set_false_condition(ConditionType::kGroupReady, Reason::kMemberStays, member.pod + " stays");
   return leave_attempt(builder, EvacuationPhase::kFailed, Reason::kGroupStays,
                        fmt::format("{} of PodGroup {} stays: {}", member.pod, builder.seen().pod_group.name, why));
 }
@@ -72,23 +67,20 @@ Step wait_for_votes(StatusBuilder& builder, const std::string& waiting) {
   follow_deadlines(builder);
   const auto& deadline = builder.status().deadline;
   if (deadline && builder.expired(*deadline)) {
-    builder.set_condition(ConditionType::kGroupReady, ConditionStatus::kFalse, Reason::kTimedOut,
-                          "not ready in time: " + waiting);
+    builder.set_false_condition(ConditionType::kGroupReady, Reason::kTimedOut, "not ready in time: " + waiting);
     return retry_or_fail(
         builder, Reason::kGroupStays,
         fmt::format("PodGroup {} was not ready within timeouts.prepare: {}", builder.seen().pod_group.name, waiting));
   }
   if (deadline) builder.wake_at_deadline(*deadline);
-  builder.set_condition(ConditionType::kGroupReady, ConditionStatus::kTrue, Reason::kPrepared,
-                        "ready to leave, waits for " + waiting);
+  builder.set_true_condition(ConditionType::kGroupReady, Reason::kPrepared, "ready to leave, waits for " + waiting);
   return builder.wait();
 }
 
 /// All members are ready, and only the order delays this one. Members of lower order have their own deadlines.
 Step wait_for_turn(StatusBuilder& builder, const std::string& earlier) {
   builder.set_deadline(std::nullopt);
-  builder.set_condition(ConditionType::kGroupReady, ConditionStatus::kTrue, Reason::kPrepared,
-                        "leaves after " + earlier);
+  builder.set_true_condition(ConditionType::kGroupReady, Reason::kPrepared, "leaves after " + earlier);
   builder.wake_at(builder.now() + kRefreshWaiting);
   return builder.wait();
 }
@@ -123,15 +115,15 @@ std::optional<Step> wait_at_pod_group_gate(StatusBuilder& builder) {
   if (pod_group.alone() || builder.condition_has_reason(ConditionType::kGroupReady, Reason::kLeaving))
     return std::nullopt;
   const auto& members = pod_group.members;
-  if (std::none_of(members.begin(), members.end(), is_leaving)) {
-    const auto stayed = std::find_if(members.begin(), members.end(), has_stayed);
+  if (std::ranges::none_of(members, is_leaving)) {
+    const auto stayed = std::ranges::find_if(members, has_stayed);
     if (stayed != members.end()) return stay_with(builder, *stayed);
     if (const std::string waiting = not_prepared(pod_group); !waiting.empty()) return wait_for_votes(builder, waiting);
   }
   if (const std::string earlier = waits_for_earlier(pod_group); !earlier.empty())
     return wait_for_turn(builder, earlier);
-  builder.set_condition(ConditionType::kGroupReady, ConditionStatus::kTrue, Reason::kLeaving,
-                        "all members of PodGroup " + pod_group.name + " are ready");
+  builder.set_true_condition(ConditionType::kGroupReady, Reason::kLeaving,
+                             "all members of PodGroup " + pod_group.name + " are ready");
   return std::nullopt;
 }
 

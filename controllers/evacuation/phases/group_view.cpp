@@ -6,6 +6,7 @@
 
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
+#include "controllers/admission/request.hpp"
 
 namespace controllers::evacuation {
 namespace {
@@ -136,8 +137,7 @@ std::vector<api::ObjectKey> admitted_together(const PodGroupView& pod_group) {
   std::vector<api::ObjectKey> keys;
   for (const PodGroupMember& member : pod_group.members) {
     if (!member.evacuation || member.evacuation->spec.suspend || is_leaving(member)) continue;
-    const EvacuationPhase phase = member.evacuation->status.phase;
-    const bool waits = phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
+    const bool waits = is_between_attempts(member.evacuation->status.phase);
     if (waits && why_not_asking(member).empty()) keys.push_back(member.evacuation->meta.key());
   }
   return keys;

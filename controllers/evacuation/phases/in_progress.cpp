@@ -9,9 +9,6 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::ConditionStatus;
-using api::EvacuationPhase;
-
 /// Total timeout from the spec, otherwise from the remote side, otherwise the default; scaled to three times the
 /// longest earlier evacuation of the workload if that is more.
 base::seconds total_timeout(const StatusBuilder& builder) {
@@ -25,9 +22,6 @@ base::seconds total_timeout(const StatusBuilder& builder) {
 }
 
 // --- rules
-
-/// T16, T18–T21: heartbeats, progress, failures.
-std::optional<Step> follow_work(StatusBuilder& builder) { return follow_remote(builder, builder.remote()); }
 
 /// T22: acknowledgement, heartbeat, queue and total timeouts.
 std::optional<Step> watch_deadlines(StatusBuilder& builder) {
@@ -56,7 +50,7 @@ constexpr std::array<Rule, 7> kInProgressRules = {
     fail_without_evictor,
     end_attempt_if_required,       // T23
     end_refused_attempt,           // T37
-    follow_work,                   // T16, T18–T21
+    follow_observed,               // T16, T18–T21: heartbeats, progress, failures
     watch_deadlines,               // T22
     return_slot_without_progress,  // T36
     go_on_to_eviction,             // T17, T39
@@ -74,7 +68,7 @@ Step enter_in_progress(StatusBuilder& builder, Reason reason, std::string messag
   // Fixed at the first entry: later changes of the pod's annotations do not move the total timeout.
   builder.set_deadline(*builder.status().in_progress_since + total_timeout(builder));
   builder.start_heartbeat_clock();
-  builder.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kHeartbeat);
+  builder.set_true_condition(ConditionType::kProgressing, Reason::kHeartbeat);
   return Step::kAgain;
 }
 

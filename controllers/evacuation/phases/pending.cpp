@@ -10,11 +10,8 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::ConditionStatus;
-using api::EvacuationPhase;
-
 Step reject(StatusBuilder& builder, Reason accepted_reason, std::string message) {
-  builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, accepted_reason, message);
+  builder.set_false_condition(ConditionType::kAccepted, accepted_reason, message);
   return builder.finish(EvacuationPhase::kFailed, Reason::kInvalidSpec, std::move(message));
 }
 
@@ -27,8 +24,8 @@ bool needs_finalizer(const StatusBuilder& builder) {
 Step fill_from_pod(StatusBuilder& builder) {
   const auto& pod = builder.seen().pod;
   if (!pod) {
-    builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, Reason::kPodNotFound);
-    builder.set_outcome(api::OutcomeKind::kTargetGone);
+    builder.set_false_condition(ConditionType::kAccepted, Reason::kPodNotFound);
+    builder.set_outcome(OutcomeKind::kTargetGone);
     return builder.finish(EvacuationPhase::kCancelled, Reason::kTargetGone,
                           fmt::format("pod {} does not exist", builder.spec().pod_ref.name));
   }
@@ -79,25 +76,18 @@ void take_release(StatusBuilder& builder) {
   builder.restart_phase_clock();
 }
 
-Reason waiting_reason(api::LimitScope scope) {
-  switch (scope) {
-    case api::LimitScope::kTotal: return Reason::kWaitingTotal;
-    case api::LimitScope::kNode: return Reason::kWaitingNode;
-    case api::LimitScope::kTargetNode: return Reason::kWaitingTargetNode;
-    case api::LimitScope::kNamespace: return Reason::kWaitingNamespace;
-    case api::LimitScope::kWorkload: return Reason::kWaitingWorkload;
-    case api::LimitScope::kZone: return Reason::kWaitingZone;
-    case api::LimitScope::kRate: return Reason::kWaitingRate;
-    case api::LimitScope::kCooldown: return Reason::kCoolingDown;
-  }
-  return Reason::kWaitingTotal;
-}
+/// Reasons by api::LimitScope, in its order.
+constexpr std::array kWaitingReasons = {Reason::kWaitingTotal,     Reason::kWaitingNode,     Reason::kWaitingTargetNode,
+                                        Reason::kWaitingNamespace, Reason::kWaitingWorkload, Reason::kWaitingZone,
+                                        Reason::kWaitingRate,      Reason::kCoolingDown};
+static_assert(kWaitingReasons.size() == static_cast<std::size_t>(api::kLastLimitScope) + 1);
 
 Reason waiting_reason(const api::Blocker& blocker) {
   if (blocker.kind == BlockerKind::kAuditLog) return Reason::kWaitingAuditLog;
   if (blocker.kind == BlockerKind::kCapacity) return Reason::kWaitingCapacity;
   if (blocker.kind == BlockerKind::kPodGroup) return Reason::kWaitingForGroup;
-  return waiting_reason(api::scope_of_limit(blocker.name).value_or(api::LimitScope::kTotal));
+  const auto scope = api::scope_of_limit(blocker.name).value_or(api::LimitScope::kTotal);
+  return kWaitingReasons.at(static_cast<std::size_t>(scope));
 }
 
 Step wait_for_slot(StatusBuilder& builder, const Slot& slot) {
@@ -105,7 +95,7 @@ Step wait_for_slot(StatusBuilder& builder, const Slot& slot) {
   if (!slot.limit && slot.retry_at) return builder.wait();
   const std::string total(to_string(api::LimitScope::kTotal));
   const api::Blocker limit = slot.limit.value_or(make_blocker(BlockerKind::kLimit, total, ""));
-  builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, waiting_reason(limit));
+  builder.set_false_condition(ConditionType::kSlotAcquired, waiting_reason(limit));
   builder.set_blocker(limit);
   return builder.wait();
 }
@@ -130,13 +120,6 @@ std::optional<Step> reject_invalid_spec(StatusBuilder& builder) {
   return reject(builder, Reason::kInvalidSpec, builder.seen().spec_problem);
 }
 
-/// T2b: the spec differs from the accepted one. Servers that enforce the CRD's validation rules prevent this.
-std::optional<Step> reject_changed_spec(StatusBuilder& builder) {
-  auto ending = builder.must_end();
-  if (!ending) return std::nullopt;
-  return builder.finish(ending->phase, ending->reason, std::move(ending->message));
-}
-
 /// T1: limits the priority of manual Evacuations, so that a client with rights in one namespace cannot overtake all
 /// others. Until the signature is checked, the priority is only reduced (effective_priority).
 std::optional<Step> refuse_priority(StatusBuilder& builder) {
@@ -147,7 +130,7 @@ std::optional<Step> refuse_priority(StatusBuilder& builder) {
       "spec.priority is {}, and the maximum of a manual Evacuation is {} (limits.manual.priority of the operator's "
       "configuration)",
       builder.spec().priority, most);
-  builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, Reason::kNotAllowed, message);
+  builder.set_false_condition(ConditionType::kAccepted, Reason::kNotAllowed, message);
   return builder.finish(EvacuationPhase::kFailed, Reason::kNotAllowed, std::move(message));
 }
 
@@ -193,7 +176,7 @@ std::optional<Step> expire(StatusBuilder& builder) {
   take_release(builder);
   builder.set_deadline(pending_deadline(builder));
   if (builder.deadline_expired()) {
-    builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, Reason::kDecisionExpired);
+    builder.set_false_condition(ConditionType::kAccepted, Reason::kDecisionExpired);
     return builder.finish(EvacuationPhase::kCancelled, Reason::kDecisionExpired, expired_message(builder));
   }
   if (builder.status().deadline) builder.wake_at_deadline(*builder.status().deadline);
@@ -206,7 +189,7 @@ std::optional<Step> accept(StatusBuilder& builder) {
   if (!is_made_by_policy && !builder.condition_has_reason(ConditionType::kAccepted, Reason::kValid)) {
     builder.record_event(EventReason::kAccepted, "the request is valid");
   }
-  builder.set_condition(ConditionType::kAccepted, ConditionStatus::kTrue, Reason::kValid);
+  builder.set_true_condition(ConditionType::kAccepted, Reason::kValid);
   builder.set_pod_group(builder.seen().pod_group.name);  // also while suspended, because other members look for it
   return std::nullopt;
 }
@@ -214,7 +197,7 @@ std::optional<Step> accept(StatusBuilder& builder) {
 constexpr std::array<Rule, 16> kPendingRules = {
     end_if_cancelled,      // T2
     reject_invalid_spec,   // T1
-    reject_changed_spec,   // T2b
+    end_if_required,       // T2b: the spec differs from the accepted one; servers that enforce the CRD prevent this
     refuse_priority,       // T1
     fill_in_uid,           // T1
     reject_immovable_pod,  // T1
@@ -234,14 +217,6 @@ constexpr std::array<Rule, 16> kPendingRules = {
 
 Step decide_pending(StatusBuilder& builder) { return first_answer(kPendingRules, builder); }
 
-api::Blocker make_blocker(BlockerKind kind, std::string name, std::string message) {
-  api::Blocker result;
-  result.kind = to_string(kind);
-  result.name = std::move(name);
-  result.message = std::move(message);
-  return result;
-}
-
 std::optional<Step> reject_duplicate(StatusBuilder& builder) {
   const std::string& older = builder.seen().duplicate_of;
   if (older.empty()) return std::nullopt;
@@ -251,7 +226,7 @@ std::optional<Step> reject_duplicate(StatusBuilder& builder) {
 
 std::optional<Step> wait_while_suspended(StatusBuilder& builder) {
   if (!builder.spec().suspend) return std::nullopt;
-  builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kFalse, Reason::kPaused, "spec.suspend is true");
+  builder.set_false_condition(ConditionType::kSlotAcquired, Reason::kPaused, "spec.suspend is true");
   builder.set_blocker(make_blocker(BlockerKind::kSuspended, "", "set spec.suspend to false to approve it"));
   return builder.wait();
 }
@@ -260,8 +235,7 @@ std::optional<Step> wait_while_suspended(StatusBuilder& builder) {
 std::optional<Step> end_without_destination(StatusBuilder& builder) {
   const std::string& why = builder.seen().no_destination;
   if (why.empty()) return std::nullopt;
-  if (builder.status().attempt == 0)
-    builder.set_condition(ConditionType::kAccepted, ConditionStatus::kFalse, Reason::kDecisionExpired);
+  if (builder.status().attempt == 0) builder.set_false_condition(ConditionType::kAccepted, Reason::kDecisionExpired);
   return builder.finish(EvacuationPhase::kCancelled, Reason::kDecisionExpired, why);
 }
 
@@ -281,11 +255,11 @@ Step begin_attempt(StatusBuilder& builder) {
   builder.start_attempt();
   const std::string& reserved_node = builder.seen().slot.reserved_node;
   if (reserved_node.empty()) {
-    builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kTrue, Reason::kAcquired);
+    builder.set_true_condition(ConditionType::kSlotAcquired, Reason::kAcquired);
   } else {
     builder.set_target_node({reserved_node});
-    builder.set_condition(ConditionType::kSlotAcquired, ConditionStatus::kTrue, Reason::kCapacityReserved,
-                          "capacity for a surge pod is reserved on node " + reserved_node);
+    builder.set_true_condition(ConditionType::kSlotAcquired, Reason::kCapacityReserved,
+                               "capacity for a surge pod is reserved on node " + reserved_node);
   }
   const std::int32_t attempt = builder.status().attempt;
   builder.record_event(

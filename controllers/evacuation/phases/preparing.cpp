@@ -4,8 +4,6 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::EvacuationPhase;
-
 // --- rules
 
 /// Starts timeouts.prepare with the phase. Never returns a step.
@@ -27,9 +25,6 @@ std::optional<Step> choose_evictor_in_time(StatusBuilder& builder) {
   if (builder.evictor()) return std::nullopt;
   return retry_or_fail(builder, Reason::kNotEvictable, "no evictor became available within timeouts.prepare");
 }
-
-/// T7: `pre` failed, or the remote side gave up.
-std::optional<Step> follow_owner(StatusBuilder& builder) { return follow_remote(builder, builder.remote()); }
 
 /// T6: `pre` is done, and the PodGroup, if any, is ready.
 std::optional<Step> go_on_to_request(StatusBuilder& builder) {
@@ -74,7 +69,7 @@ constexpr std::array<Rule, 10> kPreparingRules = {
     end_refused_attempt,      // T37
     keep_deadline,
     choose_evictor_in_time,        // T4
-    follow_owner,                  // T7
+    follow_observed,               // T7: `pre` failed, or the remote side gave up
     go_on_to_request,              // T6
     time_out_preparing,            // T22
     return_slot_without_progress,  // T36

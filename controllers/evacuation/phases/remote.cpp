@@ -1,17 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "api/evacuation/refs.hpp"
+#include "base/text.hpp"
 #include "controllers/evacuation/phases/status_builder.hpp"
 
 /// Observes the state of the remote side and enforces its deadlines.
 namespace controllers::evacuation {
 namespace {
-
-using api::ConditionStatus;
-using api::EvacuationPhase;
 
 /// Expected end: from the remote side, otherwise extrapolated from its progress, otherwise from earlier evacuations of
 /// the workload.
@@ -38,7 +35,7 @@ void follow_life(StatusBuilder& builder, const evictors::Observation& remote) {
   if (remote.progress) builder.set_progress(*remote.progress);
   builder.set_expected_completion(expected_end(builder, remote));
   if (!remote.message.empty() && builder.phase() == EvacuationPhase::kInProgress)
-    builder.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kHeartbeat, remote.message);
+    builder.set_true_condition(ConditionType::kProgressing, Reason::kHeartbeat, remote.message);
 }
 
 /// Key in status.refs: total seconds of earlier stays in the remote side's queue during this attempt.
@@ -46,11 +43,8 @@ constexpr std::string_view kQueuedRef = "queuedSeconds";
 
 base::seconds queued_before(const StatusBuilder& builder) {
   constexpr std::int64_t kMax = 1'000'000'000;
-  std::int64_t seconds = 0;
-  for (const auto& [name, value] : builder.status().refs) {
-    if (name == kQueuedRef) std::from_chars(value.data(), value.data() + value.size(), seconds);
-  }
-  return base::seconds(std::clamp<std::int64_t>(seconds, 0, kMax));
+  const auto seconds = base::parse_integer<std::int64_t>(builder.context().ref(kQueuedRef));
+  return base::seconds(std::clamp<std::int64_t>(seconds.value_or(0), 0, kMax));
 }
 
 /// Time in the remote side's queue does not count towards the total timeout: the clock moves forward when it ends. All
@@ -72,19 +66,19 @@ void follow_failures(StatusBuilder& builder, const evictors::Observation& remote
 }
 
 void follow_acknowledgement(StatusBuilder& builder, const evictors::Observation& remote) {
-  if (!remote.acknowledged || api::is_true(builder.status().conditions, ConditionType::kHandoffAcknowledged)) return;
-  builder.set_condition(ConditionType::kHandoffAcknowledged, ConditionStatus::kTrue, Reason::kAcknowledged);
+  if (!remote.acknowledged || builder.is_true(ConditionType::kHandoffAcknowledged)) return;
+  builder.set_true_condition(ConditionType::kHandoffAcknowledged, Reason::kAcknowledged);
   builder.record_event(EventReason::kHandoffAcknowledged, "the pod's owner is working on the request");
 }
 
 void follow_readiness(StatusBuilder& builder, const evictors::Observation& remote) {
-  const bool was_ready = api::is_true(builder.status().conditions, ConditionType::kReadyToEvict);
+  const bool was_ready = builder.is_true(ConditionType::kReadyToEvict);
   if (remote.ready && !was_ready) {
-    builder.set_condition(ConditionType::kReadyToEvict, ConditionStatus::kTrue, Reason::kReady);
+    builder.set_true_condition(ConditionType::kReadyToEvict, Reason::kReady);
     builder.record_event(EventReason::kReadyToEvict, "the pod's owner reports that it is safe to evict");
   } else if (!remote.ready && was_ready && builder.phase() == EvacuationPhase::kInProgress) {
-    builder.set_condition(ConditionType::kReadyToEvict, ConditionStatus::kFalse,
-                          Reason::kRevoked);  // T18; for Requesting see T12b
+    builder.set_false_condition(ConditionType::kReadyToEvict,
+                                Reason::kRevoked);  // T18; for Requesting see T12b
     builder.record_warning(EventReason::kReadyRevoked, "the pod's owner withdrew ready-to-evict");
   }
 }
@@ -117,7 +111,7 @@ Step remote_failed(StatusBuilder& builder, const evictors::RemoteFailure& failur
 
 Step acknowledge_timeout(StatusBuilder& builder, const evictors::Probe& probe) {
   const std::string after = base::format_duration(builder.timeouts().acknowledge);
-  builder.set_condition(ConditionType::kHandoffAcknowledged, ConditionStatus::kFalse, Reason::kAcknowledgeTimeout);
+  builder.set_false_condition(ConditionType::kHandoffAcknowledged, Reason::kAcknowledgeTimeout);
   if (!probe.required) {
     builder.record_warning(
         EventReason::kTimedOut,
@@ -129,8 +123,7 @@ Step acknowledge_timeout(StatusBuilder& builder, const evictors::Probe& probe) {
 }
 
 std::optional<Step> check_acknowledgement(StatusBuilder& builder, const evictors::Probe& probe) {
-  const auto& conditions = builder.status().conditions;
-  if (!probe.acknowledges || api::is_true(conditions, ConditionType::kHandoffAcknowledged)) return std::nullopt;
+  if (!probe.acknowledges || builder.is_true(ConditionType::kHandoffAcknowledged)) return std::nullopt;
   if (builder.condition_has_reason(ConditionType::kHandoffAcknowledged, Reason::kAcknowledgeTimeout))
     return std::nullopt;
   const base::TimePoint due = asked_at(builder) + builder.timeouts().acknowledge;
@@ -141,12 +134,11 @@ std::optional<Step> check_acknowledgement(StatusBuilder& builder, const evictors
 
 std::optional<Step> check_heartbeat(StatusBuilder& builder, const evictors::Probe& probe) {
   const auto& last = builder.status().last_heartbeat_at;
-  if (!probe.acknowledges || !last || !api::is_true(builder.status().conditions, ConditionType::kHandoffAcknowledged))
-    return std::nullopt;
+  if (!probe.acknowledges || !last || !builder.is_true(ConditionType::kHandoffAcknowledged)) return std::nullopt;
   const base::TimePoint due = *last + builder.timeouts().heartbeat;
   builder.wake_at_deadline(due);
   if (!builder.expired(due)) return std::nullopt;
-  builder.set_condition(ConditionType::kProgressing, ConditionStatus::kFalse, Reason::kHeartbeatLost);
+  builder.set_false_condition(ConditionType::kProgressing, Reason::kHeartbeatLost);
   builder.record_warning(EventReason::kHeartbeatLost, "the pod's owner no longer sends heartbeats");
   return time_out(builder, Reason::kHeartbeatLost,
                   fmt::format("no heartbeat for {}", base::format_duration(builder.timeouts().heartbeat)));
@@ -187,10 +179,12 @@ std::optional<Step> follow_remote(StatusBuilder& builder, const evictors::Observ
   follow_readiness(builder, remote);
   if (remote.failed) return remote_failed(builder, *remote.failed);  // takes precedence over ready
   if (!remote.vanished) return std::nullopt;
-  builder.record_warning(EventReason::kHandoffFailed, "the request disappeared from the pod, and the pod still exists");
-  return retry_or_fail(builder, Reason::kHandoffFailed,
-                       "the request disappeared from the pod, and the pod still exists");
+  constexpr const char* kVanished = "the request disappeared from the pod, and the pod still exists";
+  builder.record_warning(EventReason::kHandoffFailed, kVanished);
+  return retry_or_fail(builder, Reason::kHandoffFailed, kVanished);
 }
+
+std::optional<Step> follow_observed(StatusBuilder& builder) { return follow_remote(builder, builder.remote()); }
 
 std::optional<Step> check_remote_deadlines(StatusBuilder& builder) {
   const evictors::Probe probe = builder.evictor()->probe(builder.context());

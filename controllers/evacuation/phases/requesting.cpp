@@ -11,9 +11,6 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::ConditionStatus;
-using api::EvacuationPhase;
-using api::OutcomeKind;
 using evictors::ActionRole;
 using evictors::ResponseClass;
 
@@ -72,7 +69,7 @@ std::optional<Step> go_back_in_progress(StatusBuilder& builder) {
     return enter_in_progress(builder, found ? Reason::kRequestFound : Reason::kAlreadyInProgress,
                              "the request is in effect");
   }
-  builder.set_condition(ConditionType::kReadyToEvict, ConditionStatus::kFalse, Reason::kRevoked);
+  builder.set_false_condition(ConditionType::kReadyToEvict, Reason::kRevoked);
   builder.record_warning(EventReason::kReadyRevoked, "the pod's owner withdrew ready-to-evict");
   return enter_in_progress(builder, Reason::kRevoked, "ready-to-evict was withdrawn");
 }
@@ -160,8 +157,8 @@ Step on_aftermath(StatusBuilder& builder, const evictors::Classification& verdic
   const bool done = verdict.answer == ResponseClass::kApplied;
   if (builder.phase() == EvacuationPhase::kAborting) {
     const auto& last = builder.status().last_response;
-    builder.set_condition(ConditionType::kRollbackComplete, ConditionStatus::kFalse, Reason::kRollbackRunning,
-                          done || !last ? verdict.message : fmt::format("{} {}", last->code, last->message));
+    builder.set_false_condition(ConditionType::kRollbackComplete, Reason::kRollbackRunning,
+                                done || !last ? verdict.message : fmt::format("{} {}", last->code, last->message));
   }
   if (done) return Step::kSettled;
   builder.set_blocked_count(builder.status().blocked_count + 1);
@@ -172,8 +169,7 @@ Step on_aftermath(StatusBuilder& builder, const evictors::Classification& verdic
 /// T15.
 Step on_refused(StatusBuilder& builder, const evictors::Classification& verdict) {
   const bool forbidden = verdict.answer == ResponseClass::kForbidden;
-  builder.set_condition(ConditionType::kEvictionGranted, ConditionStatus::kFalse, Reason::kNotEvictable,
-                        verdict.message);
+  builder.set_false_condition(ConditionType::kEvictionGranted, Reason::kNotEvictable, verdict.message);
   return leave_attempt(builder, EvacuationPhase::kFailed, forbidden ? Reason::kForbidden : Reason::kNotEvictable,
                        verdict.message);
 }
@@ -189,38 +185,22 @@ Step on_patch_conflict(StatusBuilder& builder) {
   return Step::kSettled;
 }
 
-/// T12, T14.
-Step on_blocked(StatusBuilder& builder, const evictors::Classification& verdict) {
-  record_blocked(builder, verdict);
-  return Step::kSettled;
-}
-
 Step on_answer(StatusBuilder& builder, const evictors::Action& action, const evictors::Classification& verdict) {
   const bool aftermath = action.role == ActionRole::kUndo || action.role == ActionRole::kCleanUp;
   if (aftermath || api::is_terminal(builder.phase())) return on_aftermath(builder, verdict);
   if (verdict.answer == ResponseClass::kConflict && action.name != evictors::kPostEviction)
     return on_patch_conflict(builder);
+  if (is_unclear(verdict.answer)) builder.look_again();
+  if (evictors::is_blocked(verdict.answer)) {  // T12, T14
+    record_blocked(builder, verdict);
+    return Step::kSettled;
+  }
   switch (verdict.answer) {
     case ResponseClass::kGranted: return on_granted(builder);
     case ResponseClass::kApplied: return on_applied(builder, action);
     case ResponseClass::kAcceptedInBackground: return on_accepted(builder);
-    case ResponseClass::kNotEvictable:
-    case ResponseClass::kForbidden:
-    case ResponseClass::kPermanent: return on_refused(builder, verdict);
-    case ResponseClass::kConflict:
-    case ResponseClass::kGoneMaybe:
-    case ResponseClass::kUnknown: builder.look_again(); return on_blocked(builder, verdict);
-    case ResponseClass::kPdbBlocked:
-    case ResponseClass::kMultiPdb:
-    case ResponseClass::kPdbBroken:
-    case ResponseClass::kThrottled:
-    case ResponseClass::kWebhookDown:
-    case ResponseClass::kRefusedByWebhook:
-    case ResponseClass::kRetryLater:
-    case ResponseClass::kNamespaceTerminating:
-    case ResponseClass::kAuth: return on_blocked(builder, verdict);
+    default: return on_refused(builder, verdict);
   }
-  return Step::kSettled;
 }
 
 }  // namespace

@@ -12,18 +12,13 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::EvacuationPhase;
-
 constexpr std::size_t kFirstEntries = 2;
 constexpr std::size_t kNewestEntries = 18;
 constexpr std::size_t kMaxMessageBytes = 1024;
 constexpr std::size_t kMaxRefBytes = 512;
 
 /// Truncates to the size that the server stores; otherwise every reconcile would find a difference and write it again.
-std::string bounded(std::string text) {
-  text = base::truncate_utf8(text, kMaxMessageBytes);
-  return text;
-}
+std::string bounded(std::string text) { return base::truncate_utf8(text, kMaxMessageBytes); }
 
 /// Time at which the last container of a terminal pod stopped. Returns the epoch if unknown: its node stopped it long
 /// ago.
@@ -33,22 +28,9 @@ base::TimePoint ended_at(const api::Pod& pod) {
   return end;
 }
 
-/// Event of a phase that is not announced by another Event; nullopt if it has none.
+/// Event of a phase that is not announced by another Event, named like the phase; nullopt if it has none.
 std::optional<EventReason> event_of(EvacuationPhase phase) {
-  switch (phase) {
-    case EvacuationPhase::kPreparing: return EventReason::kPreparing;
-    case EvacuationPhase::kInProgress: return EventReason::kInProgress;
-    case EvacuationPhase::kEvicting: return EventReason::kEvicting;
-    case EvacuationPhase::kVerifying: return EventReason::kVerifying;
-    case EvacuationPhase::kAborting: return EventReason::kAborting;
-    case EvacuationPhase::kBackoff: return EventReason::kBackoff;
-    case EvacuationPhase::kPending:
-    case EvacuationPhase::kRequesting:
-    case EvacuationPhase::kSucceeded:
-    case EvacuationPhase::kFailed:
-    case EvacuationPhase::kCancelled: break;
-  }
-  return std::nullopt;
+  return api::is_terminal(phase) ? std::nullopt : api::parse_event_reason(api::to_string(phase));
 }
 
 /// Events of regular progress.
@@ -57,20 +39,8 @@ constexpr std::array kRoutine = {
     EventReason::kEvictionGranted, EventReason::kEvicting,     EventReason::kVerifying, EventReason::kReplacementReady,
 };
 
-/// Event of a success or cancel, named like the reason.
-EventReason event_of_end(const ReasonText& reason) {
-  return api::parse_event_reason(reason.text()).value_or(EventReason::kUserCancelled);
-}
-
-std::string_view text_of(IntentResult result) {
-  switch (result) {
-    case IntentResult::kObserved: return "Observed";
-    case IntentResult::kSuperseded: return "Superseded";
-    case IntentResult::kNotSent: return "NotSent";
-    case IntentResult::kNoEffect: return "NoEffect";
-  }
-  return {};
-}
+/// Texts of IntentResult, in its order.
+constexpr std::array<std::string_view, 4> kIntentResults = {"Observed", "Superseded", "NotSent", "NoEffect"};
 
 /// Clears the fields that belong to one attempt.
 void forget_attempt(api::EvacuationStatus& status) {
@@ -110,9 +80,7 @@ const api::Pod* StatusBuilder::pod() const {
 
 bool StatusBuilder::removes_terminal_pod() const {
   if (status().adapter == kTerminalPod) return true;
-  const bool waits = phase() == EvacuationPhase::kPending || phase() == EvacuationPhase::kPreparing ||
-                     phase() == EvacuationPhase::kBackoff;
-  if (!waits || !status().adapter.empty() || api::policy_of(evacuation_).empty()) return false;
+  if (!is_before_request(phase()) || !status().adapter.empty() || api::policy_of(evacuation_).empty()) return false;
   return pod() && pod()->is_terminal() && ended_at(*pod()) <= evacuation_.meta.creation_timestamp;
 }
 
@@ -120,8 +88,6 @@ Reason StatusBuilder::how_it_left() const {
   if (pod()) return Reason::kPodTerminal;
   return seen_.pod ? Reason::kUIDChanged : Reason::kPodDeleted;
 }
-
-const evictors::Evictor* StatusBuilder::evictor() const { return registry_.find(status().evictor); }
 
 evictors::EvictorContext StatusBuilder::context_for(std::string_view evictor) const {
   evictors::EvictorContext context{evacuation_, pod(), now_, {}, seen_.eviction_version};
@@ -163,15 +129,7 @@ void StatusBuilder::begin_step() {
   late_ = deadline_expired();
 }
 
-base::TimePoint StatusBuilder::effective(base::TimePoint deadline) const {
-  return deadline < seen_.resumed_at ? seen_.resumed_at + kResumeGrace : deadline;
-}
-
-void StatusBuilder::wake_at(base::TimePoint when) {
-  if (!wake_ || when < *wake_) wake_ = when;
-}
-
-void StatusBuilder::set_condition(ConditionType type, api::ConditionStatus status, const ReasonText& reason,
+void StatusBuilder::set_condition(ConditionType type, ConditionStatus status, const ReasonText& reason,
                                   std::string message) {
   api::Condition next;
   next.type = to_string(type);
@@ -183,10 +141,6 @@ void StatusBuilder::set_condition(ConditionType type, api::ConditionStatus statu
   const auto* known = api::find_condition(this->status().conditions, type);
   if (known && known->status == next.status && known->reason == next.reason && known->message == next.message) return;
   api::set_condition(draft().conditions, std::move(next), now_);
-}
-
-void StatusBuilder::forget_condition(ConditionType type) {
-  std::erase_if(draft().conditions, [&](const api::Condition& each) { return each.type == type; });
 }
 
 bool StatusBuilder::condition_has_reason(ConditionType type, Reason reason) const {
@@ -237,15 +191,16 @@ Step StatusBuilder::finish(EvacuationPhase phase, const ReasonText& reason, std:
   if (phase == EvacuationPhase::kFailed) {
     record_warning(EventReason::kFailed, text, EventOn::kEvacuationAndPod);
   } else {
-    record_event(event_of_end(reason), text, EventOn::kEvacuationAndPod);
+    const auto event = api::parse_event_reason(reason.text());  // named like the reason
+    record_event(event.value_or(EventReason::kUserCancelled), text, EventOn::kEvacuationAndPod);
   }
-  set_condition(ConditionType::kComplete, api::ConditionStatus::kTrue, reason, message);
+  set_true_condition(ConditionType::kComplete, reason, message);
   if (spec().placement && !status().placement && status().attempt > 0) {
-    set_condition(ConditionType::kPlacementHinted, api::ConditionStatus::kFalse, Reason::kHintUnused,
-                  fmt::format("no new pod was assigned to node {}", spec().placement->node_name.value));
+    set_false_condition(ConditionType::kPlacementHinted, Reason::kHintUnused,
+                        fmt::format("no new pod was assigned to node {}", spec().placement->node_name.value));
   }
   if (api::find_condition(status().conditions, ConditionType::kSlotAcquired)) {
-    set_condition(ConditionType::kSlotAcquired, api::ConditionStatus::kFalse, Reason::kReleased);
+    set_false_condition(ConditionType::kSlotAcquired, Reason::kReleased);
   }
   enter(phase, reason, std::move(message));
   resolve_intent(IntentResult::kSuperseded);
@@ -271,9 +226,8 @@ Step StatusBuilder::act(evictors::Action action) {
 
 void StatusBuilder::remember(const evictors::Refs& refs) {
   auto& known = draft().refs;
-  for (const auto& ref : refs) {
-    const auto& [name, value] = ref;
-    std::erase_if(known, [&](const auto& each) { return each.first == ref.first; });
+  for (const auto& [name, value] : refs) {
+    std::erase_if(known, [&key = name](const auto& each) { return each.first == key; });
     if (value.empty() || value.size() > kMaxRefBytes) continue;
     known.emplace_back(name, base::truncate_utf8(value, kMaxRefBytes));
   }
@@ -286,7 +240,9 @@ void StatusBuilder::resolve_intent_as(std::string_view result) {
   draft().intent->result = result;
 }
 
-void StatusBuilder::resolve_intent(IntentResult result) { resolve_intent_as(text_of(result)); }
+void StatusBuilder::resolve_intent(IntentResult result) {
+  resolve_intent_as(kIntentResults.at(static_cast<std::size_t>(result)));
+}
 
 void StatusBuilder::resolve_intent(evictors::ResponseClass result) { resolve_intent_as(to_string(result)); }
 
@@ -313,23 +269,10 @@ std::optional<StatusBuilder::Ending> StatusBuilder::must_end() const {
 }
 
 bool StatusBuilder::has_finalizer() const {
-  const auto& finalizers = evacuation_.meta.finalizers;
-  return std::find(finalizers.begin(), finalizers.end(), api::well_known::kEvacuationFinalizer) != finalizers.end();
+  return std::ranges::count(evacuation_.meta.finalizers, api::well_known::kEvacuationFinalizer) > 0;
 }
 
 // --- setters
-
-void StatusBuilder::set_deadline_if_none(base::TimePoint deadline) {
-  if (!status().deadline) set_deadline(deadline);
-}
-
-void StatusBuilder::extend_deadline(base::Duration by) {
-  if (status().deadline) *draft().deadline += by;
-}
-
-void StatusBuilder::set_finished_if_not() {
-  if (!status().finished_at) draft().finished_at = now_;
-}
 
 void StatusBuilder::start_attempt() {
   api::EvacuationStatus& next = draft();
@@ -347,15 +290,6 @@ void StatusBuilder::start_attempt() {
   if (const api::OwnerReference* owner = pod()->meta.controller()) next.pod_owner = *owner;
   const std::string owner_uid = next.pod_owner ? next.pod_owner->uid : std::string();
   next.workload_group = spec().concurrency_group.empty() ? owner_uid : spec().concurrency_group;
-}
-
-void StatusBuilder::set_evictor(std::string_view name, std::string_view adapter) {
-  draft().evictor = name;
-  draft().adapter = adapter;
-}
-
-void StatusBuilder::set_abort(Reason reason, EvacuationPhase next) {
-  draft().abort = api::EvacuationAbort{std::string(to_string(reason)), next, now_};
 }
 
 void StatusBuilder::set_blocker(api::Blocker blocker) {
@@ -380,30 +314,9 @@ void StatusBuilder::show_transition() {
   draft().message = status().history.back().message;
 }
 
-void StatusBuilder::start_blocked_clock() {
-  if (!status().blocked_since) draft().blocked_since = now_;
-}
-
 void StatusBuilder::show_block(Reason reason, const std::string& message) {
   draft().reason = to_string(reason);
   draft().message = bounded(message);
-}
-
-void StatusBuilder::set_heartbeat(const std::string& value) {
-  draft().last_heartbeat_value = value;
-  draft().last_heartbeat_at = now_;  // local time: the pod operator's clock may be off
-}
-
-void StatusBuilder::start_heartbeat_clock() {
-  if (!status().last_heartbeat_at) draft().last_heartbeat_at = now_;
-}
-
-void StatusBuilder::start_in_progress_clock() {
-  if (!status().in_progress_since) draft().in_progress_since = now_;
-}
-
-void StatusBuilder::start_queue_clock() {
-  if (!status().queued_since) draft().queued_since = now_;
 }
 
 base::Duration StatusBuilder::stop_queue_clock() {
@@ -414,22 +327,6 @@ base::Duration StatusBuilder::stop_queue_clock() {
   draft().queued_since.reset();
   return waited;
 }
-
-void StatusBuilder::set_outcome_kind(api::OutcomeKind kind) {
-  set_outcome_if_none(kind);
-  draft().outcome->kind = kind;
-}
-
-void StatusBuilder::set_outcome_if_none(api::OutcomeKind kind) {
-  if (!status().outcome) set_outcome(kind);
-}
-
-void StatusBuilder::request_slot(bool needs_capacity) {
-  out_.wants_slot = true;
-  out_.needs_capacity = needs_capacity;
-}
-
-bool StatusBuilder::leaves_marks() const { return !evictor() || evictor()->traits().leaves_marks; }
 
 /// For plain evictions keeps only Events about the result and about problems; status.history has the steps.
 void StatusBuilder::keep_news_only() {

@@ -19,8 +19,12 @@
 namespace controllers::evacuation {
 
 using api::BlockerKind;
+using api::ConditionStatus;
 using api::ConditionType;
+using api::EvacuationPhase;
 using api::EventReason;
+using api::make_blocker;
+using api::OutcomeKind;
 using api::Reason;
 
 /// Whether the rules of the (possibly new) phase must run again.
@@ -69,7 +73,7 @@ class StatusBuilder {
   const api::EvacuationSpec& spec() const { return evacuation_.spec; }
   const api::Evacuation& evacuation() const { return evacuation_; }
   const api::EvacuationStatus& status() const { return evacuation_.status; }
-  api::EvacuationPhase phase() const { return evacuation_.status.phase; }
+  EvacuationPhase phase() const { return evacuation_.status.phase; }
   const evictors::Timeouts& timeouts() const { return timeouts_; }
 
   // --- the pod
@@ -86,7 +90,7 @@ class StatusBuilder {
 
   // --- the evictor
   /// Returns nullptr if no evictor is chosen yet or this build does not have it.
-  const evictors::Evictor* evictor() const;
+  const evictors::Evictor* evictor() const { return registry_.find(status().evictor); }
   evictors::EvictorContext context() const { return context_for(evacuation_.status.evictor); }
   evictors::EvictorContext context_for(std::string_view evictor) const;
   std::vector<api::EvictorChoice> chain() const { return registry_.chain(spec().evictors); }
@@ -106,7 +110,7 @@ class StatusBuilder {
   /// Whether the deadline had passed when the phase's rules began, before any rule moved it.
   bool began_late() const { return late_; }
   /// Requests a reconcile no later than `when`.
-  void wake_at(base::TimePoint when);
+  void wake_at(base::TimePoint when) { wake_ = std::min(wake_.value_or(when), when); }
   /// Requests a reconcile no later than when `deadline` is expired(). No-op if it is expired: its consequence follows
   /// now, or the event that delays it wakes us. An immediate requeue would loop.
   void wake_at_deadline(base::TimePoint deadline) {
@@ -114,17 +118,27 @@ class StatusBuilder {
   }
   Step wait() const { return Step::kSettled; }
   void set_deadline(std::optional<base::TimePoint> deadline) { draft().deadline = deadline; }
-  void set_deadline_if_none(base::TimePoint deadline);
-  /// Adds `by` to the phase's deadline, if any.
-  void extend_deadline(base::Duration by);
+  void set_deadline_if_none(base::TimePoint deadline) {
+    if (!status().deadline) set_deadline(deadline);
+  }
+  void extend_deadline(base::Duration by) {
+    if (status().deadline) *draft().deadline += by;
+  }
   void restart_phase_clock() { draft().phase_entered_at = now_; }
   /// Earliest time of the next call; nullopt for immediately.
   void set_next_call_at(std::optional<base::TimePoint> when) { draft().next_action_at = when; }
 
   // --- conditions and Events
-  void set_condition(ConditionType type, api::ConditionStatus status, const ReasonText& reason,
-                     std::string message = {});
-  void forget_condition(ConditionType type);
+  void set_condition(ConditionType type, ConditionStatus status, const ReasonText& reason, std::string message = {});
+  void set_true_condition(ConditionType type, const ReasonText& reason, std::string message = {}) {
+    set_condition(type, ConditionStatus::kTrue, reason, std::move(message));
+  }
+  void set_false_condition(ConditionType type, const ReasonText& reason, std::string message = {}) {
+    set_condition(type, ConditionStatus::kFalse, reason, std::move(message));
+  }
+  void forget_condition(ConditionType type) {
+    std::erase_if(draft().conditions, [&](const api::Condition& each) { return each.type == type; });
+  }
   bool condition_has_reason(ConditionType type, Reason reason) const;
   bool is_true(ConditionType type) const { return api::is_true(status().conditions, type); }
   void record_event(EventReason reason, std::string message, EventOn on = EventOn::kEvacuation) {
@@ -135,10 +149,10 @@ class StatusBuilder {
   }
 
   // --- transitions: history, event, phase clock
-  Step enter(api::EvacuationPhase phase, const ReasonText& reason, std::string message);
+  Step enter(EvacuationPhase phase, const ReasonText& reason, std::string message);
   /// Enters a terminal phase.
-  Step finish(api::EvacuationPhase phase, const ReasonText& reason, std::string message);
-  void set_finished_if_not();
+  Step finish(EvacuationPhase phase, const ReasonText& reason, std::string message);
+  void set_finished_if_not() { start_clock(&api::EvacuationStatus::finished_at); }
 
   // --- the attempt
   /// Increments the attempt, sets its token and clears the state of the previous attempt. REQUIRES: pod().
@@ -147,9 +161,14 @@ class StatusBuilder {
   void set_spec_hash(const std::string& hash) { draft().spec_hash = hash; }
   void set_signed_priority(std::int32_t priority) { draft().signed_priority = priority; }
   void set_target_node(const api::NodeName& node) { draft().target_node = node; }
-  void set_evictor(std::string_view name, std::string_view adapter);
+  void set_evictor(std::string_view name, std::string_view adapter) {
+    draft().evictor = name;
+    draft().adapter = adapter;
+  }
   void set_evictor_index(std::int32_t index) { draft().evictor_index = index; }
-  void set_abort(Reason reason, api::EvacuationPhase next);
+  void set_abort(Reason reason, EvacuationPhase next) {
+    draft().abort = api::EvacuationAbort{std::string(to_string(reason)), next, now_};
+  }
   bool attempts_left() const { return status().attempt < std::max(spec().retry.max_attempts, 1); }
 
   // --- blockers
@@ -159,7 +178,7 @@ class StatusBuilder {
   /// Clears blockers, count and delay; status.reason shows the newest transition again.
   void clear_blocked();
   void set_blocked_count(std::int32_t count) { draft().blocked_count = count; }
-  void start_blocked_clock();
+  void start_blocked_clock() { start_clock(&api::EvacuationStatus::blocked_since); }
   void stop_blocked_clock() { draft().blocked_since.reset(); }
   /// Sets status.reason and status.message to the blocker instead of the transition.
   void show_block(Reason reason, const std::string& message);
@@ -167,13 +186,16 @@ class StatusBuilder {
   void show_transition();
 
   // --- the remote side
-  void set_heartbeat(const std::string& value);
-  void start_heartbeat_clock();
+  void set_heartbeat(const std::string& value) {
+    draft().last_heartbeat_value = value;
+    draft().last_heartbeat_at = now_;  // local time: the pod operator's clock may be off
+  }
+  void start_heartbeat_clock() { start_clock(&api::EvacuationStatus::last_heartbeat_at); }
   void set_progress(std::int32_t percent) { draft().progress = percent; }
   void set_expected_completion(std::optional<base::TimePoint> when) { draft().expected_completion_at = when; }
   void set_remote_failures(std::int32_t count) { draft().remote_failures = count; }
-  void start_in_progress_clock();
-  void start_queue_clock();
+  void start_in_progress_clock() { start_clock(&api::EvacuationStatus::in_progress_since); }
+  void start_queue_clock() { start_clock(&api::EvacuationStatus::queued_since); }
   /// Excludes the time in the queue by moving the other clocks forward. Returns that time.
   base::Duration stop_queue_clock();
   /// Merges `refs` into status.refs, sorted by name.
@@ -189,10 +211,15 @@ class StatusBuilder {
   void set_last_response(api::LastResponse response) { draft().last_response = std::move(response); }
 
   // --- the outcome
-  void set_outcome(api::OutcomeKind kind) { draft().outcome = api::EvacuationOutcome{kind, {}, {}}; }
+  void set_outcome(OutcomeKind kind) { draft().outcome = api::EvacuationOutcome{kind, {}, {}}; }
   /// Keeps the other fields of a known outcome.
-  void set_outcome_kind(api::OutcomeKind kind);
-  void set_outcome_if_none(api::OutcomeKind kind);
+  void set_outcome_kind(OutcomeKind kind) {
+    set_outcome_if_none(kind);
+    draft().outcome->kind = kind;
+  }
+  void set_outcome_if_none(OutcomeKind kind) {
+    if (!status().outcome) set_outcome(kind);
+  }
   void forget_outcome() { draft().outcome.reset(); }
   /// set_pod_deletion_timestamp() and set_replacement() require an outcome.
   void set_pod_deletion_timestamp(std::optional<base::TimePoint> when) {
@@ -210,7 +237,7 @@ class StatusBuilder {
   /// Reason to end the attempt now regardless of its progress: a cancel, or a spec that cannot be decoded or was
   /// changed.
   struct Ending {
-    api::EvacuationPhase phase;
+    EvacuationPhase phase;
     Reason reason;
     std::string message;
   };
@@ -219,8 +246,11 @@ class StatusBuilder {
   // --- requests to the shell
   bool has_finalizer() const;
   /// Whether the chosen evictor leaves marks; true if none is chosen.
-  bool leaves_marks() const;
-  void request_slot(bool needs_capacity);
+  bool leaves_marks() const { return !evictor() || evictor()->traits().leaves_marks; }
+  void request_slot(bool needs_capacity) {
+    out_.wants_slot = true;
+    out_.needs_capacity = needs_capacity;
+  }
   void fill_spec(SpecFill fill) { out_.fill = std::move(fill); }
   void add_finalizer() { out_.add_finalizer = true; }
   void remove_finalizer() { out_.remove_finalizer = true; }
@@ -234,10 +264,15 @@ class StatusBuilder {
 
  private:
   api::EvacuationStatus& draft() { return evacuation_.status; }
-  base::TimePoint effective(base::TimePoint deadline) const;
+  base::TimePoint effective(base::TimePoint deadline) const {
+    return deadline < seen_.resumed_at ? seen_.resumed_at + kResumeGrace : deadline;
+  }
+  void start_clock(std::optional<base::TimePoint> api::EvacuationStatus::*clock) {
+    if (!(status().*clock)) draft().*clock = now_;
+  }
   void record(kube::Event event, EventOn on);
   void keep_news_only();
-  void record_transition(api::EvacuationPhase phase, const ReasonText& reason, const std::string& message);
+  void record_transition(EvacuationPhase phase, const ReasonText& reason, const std::string& message);
   void append_history(std::string_view from, std::string_view to, const ReasonText& reason, const std::string& message);
   void resolve_intent_as(std::string_view result);
 
@@ -284,20 +319,21 @@ Step begin_attempt(StatusBuilder& builder);
 /// Enters InProgress and sets its deadlines.
 Step enter_in_progress(StatusBuilder& builder, Reason reason, std::string message);
 /// Enters Evicting, the point of no return.
-Step enter_evicting(StatusBuilder& builder, api::OutcomeKind kind, Reason reason, std::string message);
-/// Enters Verifying: the pod has left.
-Step enter_verifying(StatusBuilder& builder, api::OutcomeKind kind);
+Step enter_evicting(StatusBuilder& builder, OutcomeKind kind, Reason reason, std::string message);
+Step enter_verifying(StatusBuilder& builder, OutcomeKind kind);
 /// Ends the attempt: undoes remote effects (Aborting), then enters `next`: Cancelled, Failed or Backoff.
-Step leave_attempt(StatusBuilder& builder, api::EvacuationPhase next, Reason reason, std::string message);
+Step leave_attempt(StatusBuilder& builder, EvacuationPhase next, Reason reason, std::string message);
 /// leave_attempt() to Backoff, or to Failed if no attempt is left.
 Step retry_or_fail(StatusBuilder& builder, Reason reason, std::string message);
 /// Enters `next` after an abort, or instead of one.
-Step go_on_to(StatusBuilder& builder, api::EvacuationPhase next, const ReasonText& reason, std::string message);
+Step go_on_to(StatusBuilder& builder, EvacuationPhase next, const ReasonText& reason, std::string message);
 Step enter_backoff(StatusBuilder& builder, const ReasonText& reason, std::string message);
 
 // --- rules shared by several phases
-/// T23: ends the attempt on a cancel, or a spec that cannot be decoded or was changed.
+/// T23: ends the attempt on a cancel, or a spec that cannot be decoded or was changed. end_if_required() (T2b, T24)
+/// ends an Evacuation without an attempt.
 std::optional<Step> end_attempt_if_required(StatusBuilder& builder);
+std::optional<Step> end_if_required(StatusBuilder& builder);
 /// T37: deleting the pod would lose data, or a service must not be called for it. refuse_request() ends an Evacuation
 /// that has not begun, end_refused_attempt() an attempt.
 std::optional<Step> refuse_request(StatusBuilder& builder);
@@ -306,7 +342,6 @@ std::optional<Step> end_refused_attempt(StatusBuilder& builder);
 std::optional<Step> fail_without_evictor(StatusBuilder& builder);
 /// T29: refuses a cancel past the point of no return, once. Never returns a step.
 std::optional<Step> refuse_late_cancel(StatusBuilder& builder);
-/// Waits while spec.suspend is set.
 std::optional<Step> wait_while_suspended(StatusBuilder& builder);
 /// T1, T25c: another unfinished Evacuation moves the same pod.
 std::optional<Step> reject_duplicate(StatusBuilder& builder);
@@ -329,6 +364,8 @@ void stop_waiting_for_slot(StatusBuilder& builder);
 std::optional<Step> stop_counting_departure(StatusBuilder& builder);
 /// T16, T18–T20: copies the state of the remote side.
 std::optional<Step> follow_remote(StatusBuilder& builder, const evictors::Observation& remote);
+/// follow_remote() with builder.remote().
+std::optional<Step> follow_observed(StatusBuilder& builder);
 /// T22: checks the acknowledgement, heartbeat, queue and total deadlines; wakes for the next of them.
 std::optional<Step> check_remote_deadlines(StatusBuilder& builder);
 /// Pending, before a slot is requested: waits while the PodGroup cannot begin as a whole.
@@ -338,13 +375,15 @@ std::optional<Step> wait_for_pod_group(StatusBuilder& builder);
 std::optional<Step> wait_at_pod_group_gate(StatusBuilder& builder);
 
 // --- shared helpers
-/// Reason of an Evacuation whose pod left this way.
-Reason reason_of(api::OutcomeKind kind);
+/// Reason of an Evacuation whose pod left this way, named like the outcome.
+Reason reason_of(OutcomeKind kind);
 /// Whether the delay before the next call has not passed yet; wakes when it has.
 bool next_call_is_early(StatusBuilder& builder);
 /// Whether the server may still carry out a call whose answer was lost; true until the call's timeout.
 bool outcome_open(const StatusBuilder& builder);
 Step wait_for_outcome(StatusBuilder& builder);
+/// Whether the answer is no refusal, so that the pod must be read before anything else.
+bool is_unclear(evictors::ResponseClass answer);
 /// ": <last known blocker>" for messages, empty if unknown.
 std::string held_up_by(const api::EvacuationStatus& status);
 /// Time at which the current request was written.
@@ -357,7 +396,6 @@ void show_wait(StatusBuilder& builder, const evictors::EvictionStep& plan);
 std::string waited_for(const StatusBuilder& builder);
 /// T12: records the blocker, the start of the block and the time of the next try.
 void record_blocked(StatusBuilder& builder, const evictors::Classification& verdict);
-api::Blocker make_blocker(BlockerKind kind, std::string name, std::string message);
 
 /// Result of a search in the chain of evictors.
 struct ChosenEvictor {

@@ -10,9 +10,6 @@
 namespace controllers::evacuation {
 namespace {
 
-using api::ConditionStatus;
-using api::EvacuationPhase;
-
 /// Tolerance for creation times in whole seconds and slightly different clocks.
 constexpr base::seconds kCreationSlack{2};
 
@@ -119,8 +116,8 @@ bool lands_on_emptied(const StatusBuilder& builder, const std::string& node) {
 void show_candidate(StatusBuilder& builder, const api::Pod& pod) {
   if (!pod.node_name.empty()) record_replacement(builder, pod);  // not recorded before it has a node
   if (!is_serving(builder, pod)) {
-    builder.set_condition(
-        ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kWaiting,
+    builder.set_false_condition(
+        ConditionType::kReplacementReady, Reason::kWaiting,
         pod.is_ready() ? pod.meta.name + " is Ready, and has no role in its cluster yet" : pod.meta.name);
     return;
   }
@@ -137,26 +134,25 @@ void show_replacement(StatusBuilder& builder) {
   if (const api::Pod* pod = find_replacement(builder)) return show_candidate(builder, *pod);
   const std::string why = not_expected(builder);
   if (why.empty()) {
-    builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kWaiting);
+    builder.set_false_condition(ConditionType::kReplacementReady, Reason::kWaiting);
   } else {
-    builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kTrue, Reason::kNotExpected, why);
+    builder.set_true_condition(ConditionType::kReplacementReady, Reason::kNotExpected, why);
   }
 }
 
 /// The evictor reports that the work runs again.
 void show_arrived(StatusBuilder& builder, const std::string& message) {
   const auto& outcome = *builder.status().outcome;
-  const bool migrated = outcome.kind == api::OutcomeKind::kMigrated;
+  const bool migrated = outcome.kind == OutcomeKind::kMigrated;
   const auto& node = builder.spec().node_name;
   const bool back = !migrated && outcome.replacement && !node.empty() && outcome.replacement->node == node;
   const bool is_emptied = outcome.replacement && lands_on_emptied(builder, outcome.replacement->node.value);
   if (back || is_emptied) {
-    builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kSameNode,
-                          message + (is_emptied && !back ? kEmptiedToo : ""));
+    builder.set_false_condition(ConditionType::kReplacementReady, Reason::kSameNode,
+                                message + (is_emptied && !back ? kEmptiedToo : ""));
     return;
   }
-  builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kTrue,
-                        migrated ? Reason::kMigrated : Reason::kReady, message);
+  builder.set_true_condition(ConditionType::kReplacementReady, migrated ? Reason::kMigrated : Reason::kReady, message);
 }
 
 /// Whether the replacement is Ready, is on the same node, or is not expected.
@@ -169,17 +165,17 @@ std::string success_message(const StatusBuilder& builder) {
   const auto& outcome = *builder.status().outcome;
   const auto& replacement = outcome.replacement;
   if (builder.status().adapter == kTerminalPod) return "the terminal pod was removed";
-  if (!replacement && outcome.kind == api::OutcomeKind::kMigrated) return "migrated; the source pod has ended";
+  if (!replacement && outcome.kind == OutcomeKind::kMigrated) return "migrated; the source pod has ended";
   const auto* ready = api::find_condition(builder.status().conditions, ConditionType::kReplacementReady);
   const bool is_expected = ready && ready->reason != Reason::kNotExpected && !ready->message.empty();
   if (!replacement && is_expected) return "the pod left; " + ready->message;
   if (!replacement) return "the pod left; no replacement is expected";
-  if (outcome.kind == api::OutcomeKind::kMigrated) return fmt::format("migrated to node {}", replacement->node.value);
+  if (outcome.kind == OutcomeKind::kMigrated) return fmt::format("migrated to node {}", replacement->node.value);
   return fmt::format("replaced by {} on node {}", replacement->name, replacement->node.value);
 }
 
 Step no_replacement_in_time(StatusBuilder& builder) {
-  builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kReplacementTimeout);
+  builder.set_false_condition(ConditionType::kReplacementReady, Reason::kReplacementTimeout);
   builder.record_warning(EventReason::kTimedOut, "no replacement became ready in time");
   const std::string message =
       fmt::format("no replacement was ready within {}", base::format_duration(builder.timeouts().verify));
@@ -193,7 +189,7 @@ Step no_replacement_in_time(StatusBuilder& builder) {
 /// Uses the evictor's result, or else finds the replacement by the pod's owner. Never returns a step.
 std::optional<Step> follow_arrival(StatusBuilder& builder) {
   using State = evictors::Verification::State;
-  builder.set_outcome_if_none(api::OutcomeKind::kEvicted);
+  builder.set_outcome_if_none(OutcomeKind::kEvicted);
   builder.set_deadline_if_none(builder.now() + builder.timeouts().verify);
   const evictors::Verification& arrival = builder.arrival();
   if (arrival.kind) builder.set_outcome_kind(*arrival.kind);
@@ -203,18 +199,15 @@ std::optional<Step> follow_arrival(StatusBuilder& builder) {
     case State::kByOwner: show_replacement(builder); break;
     case State::kArrived: show_arrived(builder, arrival.message); break;
     case State::kPending:
-      builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kFalse, Reason::kWaiting,
-                            arrival.message);
+      builder.set_false_condition(ConditionType::kReplacementReady, Reason::kWaiting, arrival.message);
       break;
     case State::kNotExpected:
-      builder.set_condition(ConditionType::kReplacementReady, ConditionStatus::kTrue, Reason::kNotExpected,
-                            arrival.message);
+      builder.set_true_condition(ConditionType::kReplacementReady, Reason::kNotExpected, arrival.message);
       break;
   }
   return std::nullopt;
 }
 
-/// The pod has left, but the move itself failed.
 std::optional<Step> fail_with_evictor(StatusBuilder& builder) {
   const auto& failed = builder.arrival().failed;
   if (!failed) return std::nullopt;
@@ -236,7 +229,7 @@ std::optional<Step> act_after_leaving(StatusBuilder& builder) {
 /// T33: the replacement is Ready or not expected, and the post phase is done. T33a: the workload was deleted.
 std::optional<Step> succeed_when_settled(StatusBuilder& builder) {
   if (!settled(builder) || !post_done(builder) || builder.arrival().unfinished) return std::nullopt;
-  if (builder.status().outcome->kind == api::OutcomeKind::kTargetGone)
+  if (builder.status().outcome->kind == OutcomeKind::kTargetGone)
     return builder.finish(EvacuationPhase::kCancelled, Reason::kTargetGone, builder.arrival().message);
   const std::string message = success_message(builder);
   if (builder.status().outcome->replacement) builder.record_event(EventReason::kReplacementReady, message);
@@ -265,8 +258,8 @@ std::optional<Step> note_placement(StatusBuilder& builder) {
   if (taken == siblings.end()) return std::nullopt;
   const api::ObjectMeta& pod = taken->pod->meta;
   builder.set_placement({pod.name, pod.uid});
-  builder.set_condition(
-      ConditionType::kPlacementHinted, ConditionStatus::kTrue, Reason::kHintTaken,
+  builder.set_true_condition(
+      ConditionType::kPlacementHinted, Reason::kHintTaken,
       fmt::format("pod {} was assigned to node {}, {}", pod.name, builder.spec().placement->node_name.value,
                   to_string(builder.spec().placement->policy)));
   return std::nullopt;
@@ -287,8 +280,8 @@ Step enter_verifying(StatusBuilder& builder, api::OutcomeKind kind) {
   builder.set_outcome_if_none(kind);
   builder.resolve_intent(IntentResult::kObserved);
   refuse_late_cancel(builder);
-  builder.set_condition(ConditionType::kTargetGone, ConditionStatus::kTrue, builder.how_it_left());
-  builder.set_condition(ConditionType::kProgressing, ConditionStatus::kTrue, Reason::kAwaitingReplacement);
+  builder.set_true_condition(ConditionType::kTargetGone, builder.how_it_left());
+  builder.set_true_condition(ConditionType::kProgressing, Reason::kAwaitingReplacement);
   builder.clear_blocked();
   builder.enter(EvacuationPhase::kVerifying, reason_of(builder.status().outcome->kind), "the pod has left its node");
   builder.set_deadline(builder.now() + builder.timeouts().verify);

@@ -166,14 +166,13 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
     const CnpgKeys& keys = keys_of(*context.pod);
     const std::string& cluster = pod_label(*context.pod, keys.cluster);
     if (!is_plain_name(cluster)) return {};
-    return {{std::string(kCnpgCluster), kube::get_request(*keys.clusters, {context.pod->meta.ns, cluster}), {}}};
+    return {read_of(kCnpgCluster, kube::get_request(*keys.clusters, {context.pod->meta.ns, cluster}))};
   }
 
   /// Reads the endpoint that `kubectl cnpg status` uses. Without permission for it, the instance counts as fit.
   std::vector<Read> candidate_reads(const EvictorContext& context, const api::Pod& candidate) const override {
     Read read;
     read.name = std::string(kInstanceStatus) + candidate.meta.name;
-    read.request.method = "GET";
     read.request.path = fmt::format("/api/v1/namespaces/{}/pods/https:{}:8000/proxy/pg/status", context.pod->meta.ns,
                                     candidate.meta.name);
     read.request.timeout = base::seconds(1);
@@ -263,8 +262,7 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
   }
 
   static Action patch_status(const EvictorContext& context, const CnpgView& view, const std::string& target) {
-    const std::string why =
-        fmt::format("Evacuation {} moves {} off its node", context.evacuation.status.token, context.pod->meta.name);
+    const std::string why = fmt::format("Evacuation {} moves {} off its node", context.token(), context.pod->meta.name);
     const api::Json patch = {{"metadata", {{"uid", view.uid}, {"resourceVersion", view.resource_version}}},
                              {"status",
                               {{"targetPrimary", target},
@@ -272,14 +270,12 @@ class CloudNativePgAdapter final : public SwitchoverAdapter {
                                {"phase", "Switchover in progress"},
                                {"phaseReason", why},
                                {"conditions", conditions_of_switchover(view, context.now)}}}};
-    Action action;
-    action.role = ActionRole::kRequest;
-    action.name = kRequestSwitchover;
     const CnpgKeys& keys = keys_of(*context.pod);
-    action.request = kube::patch_request(*keys.clusters, {context.pod->meta.ns, pod_label(*context.pod, keys.cluster)},
-                                         kube::PatchType::kMerge, patch, "status");
-    action.pre_state = fmt::format("currentPrimary={},{}{}", view.current, kTargetState, target);
-    return action;
+    return make_action(
+        ActionRole::kRequest, kRequestSwitchover,
+        kube::patch_request(*keys.clusters, {context.pod->meta.ns, pod_label(*context.pod, keys.cluster)},
+                            kube::PatchType::kMerge, patch, "status"),
+        fmt::format("currentPrimary={},{}{}", view.current, kTargetState, target));
   }
 };
 

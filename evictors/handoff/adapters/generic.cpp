@@ -6,7 +6,7 @@
 namespace evictors::handoff {
 namespace {
 
-class GenericAdapter final : public Adapter, public Undoer, public TermsProvider {
+class GenericAdapter final : public Adapter {
  public:
   std::string_view name() const override { return AnnotationEvictor::kGeneric; }
   bool recognises(const api::Pod& pod) const override { return wants_handoff(pod); }

@@ -19,7 +19,7 @@ class NoneAdapter final : public Adapter {
     return probe;
   }
   EvictionStep plan(const EvictorContext& context) const override {
-    if (context.evacuation.status.phase == api::EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
+    if (context.phase() == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
     return evict_now(context);
   }
   Classification classify(const EvictorContext&, const Action&, const CallResult& answer) const override {

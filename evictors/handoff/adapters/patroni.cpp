@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/json/json.hpp"
@@ -13,6 +12,7 @@
 #include "evictors/handoff/switchover/patroni_view.hpp"
 #include "evictors/handoff/switchover/switchover.hpp"
 #include "kube/classify.hpp"
+#include "kube/request.hpp"
 
 namespace evictors::handoff {
 namespace {
@@ -42,14 +42,7 @@ bool is_pooler(const api::Pod& pod) {
 }
 
 /// Returns true if "a,b" has an entry `name`.
-bool lists(std::string_view names, std::string_view name) {
-  while (!names.empty()) {
-    const std::size_t comma = names.find(',');
-    if (names.substr(0, comma) == name) return true;
-    names = comma == std::string_view::npos ? std::string_view() : names.substr(comma + 1);
-  }
-  return false;
-}
+bool lists(std::string_view names, std::string_view name) { return std::ranges::count(split(names, ","), name) > 0; }
 
 /// Returns the candidate that the call requested.
 std::string candidate_in(const std::string& pre_state) {
@@ -68,9 +61,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
   }
 
   base::seconds call_timeout(const EvictorContext& context) const override {
-    std::int64_t seconds = 0;
-    const std::string_view known = context.ref(kTimeoutRef);
-    std::from_chars(known.data(), known.data() + known.size(), seconds);
+    const auto seconds = base::parse_integer<std::int64_t>(context.ref(kTimeoutRef)).value_or(0);
     const auto stored = std::clamp<base::seconds>(base::seconds(seconds), kCallTimeout, kMaxPatroniCall);
     return std::max(stored, base::seconds(call_limit(context)));
   }
@@ -238,24 +229,19 @@ class PatroniAdapter final : public SwitchoverAdapter {
 
   static Action ask(const EvictorContext& context, const std::string& candidate) {
     const std::string service(context.parameter(kServiceParameter, ""));
-    Action action;
-    action.role = ActionRole::kRequest;
-    action.name = kRequestSwitchover;
-    action.service = service;
-    action.service_use = service.empty() ? std::string_view() : api::kServiceAsPatroni;
-    action.request.method = "POST";
-    action.request.path = service.empty() ? proxy_path(*context.pod) : "/switchover";
-    action.request.content_type = "application/json";
-    action.request.accept = "*/*";  // Patroni answers in text
     // "leader" is the guard: Patroni refuses a repeated call after the move.
     api::Json body = {{"leader", context.pod->meta.name}, {"candidate", candidate}};
     // Names are unique only within a namespace. Patroni ignores the unknown member "namespace"; a proxy in front of it
     // can check it.
     if (!service.empty()) body["namespace"] = context.pod->meta.ns;
-    action.request.body = api::to_json_text(body);
-    action.request.flow = kube::Flow::kWrite;
-    action.request.timeout = call_limit(context);
-    action.pre_state = std::string(kCandidateState) + candidate;
+    kube::Request request =
+        kube::json_request("POST", service.empty() ? proxy_path(*context.pod) : "/switchover", body);
+    request.accept = "*/*";  // Patroni answers in text
+    request.timeout = call_limit(context);
+    Action action = make_action(ActionRole::kRequest, kRequestSwitchover, std::move(request),
+                                std::string(kCandidateState) + candidate);
+    action.service = service;
+    action.service_use = service.empty() ? std::string_view() : api::kServiceAsPatroni;
     return action;
   }
 

@@ -220,9 +220,7 @@ class PgoAdapter final : public SwitchoverAdapter {
   std::vector<Read> leftover_reads(const EvictorContext& context) const override {
     const auto triggered = from_ref(context.ref(kTriggeredRef));
     if (!triggered || !may_be_left(context)) return {};
-    return {{std::string(kLeftBehind),
-             kube::get_request(*triggered->type, {context.evacuation.meta.ns, triggered->name}),
-             {}}};
+    return {read_of(kLeftBehind, kube::get_request(*triggered->type, {context.ns(), triggered->name}))};
   }
 
   std::vector<Action> leftovers(const EvictorContext& context) const override {
@@ -271,7 +269,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     const std::string& cluster = pod_label(*context.pod, kPgoClusterLabel);
     if (!is_plain_name(cluster)) return {};
     const auto get = [&](std::string_view name, const kube::ResourceType& type, const std::string& object) {
-      return Read{std::string(name), kube::get_request(type, {context.pod->meta.ns, object}), {}};
+      return read_of(name, kube::get_request(type, {context.pod->meta.ns, object}));
     };
     std::vector<Read> all = {get(kPgoCluster, kPostgresClusters, cluster)};
     const Document* crunchys = context.document(kPgoCluster);
@@ -309,7 +307,7 @@ class PgoAdapter final : public SwitchoverAdapter {
 
   bool requested(const EvictorContext& context) const override {
     const auto view = pgo_view(context);
-    return view && trigger_of(view->holder) == context.evacuation.status.token;
+    return view && trigger_of(view->holder) == context.token();
   }
 
   /// PGO's Patroni stores its keys only in Endpoints, so an absent leader key confirms no leader.
@@ -338,7 +336,7 @@ class PgoAdapter final : public SwitchoverAdapter {
   }
 
   static bool is_done_leaving(const EvictorContext& context, const api::Json& cluster) {
-    return done_trigger(cluster) == context.evacuation.status.token;
+    return done_trigger(cluster) == context.token();
   }
 
   std::optional<Request> switchover(const EvictorContext& context) const override {
@@ -352,7 +350,7 @@ class PgoAdapter final : public SwitchoverAdapter {
     if (!refusal) refusal = refused_by_other_trigger(context, *view);
     if (refusal) return *std::move(refusal);
     if (fit.empty()) return no_candidate(context);
-    return patch_trigger(context, view->triggered, view->holder, ActionRole::kRequest, context.evacuation.status.token);
+    return patch_trigger(context, view->triggered, view->holder, ActionRole::kRequest, context.token());
   }
 
   Classification classify_switchover(const EvictorContext&, const Action& action,
@@ -377,13 +375,9 @@ class PgoAdapter final : public SwitchoverAdapter {
                               {{"uid", api::text_at(holder, {"metadata", "uid"})},
                                {"resourceVersion", api::text_at(holder, {"metadata", "resourceVersion"})},
                                {"annotations", {{kPgoTrigger, value}}}}}};
-    Action action;
-    action.role = role;
-    action.name = value.is_null() ? kRemoveTrigger : kRequestSwitchover;
-    action.request =
-        kube::patch_request(*object.type, {context.evacuation.meta.ns, object.name}, kube::PatchType::kMerge, patch);
-    action.pre_state = "trigger=" + trigger_of(holder).substr(0, kShownValue);
-    return action;
+    return make_action(role, value.is_null() ? kRemoveTrigger : kRequestSwitchover,
+                       kube::patch_request(*object.type, {context.ns(), object.name}, kube::PatchType::kMerge, patch),
+                       "trigger=" + trigger_of(holder).substr(0, kShownValue));
   }
 };
 

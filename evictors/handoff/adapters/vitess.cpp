@@ -11,8 +11,6 @@
 namespace evictors::handoff {
 namespace {
 
-using api::EvacuationPhase;
-
 constexpr std::string_view kSupported = "drain.planetscale.com/supported";
 constexpr std::string_view kStarted = "drain.planetscale.com/started";
 constexpr std::string_view kAcknowledged = "drain.planetscale.com/acknowledged";
@@ -20,17 +18,17 @@ constexpr std::string_view kFinished = "drain.planetscale.com/finished";
 constexpr base::seconds kVitessTotal{1800};
 constexpr std::size_t kMaxVitessSign = 128;
 
-class VitessAdapter final : public Adapter, public Undoer {
+class VitessAdapter final : public Adapter {
  public:
   std::string_view name() const override { return "vitess"; }
   bool recognises(const api::Pod& pod) const override { return pod.meta.annotations.contains(kSupported); }
   Probe probe(const EvictorContext& context) const override { return owner_probe(context, name(), kVitessTotal); }
 
   EvictionStep plan(const EvictorContext& context) const override {
-    if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
+    if (context.phase() == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
     if (!has(context, kStarted)) {
       // `started` was removed during the drain, which observe() reports.
-      if (context.evacuation.status.phase == EvacuationPhase::kInProgress) return {NextMove::kWait, {}};
+      if (context.phase() == EvacuationPhase::kInProgress) return {NextMove::kWait, {}};
       return act_now(start(context));
     }
     if (has(context, kFinished)) return evict_now(context);
@@ -40,7 +38,7 @@ class VitessAdapter final : public Adapter, public Undoer {
   Observation observe(const EvictorContext& context) const override {
     Observation seen;
     seen.requested = has(context, kStarted);
-    seen.vanished = !seen.requested && context.evacuation.status.phase == EvacuationPhase::kInProgress;
+    seen.vanished = !seen.requested && context.phase() == EvacuationPhase::kInProgress;
     if (!seen.requested) {
       if (!seen.vanished) seen.failed = leftover(context);
       return seen;
@@ -55,10 +53,7 @@ class VitessAdapter final : public Adapter, public Undoer {
     return action.name == kPostEviction ? classify_eviction(answer) : classify_pod_patch(answer);
   }
 
-  std::vector<Action> undo(const EvictorContext& context) const override {
-    if (!ours(context)) return {};
-    return {patch_pod_annotations(context, ActionRole::kUndo, "AbortDrain", {{kStarted, nullptr}})};
-  }
+  std::vector<Action> undo(const EvictorContext& context) const override { return stop(context, ActionRole::kUndo); }
 
   /// Complete once the operator has removed its own two annotations.
   Rollback undone(const EvictorContext& context) const override {
@@ -70,8 +65,7 @@ class VitessAdapter final : public Adapter, public Undoer {
   }
 
   std::vector<Action> cleanup(const EvictorContext& context) const override {
-    if (!ours(context)) return {};
-    return {patch_pod_annotations(context, ActionRole::kCleanUp, "AbortDrain", {{kStarted, nullptr}})};
+    return stop(context, ActionRole::kCleanUp);
   }
 
  private:
@@ -91,9 +85,12 @@ class VitessAdapter final : public Adapter, public Undoer {
   static bool ours(const EvictorContext& context) {
     return is_our_token(context, context.pod->meta.annotations.value(kStarted));
   }
+  static std::vector<Action> stop(const EvictorContext& context, ActionRole role) {
+    if (!ours(context)) return {};
+    return {patch_pod_annotations(context, role, "AbortDrain", {{kStarted, nullptr}})};
+  }
   static Action start(const EvictorContext& context) {
-    const std::string reason =
-        fmt::format("{} {}", context.evacuation.status.token, handoff_reason(context.evacuation.spec));
+    const std::string reason = fmt::format("{} {}", context.token(), handoff_reason(context.evacuation.spec));
     return patch_pod_annotations(context, ActionRole::kRequest, "StartDrain", {{kStarted, reason}});
   }
 };

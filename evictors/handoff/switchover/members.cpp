@@ -38,10 +38,9 @@ bool belongs_to_job(const api::Pod& pod) {
 }
 
 Read instances_read(const EvictorContext& context, const std::pair<std::string, std::string>& label) {
-  kube::ListOptions options;
-  options.ns = context.pod->meta.ns;
-  options.label_selector = fmt::format("{}={}", label.first, label.second);
-  return {std::string(kInstances), kube::list_request(kube::kPods, options), {}};
+  return read_of(kInstances,
+                 kube::list_request(kube::kPods, {.ns = context.pod->meta.ns,
+                                                  .label_selector = fmt::format("{}={}", label.first, label.second)}));
 }
 
 std::vector<api::Pod> instances(const EvictorContext& context) {
@@ -62,9 +61,8 @@ bool is_path_segment(std::string_view name) { return is_plain_name(name) && name
 
 /// Uses list, because the operator's role has no other right to nodes.
 Read node_read(const api::NodeName& node) {
-  kube::ListOptions options;
-  options.field_selector = "metadata.name=" + node.value;
-  return {std::string(kNodePrefix) + node.value, kube::list_request(kube::kNodes, options), {}};
+  return read_of(std::string(kNodePrefix) + node.value,
+                 kube::list_request(kube::kNodes, {.field_selector = "metadata.name=" + node.value}));
 }
 
 bool is_node_document(const Document& document) { return document.name.starts_with(kNodePrefix); }

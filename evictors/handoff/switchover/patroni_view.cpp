@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "base/text.hpp"
 #include "evictors/document.hpp"
 #include "kube/request.hpp"
 
@@ -75,10 +75,8 @@ void read_api_url(std::string_view url, PatroniMember& member) {
   host = host.substr(0, host.find('/'));
   const std::size_t colon = host.rfind(':');
   if (colon == std::string_view::npos) return;
-  int port = 0;
-  const std::string_view digits = host.substr(colon + 1);
-  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (error == std::errc() && stop == digits.data() + digits.size() && port > 0 && port < 65536) member.port = port;
+  const auto port = base::parse_integer<int>(host.substr(colon + 1));
+  if (port && *port > 0 && *port < 65536) member.port = *port;
 }
 
 bool may_lead(const api::Json& status) {
@@ -133,7 +131,7 @@ PatroniStore patroni_store(const EvictorContext& context) {
 std::vector<Read> patroni_reads(const EvictorContext& context, const std::string& scope, bool all, bool may_use_maps) {
   const std::string& ns = context.pod->meta.ns;
   const auto read = [&](std::string_view name, const kube::ResourceType& type, const std::string& object) {
-    return Read{std::string(name), kube::get_request(type, {ns, object}), {}};
+    return read_of(name, kube::get_request(type, {ns, object}));
   };
   std::vector<Read> reads = {read(kLeaderEndpoints, kPatroniEndpoints, scope)};
   const Document* endpoints = context.document(kLeaderEndpoints);
@@ -193,10 +191,8 @@ std::optional<std::vector<std::string>> patroni_sync_standbys(const EvictorConte
   const std::string standbys = object ? annotation_in(*object, "sync_standby") : std::string();
   if (config ? !is_on : standbys.empty()) return std::nullopt;
   std::vector<std::string> names;
-  for (std::size_t at = 0; at < standbys.size() && names.size() < kMaxStandbys;) {
-    const std::size_t comma = std::min(standbys.find(',', at), standbys.size());
-    if (comma > at) names.push_back(standbys.substr(at, comma - at));
-    at = comma + 1;
+  for (const std::string_view name : split(standbys, ",")) {
+    if (!name.empty() && names.size() < kMaxStandbys) names.emplace_back(name);
   }
   return names;
 }

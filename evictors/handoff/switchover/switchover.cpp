@@ -13,25 +13,12 @@
 namespace evictors::handoff {
 namespace {
 
-using api::EvacuationPhase;
-
 /// Maximum number of candidates, because each one costs reads.
 constexpr std::size_t kMaxCandidates = 16;
 /// Maximum number of objections in a message.
 constexpr std::size_t kShownObjections = 5;
 
 }  // namespace
-
-const api::EvacuationIntent* SwitchoverAdapter::request_intent(const EvictorContext& context) {
-  const auto& intent = context.evacuation.status.intent;
-  const bool ours = intent && intent->token == context.evacuation.status.token && intent->action == kRequestSwitchover;
-  return ours ? &*intent : nullptr;
-}
-
-bool SwitchoverAdapter::request_on_its_way(const EvictorContext& context) const {
-  const api::EvacuationIntent* intent = request_intent(context);
-  return intent && !intent->resolved && context.now < intent->time + Evictor::call_timeout(context);
-}
 
 /// Returns a failure for reads that were refused (403, 404), which a retry would not change. Other errors may pass.
 std::optional<RemoteFailure> SwitchoverAdapter::refused_read(const EvictorContext& context) const {
@@ -141,20 +128,12 @@ std::string SwitchoverAdapter::hint() const {
                      kSwitchoverParameter, cluster_role());
 }
 
-bool SwitchoverAdapter::protects(const EvictorContext& context) const {
-  return role(context, *context.pod) != InstanceRole::kReplica;
-}
-
 std::string SwitchoverAdapter::advice(const EvictorContext& context) const {
   if (role(context, *context.pod) != InstanceRole::kPrimary) return {};
   return fmt::format(
       "the pod is its cluster's primary, which hands over before it leaves: list evictor stateful-handoff with "
       "parameter {}: \"true\", and bind the ClusterRole {}. The budget does not have to change",
       kSwitchoverParameter, cluster_role());
-}
-
-bool SwitchoverAdapter::is_in_service(const EvictorContext& context, const api::Pod& replacement) const {
-  return role(context, replacement) != InstanceRole::kUnknown;
 }
 
 Probe SwitchoverAdapter::probe(const EvictorContext& context) const {
@@ -182,7 +161,7 @@ std::string SwitchoverAdapter::why_waiting(const EvictorContext& context, Instan
 }
 
 EvictionStep SwitchoverAdapter::plan(const EvictorContext& context) const {
-  if (context.evacuation.status.phase == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
+  if (context.phase() == EvacuationPhase::kPreparing) return {NextMove::kProceed, {}};
   const InstanceRole now = role(context, *context.pod);
   const EvictionStep wait{NextMove::kWait, {}, why_waiting(context, now)};
   if (now == InstanceRole::kReplica) {

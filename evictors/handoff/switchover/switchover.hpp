@@ -14,11 +14,7 @@
 
 namespace evictors::handoff {
 
-class SwitchoverAdapter : public Adapter,
-                          public DocumentReader,
-                          public Undoer,
-                          public DepartureFollower,
-                          public TermsProvider {
+class SwitchoverAdapter : public Adapter {
  public:
   std::vector<Read> reads(const EvictorContext& context) const final;
   Probe probe(const EvictorContext& context) const final;
@@ -26,20 +22,29 @@ class SwitchoverAdapter : public Adapter,
   Observation observe(const EvictorContext& context) const final;
   Classification classify(const EvictorContext& context, const Action& action, const CallResult& answer) const final;
   /// Protects primaries and members with an unknown role, because the operator may be about to promote them.
-  bool protects(const EvictorContext& context) const final;
+  bool protects(const EvictorContext& context) const final {
+    return role(context, *context.pod) != InstanceRole::kReplica;
+  }
   std::string advice(const EvictorContext& context) const final;
   /// A member is in service once its operator has given it a role.
-  bool is_in_service(const EvictorContext& context, const api::Pod& replacement) const final;
+  bool is_in_service(const EvictorContext& context, const api::Pod& replacement) const final {
+    return role(context, replacement) != InstanceRole::kUnknown;
+  }
 
  protected:
   static constexpr std::string_view kRequestSwitchover = "RequestSwitchover";
   static bool opted_in(const EvictorContext& context) {
     return context.parameter(kSwitchoverParameter, "false") == "true";
   }
-  /// Returns the intent of this attempt's switchover call if it is the newest stored intent, else nullptr.
-  static const api::EvacuationIntent* request_intent(const EvictorContext& context);
+  /// See EvictorContext::intent().
+  static const api::EvacuationIntent* request_intent(const EvictorContext& context) {
+    return context.intent(kRequestSwitchover);
+  }
   /// Returns true if the call was sent, has no answer yet, and may still arrive.
-  bool request_on_its_way(const EvictorContext& context) const;
+  bool request_on_its_way(const EvictorContext& context) const {
+    const api::EvacuationIntent* intent = request_intent(context);
+    return intent && !intent->resolved && context.now < intent->time + call_timeout(context);
+  }
 
   virtual InstanceRole role(const EvictorContext& context, const api::Pod& pod) const = 0;
   /// Returns true for a pod with the cluster's labels that runs no database: a pooler, a Job.

@@ -133,7 +133,7 @@ TEST_F(Shell, DoesNotActOnceItDoesNotLead) {
 }
 
 /// Requests two optional reads and one required read.
-class Reader final : public evictors::Evictor, public evictors::DocumentReader {
+class Reader final : public evictors::Evictor {
  public:
   std::string_view name() const override { return "reader"; }
   std::vector<evictors::Read> reads(const evictors::EvictorContext&) const override {

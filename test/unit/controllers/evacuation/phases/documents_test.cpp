@@ -16,10 +16,7 @@ struct Script {
   std::vector<evictors::Read> reads;
 };
 
-class Puppet final : public evictors::Evictor,
-                     public evictors::DocumentReader,
-                     public evictors::Undoer,
-                     public evictors::DepartureFollower {
+class Puppet final : public evictors::Evictor {
  public:
   explicit Puppet(const Script& script) : script_(script) {}
   std::string_view name() const override { return "puppet"; }

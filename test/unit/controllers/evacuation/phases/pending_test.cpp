@@ -149,7 +149,7 @@ TEST(DecidePending, WritesNothingWhenNothingChanged) {
 }
 
 /// Evicts like eviction-api, but needs free capacity for a surge pod first.
-class CapaciousEvictor final : public evictors::Evictor, public evictors::Undoer, public evictors::TermsProvider {
+class CapaciousEvictor final : public evictors::Evictor {
  public:
   explicit CapaciousEvictor(const evictors::Evictor& inner) : inner_(inner) {}
   std::string_view name() const override { return "needs-capacity"; }
