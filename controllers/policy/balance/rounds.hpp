@@ -9,7 +9,6 @@
 
 #include "api/core/kinds.hpp"
 #include "api/descheduler_policy.hpp"
-#include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "controllers/policy/waves.hpp"
 #include "planner/strategies/strategy.hpp"
@@ -24,9 +23,8 @@ struct Settlement {
 
 /// `evacuations` are those of the policy, all finished. Replacements are pods created since `planned_at` for an
 /// owner of a moved pod, except pods with scheduling gates. Owners have some seconds to create them.
-Settlement settlement_of(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
-                         const std::vector<std::shared_ptr<const api::Pod>>& pods, base::TimePoint planned_at,
-                         base::TimePoint now);
+Settlement settlement_of(const Evacuations& evacuations, const std::vector<std::shared_ptr<const api::Pod>>& pods,
+                         base::TimePoint planned_at, base::TimePoint now);
 
 /// Whether there are rounds that have not stopped.
 bool are_running(const std::optional<api::RoundsStatus>& rounds);
