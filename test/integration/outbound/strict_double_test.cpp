@@ -6,6 +6,7 @@
 #include "controllers/observability/notifications/notifier.hpp"
 #include "controllers/observability/tracing/exporter.hpp"
 #include "controllers/operator/http_services.hpp"
+#include "controllers/policy/gates/answers.hpp"
 #include "controllers/policy/gates/client.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/handoff/stateful_handoff.hpp"
