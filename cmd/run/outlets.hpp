@@ -5,10 +5,8 @@
 #include <thread>
 
 #include "cmd/run/context.hpp"
-#include "controllers/observability/notifications/http_post.hpp"
 #include "controllers/observability/notifications/notifier.hpp"
 #include "controllers/observability/tracing/exporter.hpp"
-#include "controllers/observability/tracing/otlp_post.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/events.hpp"
 

@@ -59,37 +59,42 @@ struct AdmissionRequest {
 /// Result of a slot request to the admission queue.
 struct Slot {
   enum class State { kNotAsked, kGranted, kWaiting };
+  State state = State::kNotAsked;
+  std::optional<api::Blocker> limit;          ///< kWaiting: the full limit; nullopt if not known yet, see retry_at
+  std::string reserved_node{};                ///< kGranted: node with the reserved capacity for a surge pod
+  std::optional<base::TimePoint> retry_at{};  ///< kWaiting: earliest useful time of the next request
+};
 
-  /// `pod` may be nullptr if unknown; the workload is then taken from the Evacuation alone.
-  AdmissionRequest admission_request(const api::Evacuation& evacuation, const api::Pod* pod,
-                                     std::optional<std::int32_t> workload_size);
+/// `pod` may be nullptr if unknown; the workload is then taken from the Evacuation alone.
+AdmissionRequest admission_request(const api::Evacuation& evacuation, const api::Pod* pod,
+                                   std::optional<std::int32_t> workload_size);
 
-  /// Returns the priority that counts. It is limited to `most` for a manual Evacuation, and for a priority raised after
-  /// the signature.
-  std::int32_t effective_priority(const api::Evacuation& evacuation, std::int32_t most);
+/// Returns the priority that counts. It is limited to `most` for a manual Evacuation, and for a priority raised after
+/// the signature.
+std::int32_t effective_priority(const api::Evacuation& evacuation, std::int32_t most);
 
-  /// Returns the node where the pod will be, as far as known: that of the replacement (status.outcome), otherwise that
-  /// of the remote side (status.targetNode), otherwise the planner's prediction (annotation
-  /// evacuator.dev/predicted-target, which the signature covers). Empty if unknown.
-  std::string target_node(const api::Evacuation& evacuation);
+/// Returns the node where the pod will be, as far as known: that of the replacement (status.outcome), otherwise that
+/// of the remote side (status.targetNode), otherwise the planner's prediction (annotation
+/// evacuator.dev/predicted-target, which the signature covers). Empty if unknown.
+std::string target_node(const api::Evacuation& evacuation);
 
-  /// Whether no attempt has begun, or the last one has ended and the next one has not begun.
-  constexpr bool is_between_attempts(api::EvacuationPhase phase) {
-    return phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
-  }
-  /// Whether the eviction has not been requested yet.
-  constexpr bool is_before_request(api::EvacuationPhase phase) {
-    return is_between_attempts(phase) || phase == api::EvacuationPhase::kPreparing;
-  }
+/// Whether no attempt has begun, or the last one has ended and the next one has not begun.
+constexpr bool is_between_attempts(api::EvacuationPhase phase) {
+  return phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
+}
+/// Whether the eviction has not been requested yet.
+constexpr bool is_before_request(api::EvacuationPhase phase) {
+  return is_between_attempts(phase) || phase == api::EvacuationPhase::kPreparing;
+}
 
-  /// Whether its phase holds the slots of node, namespace, zone and cluster. False if it was not admitted: a pod that
-  /// left by itself before the next attempt takes no slot.
-  bool holds_slot(const api::Evacuation& evacuation);
-  /// Whether it holds the slots of the workload and the target node, which are kept until the replacement is Ready.
-  bool holds_arrival_slot(const api::Evacuation& evacuation);
-  /// True if it holds the slot of its workload. An Evacuation that goes on without a slot (T38) keeps it.
-  bool holds_workload_slot(const api::Evacuation& evacuation);
-  /// True if the slot of the Evacuation went to others, and its attempt goes on (T38).
-  bool goes_on_without_slot(const api::Evacuation& evacuation);
+/// Whether its phase holds the slots of node, namespace, zone and cluster. False if it was not admitted: a pod that
+/// left by itself before the next attempt takes no slot.
+bool holds_slot(const api::Evacuation& evacuation);
+/// Whether it holds the slots of the workload and the target node, which are kept until the replacement is Ready.
+bool holds_arrival_slot(const api::Evacuation& evacuation);
+/// True if it holds the slot of its workload. An Evacuation that goes on without a slot (T38) keeps it.
+bool holds_workload_slot(const api::Evacuation& evacuation);
+/// True if the slot of the Evacuation went to others, and its attempt goes on (T38).
+bool goes_on_without_slot(const api::Evacuation& evacuation);
 
 }  // namespace controllers

@@ -14,8 +14,7 @@ const std::array kProfiles = {api::WireName<Profile>{Profile::kCore, advisor::to
                               api::WireName<Profile>{Profile::kStandard, advisor::to_string(Profile::kStandard)},
                               api::WireName<Profile>{Profile::kPercentile, advisor::to_string(Profile::kPercentile)}};
 
-/// Only one source exists so far. It is a named value so that adding another does not change the meaning of existing
-/// files.
+/// Named although only one exists, so that adding another does not change the meaning of existing files.
 enum class AdviceSource { kMetricsServer };
 constexpr std::array kSources = {api::WireName<AdviceSource>{AdviceSource::kMetricsServer, "MetricsServer"}};
 

@@ -59,7 +59,13 @@ void AdvicePoller::sample(base::TimePoint now) {
   std::string problem = told ? "" : told.error().message;
   if (told && !told->empty()) problem = told->front();
   tell("cannot measure containers for advice", problem, last_sample_problem_);
-  publish(left_out);
+  for (const auto& [state, count] : {std::pair("followed", store_.size()), std::pair("left_out", left_out)}) {
+    deps_.metrics
+        .gauge("evacuator_advice_workloads",
+               "Number of workloads with advice, and without advice because of resourceAdvice.maxWorkloads.",
+               {{"state", state}})
+        .set(static_cast<double>(count));
+  }
 }
 
 /// Logs each problem once while it is unchanged.
@@ -67,18 +73,6 @@ void AdvicePoller::tell(const char* what, const std::string& text, std::string& 
   if (text == told) return;
   told = text;
   if (!text.empty()) deps_.log.warning(what, {kv("problem", text)});
-}
-
-void AdvicePoller::publish(std::size_t left_out) {
-  const auto gauge = [&](const char* state, std::size_t count) {
-    deps_.metrics
-        .gauge("evacuator_advice_workloads",
-               "Number of workloads with advice, and without advice because of resourceAdvice.maxWorkloads.",
-               {{"state", state}})
-        .set(static_cast<double>(count));
-  };
-  gauge("followed", store_.size());
-  gauge("left_out", left_out);
 }
 
 void AdvicePoller::write_due(base::TimePoint now) {

@@ -4,7 +4,6 @@
 #include <optional>
 #include <stop_token>
 #include <string>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "base/log.hpp"
@@ -13,7 +12,6 @@
 #include "controllers/advice/advice_config.hpp"
 #include "controllers/advice/advice_store.hpp"
 #include "kube/client.hpp"
-#include "kube/resource.hpp"
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/work_queue.hpp"
 #include "kube/runtime/worker.hpp"
@@ -29,8 +27,7 @@ namespace controllers::advice {
 /// Samples after a workload's last write are lost if the process ends without flush().
 class AdvicePoller {
  public:
-  /// Maximum number of writes per reconcile(), at most once per second, so that other writes get their share of the
-  /// client's rate limit.
+  /// Maximum number of writes per reconcile(), so that other writes get their share of the client's rate limit.
   static constexpr std::size_t kMaxWrites = 5;
   /// Pause after the server reported a missing right or a missing kind.
   static constexpr base::minutes kRefusedFor{10};
@@ -48,8 +45,7 @@ class AdvicePoller {
 
   /// Samples if it is time, writes what is due, and returns when to requeue. The only key is key().
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& key);
-  /// Writes as many workloads with news as possible within `time`, for an orderly shutdown. Stops at the first
-  /// failure.
+  /// For an orderly shutdown: writes the workloads with news until `time` has passed or a write fails.
   void flush(base::Duration time);
   static api::ObjectKey key() { return {"", "resourceadvices"}; }
 
@@ -60,7 +56,6 @@ class AdvicePoller {
   base::Status load(const advisor::WorkloadKey& key, StoredAdvice& kept, base::TimePoint now, bool& is_there);
   base::Status create(const advisor::WorkloadKey& key, const StoredAdvice& kept);
   void tell(const char* what, const std::string& text, std::string& told) const;
-  void publish(std::size_t left_out);
 
   Dependencies deps_;
   const ResourceAdviceConfig config_;

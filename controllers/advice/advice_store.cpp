@@ -10,9 +10,6 @@ namespace {
 
 using advisor::WorkloadKey;
 
-/// A hash that is equal in every process, so that all leaders use the same schedule.
-std::uint64_t spread_of(const WorkloadKey& key) { return base::fnv1a(key.ns + "/" + key.kind + "/" + key.name + "/"); }
-
 bool has_container(const AdvisedWorkload& workload, std::string_view name) {
   return std::ranges::find(workload.containers, name, &advisor::ContainerSpec::name) != workload.containers.end();
 }
@@ -22,7 +19,9 @@ bool has_container(const AdvisedWorkload& workload, std::string_view name) {
 /// Each workload has a fixed offset in the interval, independent of the start of the process.
 base::TimePoint AdviceStore::next_write(const WorkloadKey& key, base::TimePoint now) const {
   const auto interval = static_cast<std::uint64_t>(settings_.interval.count());
-  const auto phase = static_cast<base::Duration::rep>(spread_of(key) % interval);
+  // The hash is equal in every process, so that all leaders use the same schedule.
+  const std::uint64_t hash = base::fnv1a(key.ns + "/" + key.kind + "/" + key.name + "/");
+  const auto phase = static_cast<base::Duration::rep>(hash % interval);
   const auto since = now.time_since_epoch().count() - phase;
   const auto turns = since / settings_.interval.count() + 1;
   return base::TimePoint(base::Duration(turns * settings_.interval.count() + phase));

@@ -29,14 +29,6 @@ api::AdvisedResources resources_of(const advisor::Resources& resources) {
           text_of(resources.memory_limit, advisor::memory_quantity)};
 }
 
-std::vector<std::string> notes_of(const Advice& advice) {
-  std::vector<std::string> notes;
-  for (const advisor::Conflict& conflict : advice.conflicts) notes.push_back(bounded(conflict.text));
-  for (const std::string& reason : advice.reasons) notes.push_back(bounded(reason));
-  if (notes.size() > api::kMaxAdviceNotes) notes.resize(api::kMaxAdviceNotes);
-  return notes;
-}
-
 api::ContainerAdvice container_of(const Advice& advice, const advisor::RollingHistory& history) {
   api::ContainerAdvice container;
   container.name = advice.key.container;
@@ -45,7 +37,9 @@ api::ContainerAdvice container_of(const Advice& advice, const advisor::RollingHi
     container.recommended = resources_of(advice.recommended);
     container.confidence = to_string(advice.confidence);
     container.risk = to_string(advice.risk);
-    container.notes = notes_of(advice);
+    for (const advisor::Conflict& conflict : advice.conflicts) container.notes.push_back(bounded(conflict.text));
+    for (const std::string& reason : advice.reasons) container.notes.push_back(bounded(reason));
+    if (container.notes.size() > api::kMaxAdviceNotes) container.notes.resize(api::kMaxAdviceNotes);
   }
   container.no_advice_reason = bounded(advice.no_advice_reason);
   container.samples = static_cast<std::int64_t>(advice.samples);
@@ -57,8 +51,7 @@ api::ContainerAdvice container_of(const Advice& advice, const advisor::RollingHi
   return container;
 }
 
-/// Formats "500m → 250m" summed over all containers. Omits the arrow if a container has no advice, and shows "none" if
-/// no container has a current value.
+/// Sum over all containers: "500m → 250m"; "500m" if one has no advice; "none → 250m" if none has a current value.
 std::string column(const std::vector<Advice>& all, Amount advisor::Resources::*amount, Quantity quantity) {
   double now = 0;
   double then = 0;

@@ -21,8 +21,7 @@ api::ResourceAdviceStatus advice_status(const advisor::WorkloadKey& key, const S
                                         base::TimePoint now);
 
 /// Loads the histories that an earlier leader stored in the status. Returns a human-readable problem for each history
-/// that cannot be decoded and starts again. Only the operator may write the status, so a malformed history indicates
-/// an unauthorized write.
+/// that cannot be decoded and starts again; it indicates a write by another client than the operator.
 std::vector<std::string> load_histories(const api::ResourceAdviceStatus& status, StoredAdvice& kept,
                                         base::TimePoint now);
 

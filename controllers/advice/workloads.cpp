@@ -87,11 +87,6 @@ void count_kills(const api::Pod& pod, std::vector<advisor::ContainerSpec>& conta
   }
 }
 
-bool is_newer(const api::Pod& pod, const api::Pod& other) {
-  return std::tie(pod.meta.creation_timestamp, pod.meta.name) >
-         std::tie(other.meta.creation_timestamp, other.meta.name);
-}
-
 /// Pods of one workload.
 struct Group {
   api::OwnerReference owner;
@@ -99,10 +94,8 @@ struct Group {
 };
 
 AdvisedWorkload workload_from(const Group& group) {
-  const api::Pod* newest = group.pods.front();
-  for (const api::Pod* each : group.pods) {
-    if (is_newer(*each, *newest)) newest = each;
-  }
+  const api::Pod* newest = *std::ranges::max_element(
+      group.pods, {}, [](const api::Pod* pod) { return std::tie(pod->meta.creation_timestamp, pod->meta.name); });
   AdvisedWorkload workload{group.owner, static_cast<int>(group.pods.size()), containers_of(*newest)};
   for (const api::Pod* each : group.pods) count_kills(*each, workload.containers);
   return workload;

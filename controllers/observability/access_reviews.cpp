@@ -36,18 +36,6 @@ base::Result<Json> ask(kube::Client& client, const kube::Request& request) {
   return answer;
 }
 
-/// Removes the port: "10.0.0.7:40112", "[fd00::7]:40112".
-std::string_view address_of(std::string_view peer) { return peer.substr(0, peer.rfind(':')); }
-
-/// Converts the user of a TokenReview for a SubjectAccessReview.
-Json subject_of(const Json& user) {
-  Json subject = {{"user", api::text_at(user, {"username"})}};
-  for (const char* field : {"uid", "groups", "extra"}) {
-    if (const Json* found = api::find_at(user, {field})) subject[field] = *found;
-  }
-  return subject;
-}
-
 }  // namespace
 
 AccessReviews::AccessReviews(kube::Client& client, const base::Clock& clock, base::Log log)
@@ -75,13 +63,13 @@ std::optional<Access> AccessReviews::remembered_access(const std::string& key, s
   const std::scoped_lock lock(mutex_);
   const auto known = known_.find(key);
   if (known != known_.end() && now < known->second.until) return known->second.access;
+  // Limits by address, without the port: "10.0.0.7:40112", "[fd00::7]:40112".
   const bool was_allowed = known != known_.end() && known->second.access == Access::kAllowed;
-  if (!was_allowed && !may_ask(address_of(peer), now)) return Access::kRateLimited;
+  if (!was_allowed && !may_ask(peer.substr(0, peer.rfind(':')), now)) return Access::kRateLimited;
   return std::nullopt;
 }
 
-/// REQUIRES: mutex_ held. Takes from the shared limit only within the address's own rate, so one address cannot
-/// exhaust it.
+/// Takes from the shared limit only within the address's own rate. REQUIRES: mutex_ held.
 bool AccessReviews::may_ask(std::string_view peer, base::TimePoint now) {
   auto known = peers_.find(peer);
   if (known == peers_.end()) {
@@ -102,8 +90,7 @@ void AccessReviews::remember(const std::string& key, Access access) {
   const auto rank = [](const auto& each) {
     return std::pair(each.second.access == Access::kAllowed, each.second.until);
   };
-  known_.erase(
-      std::min_element(known_.begin(), known_.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); }));
+  known_.erase(std::ranges::min_element(known_, {}, rank));
 }
 
 base::Result<Access> AccessReviews::review(std::string_view path, const std::string& token) {
@@ -112,7 +99,10 @@ base::Result<Access> AccessReviews::review(std::string_view path, const std::str
   if (!who) return who.error().during("TokenReview");
   const Json* user = api::find_at(*who, {"status", "user"});
   if (!api::flag_at(*who, {"status", "authenticated"}) || !user) return Access::kUnauthenticated;
-  Json spec = subject_of(*user);
+  Json spec = {{"user", api::text_at(*user, {"username"})}};
+  for (const char* field : {"uid", "groups", "extra"}) {
+    if (const Json* found = api::find_at(*user, {field})) spec[field] = *found;
+  }
   spec["nonResourceAttributes"] = {{"path", path}, {"verb", "get"}};
   const auto may = ask(
       client_, review_request("authorization.k8s.io", "subjectaccessreviews", "SubjectAccessReview", std::move(spec)));

@@ -3,22 +3,16 @@
 #include <memory>
 
 namespace controllers {
-namespace {
-
-/// Excludes 503, which failing readiness checks and failing API server calls return.
-bool is_refusal(int status) { return status == http_server::kNoResponse || (status >= 400 && status < 500); }
-
-std::string code_of(int status) { return status == http_server::kNoResponse ? "none" : std::to_string(status); }
-
-}  // namespace
 
 void ResponseMeter::count(int status, const std::string& peer) {
-  const std::string code = code_of(status);
+  const bool has_response = status != http_server::kNoResponse;
+  const std::string code = has_response ? std::to_string(status) : "none";
   metrics_
       .counter("evacuator_server_answers_total", "Number of responses of the operator's own servers.",
                {{"server", server_}, {"code", code}})
       .increment();
-  if (!is_refusal(status)) return;
+  // Excludes 503, which failing readiness checks and failing API server calls return.
+  if (has_response && (status < 400 || status >= 500)) return;
   const base::TimePoint now = steady_.now();
   const std::scoped_lock lock(mutex_);
   Refused& refused = refused_[status];

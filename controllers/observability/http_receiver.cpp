@@ -1,5 +1,9 @@
 #include "controllers/observability/http_receiver.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "kube/config/credentials.hpp"
 #include "kube/config/url.hpp"
 #include "kube/http/transport.hpp"
@@ -59,6 +63,26 @@ base::Result<kube::Response> HttpReceiver::post(const std::string& body, base::D
   auto answer = transport_->round_trip(request);
   if (!answer) return base::Error{answer.error().code, "the receiver does not respond"};
   return answer;
+}
+
+bool is_accepted(const base::Result<kube::Response>& answer) {
+  return answer && answer->status >= 200 && answer->status < 300;
+}
+
+bool is_lost(const base::Result<kube::Response>& answer) {
+  return !answer &&
+         (base::is_retriable(answer.error().code) || answer.error().code == base::ErrorCode::kOutcomeUnknown);
+}
+
+std::string outcome_text(const base::Result<kube::Response>& answer, const kube::ServerSettings& settings) {
+  if (!answer) return fmt::format("{}: {}", to_string(answer.error().code), answer.error().message);
+  return fmt::format("{}: {}", answer->status, kube::explain_refusal(answer->status, settings));
+}
+
+base::Duration pause_after(const base::Result<kube::Response>& answer, const base::Backoff& backoff, int failures) {
+  const base::Duration pause = base::backoff_delay(backoff, failures);
+  if (!answer || !answer->retry_after) return pause;
+  return std::clamp<base::Duration>(*answer->retry_after, pause, kMaxReceiverPause);
 }
 
 }  // namespace controllers

@@ -5,8 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/backoff.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "kube/refusal.hpp"
 #include "kube/transport.hpp"
 
 namespace kube {
@@ -41,5 +43,17 @@ class HttpReceiver {
   const std::string path_;
   const std::string query_;
 };
+
+/// Upper bound of the Retry-After that a receiver may request.
+inline constexpr base::minutes kMaxReceiverPause{5};
+
+/// Returns true for a response 2xx.
+bool is_accepted(const base::Result<kube::Response>& answer);
+/// Returns true if no response came, for a reason that may pass.
+bool is_lost(const base::Result<kube::Response>& answer);
+/// Describes a failure for the log, without the receiver's response. `settings`: see kube::explain_refusal().
+std::string outcome_text(const base::Result<kube::Response>& answer, const kube::ServerSettings& settings);
+/// Returns the pause after the `failures`-th failure: the receiver's Retry-After within bounds, or the backoff.
+base::Duration pause_after(const base::Result<kube::Response>& answer, const base::Backoff& backoff, int failures);
 
 }  // namespace controllers

@@ -1,18 +1,11 @@
 #include "controllers/observability/metered_transport.hpp"
 
 #include <string>
-#include <string_view>
-#include <utility>
 
 #include "kube/transport.hpp"
 
 namespace controllers {
 namespace {
-
-const std::vector<double>& latency_buckets() {
-  static const std::vector<double> kBuckets = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
-  return kBuckets;
-}
 
 constexpr int kNoCode = 0;
 
@@ -27,22 +20,10 @@ std::string_view verb_of(const kube::Request& request) {
 
 /// Label for codes that no API server sends, which bounds the number of series.
 constexpr int kOtherCode = 1000;
-int known_code(int status) { return status >= 100 && status <= 599 ? status : kOtherCode; }
-
-std::string code_label(int code) {
-  if (code == kNoCode) return "error";
-  return code == kOtherCode ? "other" : std::to_string(code);
-}
 
 /// API Priority and Fairness responds in plain text, before eviction budgets are checked. The 429 of a budget is JSON.
 bool is_refused_by_fairness(const kube::Response& response, std::string_view verb) {
   return response.status == 429 && (verb != "evict" || response.content_type.find("json") == std::string::npos);
-}
-
-std::string kind_of(const kube::Request& request) { return request.path.substr(request.path.rfind('/') + 1); }
-
-base::Gauge open_watches(base::Metrics& metrics, const std::string& kind) {
-  return metrics.gauge("evacuator_watches_open", "Number of open watches, by kind.", {{"kind", kind}});
 }
 
 class MeteredWatch final : public kube::WatchStream, public kube::ReadinessSource {
@@ -69,19 +50,18 @@ class MeteredWatch final : public kube::WatchStream, public kube::ReadinessSourc
 }  // namespace
 
 void MeteredTransport::count(std::string_view verb, int code, base::TimePoint began) {
-  durations_of(verb, code).observe(std::chrono::duration<double>(steady_.now() - began).count());
-}
-
-base::Histogram MeteredTransport::durations_of(std::string_view verb, int code) {
+  const double seconds = std::chrono::duration<double>(steady_.now() - began).count();
   const std::scoped_lock lock(mutex_);
-  const auto known = durations_.find({verb, code});
-  if (known != durations_.end()) return known->second;
-  const auto made =
-      metrics_.histogram("evacuator_api_request_duration_seconds",
-                         "Time until the API server responded, by verb and HTTP code; code error: no response.",
-                         latency_buckets(), {{"verb", verb}, {"code", code_label(code)}});
-  durations_.emplace(std::pair(verb, code), made);
-  return made;
+  auto known = durations_.find({verb, code});
+  if (known == durations_.end()) {
+    const std::string label = code == kNoCode ? "error" : code == kOtherCode ? "other" : std::to_string(code);
+    const auto made = metrics_.histogram(
+        "evacuator_api_request_duration_seconds",
+        "Time until the API server responded, by verb and HTTP code; code error: no response.",
+        {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}, {{"verb", verb}, {"code", label}});
+    known = durations_.emplace(std::pair(verb, code), made).first;
+  }
+  known->second.observe(seconds);
 }
 
 base::Result<kube::Response> MeteredTransport::round_trip(const kube::Request& request) {
@@ -89,7 +69,8 @@ base::Result<kube::Response> MeteredTransport::round_trip(const kube::Request& r
   auto answer = inner_.round_trip(request);
   const std::string_view verb = verb_of(request);
   if (!answer && answer.error().code == base::ErrorCode::kCancelled) return answer;  // shutting down
-  count(verb, answer ? known_code(answer->status) : kNoCode, began);
+  const bool is_known = answer && answer->status >= 100 && answer->status <= 599;
+  count(verb, is_known ? answer->status : answer ? kOtherCode : kNoCode, began);
   if (answer && is_refused_by_fairness(*answer, verb)) {
     metrics_
         .counter("evacuator_api_fairness_rejections_total",
@@ -104,7 +85,7 @@ base::Result<kube::Response> MeteredTransport::round_trip(const kube::Request& r
 base::Result<std::unique_ptr<kube::WatchStream>> MeteredTransport::watch(const kube::Request& request) {
   auto stream = inner_.watch(request);
   if (!stream && stream.error().code == base::ErrorCode::kCancelled) return stream;
-  const std::string kind = kind_of(request);
+  const std::string kind = request.path.substr(request.path.rfind('/') + 1);
   metrics_
       .counter("evacuator_watch_opens_total", "Number of requested watches, by kind and result.",
                {{"kind", kind}, {"result", stream ? "opened" : "failed"}})
@@ -114,8 +95,8 @@ base::Result<std::unique_ptr<kube::WatchStream>> MeteredTransport::watch(const k
       .gauge("evacuator_watch_opened_timestamp_seconds", "Unix time at which the newest watch of the kind was opened.",
              {{"kind", kind}})
       .set(std::chrono::duration<double>(wall_.now().time_since_epoch()).count());
-  return std::unique_ptr<kube::WatchStream>(
-      std::make_unique<MeteredWatch>(*std::move(stream), open_watches(metrics_, kind)));
+  auto open = metrics_.gauge("evacuator_watches_open", "Number of open watches, by kind.", {{"kind", kind}});
+  return std::unique_ptr<kube::WatchStream>(std::make_unique<MeteredWatch>(*std::move(stream), open));
 }
 
 /// Measures the time until the list begins. The rest also depends on how fast the client reads.

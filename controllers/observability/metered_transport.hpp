@@ -29,7 +29,6 @@ class MeteredTransport final : public kube::Transport {
  private:
   /// `code` is kNoCode if no response came.
   void count(std::string_view verb, int code, base::TimePoint began);
-  base::Histogram durations_of(std::string_view verb, int code);
 
   kube::Transport& inner_;
   base::Metrics& metrics_;

@@ -97,10 +97,6 @@ base::Status MetricsServer::start() {
   return server_->start();
 }
 
-void MetricsServer::stop() {
-  if (server_) server_->stop();
-}
-
 base::Result<http_server::Certificate> MetricsServer::load() const {
   if (options_.cert_file.empty()) {
     auto made = http_server::make_server_identity(options_.names, clock_.now(), "evacuator");

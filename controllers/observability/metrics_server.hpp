@@ -42,7 +42,9 @@ class MetricsServer {
   /// Returns kInvalid with the name of the invalid configuration field.
   base::Status start();
   std::uint16_t port() const { return server_->port(); }
-  void stop();
+  void stop() {
+    if (server_) server_->stop();
+  }
   /// Reloads the certificate if its files changed. Returns an error each time while the files are unusable; the old
   /// certificate stays in use. No-op without files.
   base::Status reload();

@@ -65,7 +65,8 @@ void ProcessMetrics::read_stat() {
         .set(boot + stat.start_ticks / ticks);
 }
 
-void ProcessMetrics::read_files() {
+void ProcessMetrics::refresh() {
+  read_stat();
   std::error_code error;
   double open = 0;
   for (std::filesystem::directory_iterator each(proc_ + "/self/fd", error), end; !error && each != end;
@@ -76,11 +77,6 @@ void ProcessMetrics::read_files() {
   if (getrlimit(RLIMIT_NOFILE, &most) == 0)
     metrics_.gauge("process_max_fds", "Maximum number of open file descriptors.")
         .set(static_cast<double>(most.rlim_cur));
-}
-
-void ProcessMetrics::refresh() {
-  read_stat();
-  read_files();
 }
 
 void publish_build_info(base::Metrics& metrics, std::string_view version, std::string_view commit) {

@@ -17,7 +17,6 @@ class ProcessMetrics {
 
  private:
   void read_stat();
-  void read_files();
 
   base::Metrics& metrics_;
   const std::string proc_;

@@ -16,16 +16,6 @@ class NoEvacuationAudit final : public evacuation::Audit {
   std::optional<api::Blocker> admission_blocker() const override { return std::nullopt; }
 };
 
-class NoPolicyAudit final : public PolicyAudit {
- public:
-  void on_planned(const api::DeschedulerPolicy&, const CycleOutcome&) override {}
-  void on_created(const api::DeschedulerPolicy&, const api::PlannedMove&, const api::Evacuation&,
-                  const base::Error*) override {}
-  void on_cycle(const api::DeschedulerPolicy&, const CycleOutcome&) override {}
-  void on_invalid(const api::ObjectMeta&, std::string_view) override {}
-  std::string failing() const override { return {}; }
-};
-
 }  // namespace
 
 evacuation::Audit& evacuation::no_audit() {
@@ -33,15 +23,11 @@ evacuation::Audit& evacuation::no_audit() {
   return none;
 }
 
-PolicyAudit& no_policy_audit() {
-  static NoPolicyAudit none;
-  return none;
-}
-
 AuditTrail::AuditTrail(audit::Recorder& recorder, GenerationOf generation_of, bool stops_admissions)
     : recorder_(recorder), generation_of_(std::move(generation_of)), stops_admissions_(stops_admissions) {}
 
-void AuditTrail::send(audit::Record record, const api::Evacuation& evacuation) {
+void AuditTrail::send(audit::Record record, const api::Evacuation& evacuation, base::TimePoint now) {
+  record.time = now;
   const std::string& policy = api::policy_of(evacuation);
   if (!policy.empty()) record.policy.generation = generation_of_(policy);
   // Evacuations made by the operator name their creator in the origin.
@@ -51,30 +37,21 @@ void AuditTrail::send(audit::Record record, const api::Evacuation& evacuation) {
 }
 
 void AuditTrail::on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) {
-  for (audit::Record& record : evacuation::records_of_status(before, after)) {
-    record.time = now;
-    send(std::move(record), after);
-  }
+  for (audit::Record& record : evacuation::records_of_status(before, after)) send(std::move(record), after, now);
 }
 
 void AuditTrail::on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
                            const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning,
                            base::TimePoint now) {
-  audit::Record record = evacuation::record_of_answer(evacuation, action, answer, meaning);
-  record.time = now;
-  send(std::move(record), evacuation);
+  send(evacuation::record_of_answer(evacuation, action, answer, meaning), evacuation, now);
 }
 
 void AuditTrail::on_refused_write(const api::Evacuation& evacuation, const std::string& problem, base::TimePoint now) {
-  audit::Record record = evacuation::record_of_refused_write(evacuation, problem);
-  record.time = now;
-  send(std::move(record), evacuation);
+  send(evacuation::record_of_refused_write(evacuation, problem), evacuation, now);
 }
 
 void AuditTrail::on_taken_over(const api::Evacuation& evacuation, base::TimePoint now) {
-  audit::Record record = evacuation::record_of_takeover(evacuation);
-  record.time = now;
-  send(std::move(record), evacuation);
+  send(evacuation::record_of_takeover(evacuation), evacuation, now);
 }
 
 std::optional<api::Blocker> AuditTrail::admission_blocker() const {
@@ -106,19 +83,6 @@ void AuditTrail::on_planned(const api::DeschedulerPolicy& policy, const CycleOut
     news = news_of_cycle(policy, outcome, last_cycles_[policy.meta.name]);
   }
   for (audit::Record& record : news) recorder_.record(std::move(record));
-}
-
-void AuditTrail::on_created(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
-                            const api::Evacuation& evacuation, const base::Error* error) {
-  recorder_.record(record_of_creation(policy, move, evacuation, error));
-}
-
-void AuditTrail::on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
-  recorder_.record(record_of_cycle(policy, outcome));
-}
-
-void AuditTrail::on_invalid(const api::ObjectMeta& policy, std::string_view problem) {
-  recorder_.record(record_of_invalid(policy, problem));
 }
 
 void AuditTrail::forget(const std::string& policy) {

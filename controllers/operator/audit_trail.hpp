@@ -8,8 +8,8 @@
 #include <string>
 
 #include "controllers/evacuation/ports.hpp"
-#include "controllers/policy/audit.hpp"
 #include "controllers/policy/audit_records.hpp"
+#include "controllers/policy/ports.hpp"
 #include "telemetry/audit/log.hpp"
 
 namespace controllers {
@@ -32,9 +32,15 @@ class AuditTrail final : public evacuation::Audit, public PolicyAudit {
 
   void on_planned(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) override;
   void on_created(const api::DeschedulerPolicy& policy, const api::PlannedMove& move, const api::Evacuation& evacuation,
-                  const base::Error* error) override;
-  void on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) override;
-  void on_invalid(const api::ObjectMeta& policy, std::string_view problem) override;
+                  const base::Error* error) override {
+    recorder_.record(record_of_creation(policy, move, evacuation, error));
+  }
+  void on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) override {
+    recorder_.record(record_of_cycle(policy, outcome));
+  }
+  void on_invalid(const api::ObjectMeta& policy, std::string_view problem) override {
+    recorder_.record(record_of_invalid(policy, problem));
+  }
   void forget(const std::string& policy) override;
   std::string failing() const override;
 
@@ -49,7 +55,7 @@ class AuditTrail final : public evacuation::Audit, public PolicyAudit {
   void set_failure(const std::optional<base::Error>& failure, base::TimePoint now);
 
  private:
-  void send(audit::Record record, const api::Evacuation& evacuation);
+  void send(audit::Record record, const api::Evacuation& evacuation, base::TimePoint now);
 
   audit::Recorder& recorder_;
   const GenerationOf generation_of_;

@@ -8,8 +8,7 @@ namespace {
 /// Limit after which a reconcile counts as hanging. Its calls time out after 34 s each.
 constexpr base::minutes kStuckAfter{5};
 
-/// Number of eviction workers per additional worker. The additional workers do the writes that would delay the next
-/// eviction.
+/// Number of eviction workers per additional worker, which does writes that would delay the next eviction.
 constexpr std::size_t kEvictionsPerWriter = 4;
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -44,9 +43,8 @@ class BusyWorkers {
   /// Wraps `reconcile` so that its calls are timed as the work of worker `index`.
   kube::Worker::Reconcile timed(kube::Worker::Reconcile reconcile, std::size_t index);
 
-  /// Returns a heartbeat callback bound to the calling worker. Any thread working on its current reconcile may call
-  /// it; without it the liveness probe takes a long cycle for a hang. Returns a no-op in threads that are not timed
-  /// workers.
+  /// Returns a heartbeat callback bound to the calling worker, a no-op in other threads. Any thread working on its
+  /// current reconcile may call it; without it the liveness probe takes a long cycle for a hang.
   std::function<void()> progress_of_this_thread() const;
 
   /// Returns an error with the age of a reconcile that has neither returned nor sent a heartbeat for five minutes.

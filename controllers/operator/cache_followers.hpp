@@ -30,7 +30,6 @@ class CacheFollowers {
   std::size_t threads() const { return pool_->size(); }
 
  private:
-  kube::Worker follower(const base::Log& log);
   base::Duration take_turn(const api::ObjectKey& key) noexcept;
 
   const std::vector<kube::Reflector*> reflectors_;

@@ -7,7 +7,6 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "api/json/json.hpp"
 #include "base/sleep.hpp"
 #include "base/text.hpp"
 #include "base/time/steady_clock.hpp"
@@ -139,22 +138,19 @@ base::Status ClusterClaim::look(base::Duration now) {
   return base::Done{};
 }
 
-/// A right that disappears after another installation was seen does not count as permission to act.
-bool ClusterClaim::is_locked_out(const base::Error& error) const {
-  const bool may_be_alone = state_ == State::kUnknown || state_ == State::kUnguarded;
-  return may_be_alone && (error.code == base::ErrorCode::kForbidden || error.code == base::ErrorCode::kNotFound);
-}
-
 base::Duration ClusterClaim::step() {
   const base::Duration now = local_();
   const auto done = look(now);
   if (done) return state_ == State::kUnknown ? kRetryDelay : options_.period;
-  if (is_locked_out(done.error())) {
+  const base::ErrorCode code = done.error().code;
+  // A right that disappears after another installation was seen does not count as permission to act.
+  const bool may_be_alone = state_ == State::kUnknown || state_ == State::kUnguarded;
+  if (may_be_alone && (code == base::ErrorCode::kForbidden || code == base::ErrorCode::kNotFound)) {
     log_.debug("cannot create the installation Lease", {kv("error", done.error())});
     become(State::kUnguarded, "");
     return options_.period;
   }
-  if (done.error().code == base::ErrorCode::kConflict || done.error().code == base::ErrorCode::kAlreadyExists)
+  if (code == base::ErrorCode::kConflict || code == base::ErrorCode::kAlreadyExists)
     return kRetryDelay;  // another replica was faster
   log_.warning("cannot read or renew the installation Lease", {kv("error", done.error())});
   return state_ == State::kUnknown ? kRetryDelay : options_.period;

@@ -50,8 +50,8 @@ class ClusterClaim {
   /// Calls step() until stopped. Does not release the Lease, because the next replica of the installation continues
   /// with it. Never throws.
   void run(std::stop_token stop);
-  /// Reads the Lease and renews it if needed. Returns the delay until the next step. For virtual time; do not mix with
-  /// run().
+  /// For virtual time instead of run(): reads the Lease, renews it if needed, and returns the delay until the next
+  /// step.
   base::Duration step();
 
   /// Returns whether this installation may write. Cheap: call it immediately before each write. Thread-safe.
@@ -65,8 +65,6 @@ class ClusterClaim {
   base::Status read(base::Duration now);
   base::Status write(kube::LeaseMove move, base::Duration now);
   base::Status renew(base::Duration now);
-  /// Returns whether `error` means that the right to the Lease is missing.
-  bool is_locked_out(const base::Error& error) const;
   void become(State state, const std::string& holder);
   void tell(State before, State after, const std::string& holder);
   void publish_state() const;

@@ -10,20 +10,20 @@ http_server::Response verdict(const base::Status& status) {
   return {.status = 503, .body = status.error().message + "\n"};
 }
 
-}  // namespace
-
-http_server::ServerOptions HealthServer::options(const std::string& address, http_server::OnEnd on_end) {
+http_server::ServerOptions health_options(const std::string& address, http_server::OnEnd on_end) {
   http_server::ServerOptions options = http_server::server_options(address);
   options.on_end = std::move(on_end);
   return options;
 }
 
+}  // namespace
+
 HealthServer::HealthServer(std::string address, HealthChecks checks, base::Log log, http_server::OnEnd on_end)
     : address_(std::move(address)),
       checks_(std::move(checks)),
       server_(
-          options(address_, std::move(on_end)), [this](const http_server::Request& request) { return answer(request); },
-          std::move(log)) {}
+          health_options(address_, std::move(on_end)),
+          [this](const http_server::Request& request) { return answer(request); }, std::move(log)) {}
 
 base::Status HealthServer::start() {
   if (auto problem = http_server::address_problem(address_); !problem.empty())

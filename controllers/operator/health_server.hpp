@@ -29,7 +29,6 @@ class HealthServer {
   void stop() { server_.stop(); }
 
  private:
-  static http_server::ServerOptions options(const std::string& address, http_server::OnEnd on_end);
   http_server::Response answer(const http_server::Request& request) const;
 
   std::string address_;

@@ -29,8 +29,7 @@ class HttpServices final : public evacuation::ServiceCaller {
     kSecrets,  ///< The Secret from which they are mounted, see kube::may_send_file()
     kCaller,   ///< The user of a command, who passed both the service and its credentials
   };
-  /// Checks URLs and CA roots without opening a connection. REQUIRES: validate(services) returned no error. `clock`
-  /// must outlive the result.
+  /// Opens no connection. REQUIRES: validate(services) returned no error. `clock` must outlive the result.
   static base::Result<std::unique_ptr<HttpServices>> create(const std::vector<ServiceConfig>& services,
                                                             const base::Clock& clock, Trust trust = Trust::kSecrets);
   ~HttpServices() override;

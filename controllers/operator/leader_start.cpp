@@ -4,7 +4,7 @@
 #include "controllers/admission/queue.hpp"
 #include "controllers/advice/advice_poller.hpp"
 #include "controllers/evacuation/reconciler.hpp"
-#include "controllers/observability/tracing/evacuation_tracer.hpp"
+#include "controllers/observability/tracing/evacuation_spans.hpp"
 #include "controllers/operator/audit_trail.hpp"
 #include "controllers/operator/parts.hpp"
 #include "controllers/policy/admission_rules.hpp"
@@ -15,8 +15,7 @@ namespace {
 /// The replica that made a verdict has recorded it after this time.
 constexpr base::minutes kRecentVerdict{10};
 
-/// Returns whether an earlier process started the Evacuation, or finished it so recently that its verdict may be
-/// unrecorded.
+/// Whether an earlier process started the Evacuation, or finished it and may not have recorded the verdict.
 bool is_taken_over(const api::Evacuation& evacuation, base::TimePoint now) {
   if (!api::is_terminal(evacuation.status.phase)) return evacuation.status.attempt > 0;
   const auto& finished = evacuation.status.finished_at;
@@ -36,11 +35,6 @@ LeaderStart::Step LeaderStart::step() {
   }
   if (!evacuations.has_relisted(*relist_)) return Step::kWaits;
   resumed_ = true;
-  resume();
-  return Step::kBegun;
-}
-
-void LeaderStart::resume() {
   const base::TimePoint now = parts_.deps.clock.now();
   parts_.evacuations->resume(now);
   parts_.admission_rules->follow_time();
@@ -51,6 +45,7 @@ void LeaderStart::resume() {
     parts_.tracer->on_taken_over(*each, now);
   }
   if (parts_.advice_service) parts_.advice_service->queue.add(advice::AdvicePoller::key());
+  return Step::kBegun;
 }
 
 void LeaderStart::wait(std::stop_token stop) {

@@ -26,8 +26,6 @@ class LeaderStart {
   void wait(std::stop_token stop);
 
  private:
-  void resume();
-
   OperatorParts& parts_;
   std::optional<std::uint64_t> relist_;  ///< Number of the relist of Evacuations that this leader requested
   bool resumed_ = false;

@@ -44,8 +44,7 @@ class Operator {
     audit::Recorder& audit = audit::null_recorder();
     evacuation::ServiceCaller* services = nullptr;  ///< Nullptr if no service is configured
     KeySource& keys = process_keys();               ///< Keys that sign the objects that the operator creates
-    /// Clock for delays, backoffs and ages. A wall clock may be set back or forward at any time. If nullptr, use
-    /// `clock`.
+    /// Clock for delays, backoffs and ages, because a wall clock may be set. If nullptr, use `clock`.
     const base::Clock* steady = nullptr;
     /// Creates the sources that measure usage. If empty, the usage sources of policies return no data.
     UsageSourceFactory usage_sources = {};
@@ -73,15 +72,13 @@ class Operator {
   /// slots), then runs the workers. Returns when all workers have ended.
   void run_workers(std::stop_token stop);
 
-  /// For virtual time instead of threads: makes one pass over caches and queues without waiting. Returns true if there
-  /// was work.
+  /// For virtual time: makes one pass over caches and queues without waiting. Returns true if there was work.
   bool step();
   /// Cache half of step(), for tests that stop between the halves: applies pending watch events.
   bool poll_caches();
   /// Queue half of step(): reconciles one key. Returns false if the caches are not filled or no key is ready.
   bool reconcile_one();
-  /// Earliest time, on the steady clock, at which a queue has a delayed key ready; nullopt if there is none. For
-  /// virtual time.
+  /// For virtual time: earliest time on the steady clock at which a delayed key is ready, nullopt if there is none.
   std::optional<base::TimePoint> next_due() const;
 
   /// Returns the placement webhook's response to an AdmissionReview, or nullopt if the review cannot be decoded. Any

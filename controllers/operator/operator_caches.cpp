@@ -9,14 +9,8 @@
 namespace controllers {
 namespace {
 
-/// Kubernetes 1.32 enables streaming lists by default. An older server, or one with the feature disabled, refuses
-/// them.
+/// Minor version of Kubernetes that enables streaming lists by default. Other servers refuse them.
 constexpr int kStreamsListsSince = 32;
-
-/// List items do not contain their version, and the two versions interpret an empty selector differently.
-auto pdb_decoder(const kube::Discovery& discovery) {
-  return discovery.pdbs == kube::kPdbsV1beta1 ? api::decode_pdb_v1beta1 : api::decode_pdb;
-}
 
 /// Each seed gives a different jitter.
 kube::ReflectorOptions reflector_options(std::uint64_t seed) {
@@ -51,7 +45,10 @@ OperatorCaches::OperatorCaches(kube::Client& client, const base::Clock& clock, c
       pods(client, clock, kube::kPods, api::decode_pod, core_options(1, streamed_lists), log),
       nodes(client, clock, kube::kNodes, api::decode_node, core_options(2, streamed_lists), log),
       namespaces(client, clock, kube::kNamespaces, api::decode_namespace, core_options(3, streamed_lists), log),
-      pdbs(client, clock, discovery.pdbs, pdb_decoder(discovery), core_options(4, streamed_lists), log),
+      // List items do not contain their version, and the two versions interpret an empty selector differently.
+      pdbs(client, clock, discovery.pdbs,
+           discovery.pdbs == kube::kPdbsV1beta1 ? api::decode_pdb_v1beta1 : api::decode_pdb,
+           core_options(4, streamed_lists), log),
       priority_classes(client, clock, kube::kPriorityClasses, api::decode_priority_class,
                        core_options(5, streamed_lists), log),
       claims(client, clock, kube::kPersistentVolumeClaims, api::decode_pvc, core_options(6, streamed_lists), log),

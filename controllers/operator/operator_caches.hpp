@@ -42,11 +42,9 @@ struct OperatorCaches {
     bool is_settled() const { return reflector->has_synced() || refusal(); }
     /// Error with which the server refused the list of an optional kind, so that waiting for it is pointless.
     std::optional<base::Error> refusal() const;
-    /// Time since the last contact with the server; nullopt if the list was refused, so that no alert fires on its
-    /// age.
+    /// Time since the last contact with the server; nullopt if the list was refused, so that no alert fires.
     std::optional<base::Duration> contact_age() const;
-    /// Message with the last error if the cache was filled and has had no contact for kCacheStaleAfter; otherwise
-    /// nullopt.
+    /// Message with the last error if a filled cache had no contact for kCacheStaleAfter; otherwise nullopt.
     std::optional<std::string> staleness() const;
   };
   std::vector<Named> all();

@@ -1,8 +1,5 @@
 #include "controllers/operator/operator_config.hpp"
 
-#include <fmt/format.h>
-
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "api/evacuation_parts.hpp"
@@ -40,11 +37,6 @@ void read_leader_election(StrictObject& object, OperatorConfig::LeaderElection& 
   object.read("claimNamespace", target.claim_ns);
 }
 
-void read_signing(StrictObject& object, OperatorConfig::Signing& target) {
-  object.read("secretName", target.secret);
-  object.read_duration("rotateAfter", target.rotate_after);
-}
-
 void read_webhook(StrictObject& object, OperatorConfig::Webhook& target) {
   object.read("enabled", target.enabled);
   object.read("address", target.address);
@@ -64,22 +56,20 @@ void read_webhook(StrictObject& object, OperatorConfig::Webhook& target) {
   });
 }
 
-void read_client(StrictObject& object, OperatorConfig& target) {
-  if (const api::Json* qps = object.find("qps")) {
-    if (qps->is_number()) {
-      target.qps = qps->get<double>();
-    } else {
-      object.complain("qps", "must be a number");
-    }
-  }
-  object.read("burst", target.burst);
-}
-
 void read_config(StrictObject& root, OperatorConfig& config) {
   root.with("limits", [&](StrictObject& object) { read_cluster_limits(object, config); });
   root.with("leaderElection", [&](StrictObject& object) { read_leader_election(object, config.leader_election); });
-  root.with("signing", [&](StrictObject& object) { read_signing(object, config.signing); });
-  root.with("client", [&](StrictObject& object) { read_client(object, config); });
+  root.with("signing", [&](StrictObject& object) {
+    object.read("secretName", config.signing.secret);
+    object.read_duration("rotateAfter", config.signing.rotate_after);
+  });
+  root.with("client", [&](StrictObject& object) {
+    if (const api::Json* qps = object.find("qps"); qps && qps->is_number())
+      config.qps = qps->get<double>();
+    else if (qps)
+      object.complain("qps", "must be a number");
+    object.read("burst", config.burst);
+  });
   root.with("server", [&](StrictObject& object) {
     object.read("healthAddress", config.server.health_address);
     object.read("metricsAddress", config.server.metrics_address);

@@ -133,8 +133,7 @@ struct OperatorConfig {
   bool responder_enabled = false;  ///< Answer EvictionRequests for pods that name evacuator.dev/responder
 };
 
-/// Parses the text of the YAML file. Unknown fields are errors; absent fields keep their defaults. Errors contain
-/// field paths.
+/// Parses a YAML file. Unknown fields are errors, absent fields keep their defaults. Errors contain field paths.
 base::Result<OperatorConfig> parse_operator_config(std::string_view yaml);
 base::Result<OperatorConfig> decode_operator_config(const api::Json& json);
 

@@ -15,13 +15,14 @@
 #include "controllers/evacuation/origin/creator.hpp"
 #include "controllers/evacuation/origin/origin.hpp"
 #include "controllers/evacuation/reconciler.hpp"
-#include "controllers/observability/tracing/evacuation_tracer.hpp"
+#include "controllers/observability/tracing/evacuation_spans.hpp"
 #include "controllers/operator/audit_trail.hpp"
 #include "controllers/policy/admission_rules.hpp"
 #include "controllers/policy/gates/gate_poller.hpp"
 #include "controllers/policy/reconciler.hpp"
 #include "controllers/policy/taints/soft_taints.hpp"
 #include "controllers/policy/triggers.hpp"
+#include "controllers/webhooks/placement/hints.hpp"
 #include "controllers/webhooks/placement/webhook.hpp"
 #include "controllers/webhooks/validation/webhook.hpp"
 #include "planner/scheduling/scoring/scheduler_rules.hpp"
@@ -62,38 +63,6 @@ std::shared_ptr<const ObservedPolicy> policy_of(OperatorParts& parts, const std:
   return parts.caches.policies.store().get({"", name});
 }
 
-/// Returns the user who created the Evacuation, or an empty string if unknown.
-std::string creator_of(OperatorParts& parts, const api::Evacuation& evacuation) {
-  const auto keys = parts.deps.keys.keys();
-  const auto subject = keys ? proven_creator(evacuation, *keys, &parts.origins) : std::nullopt;
-  return subject ? api::text_at(*subject, {"user"}) : std::string();
-}
-
-/// Cluster state on which the risks of a policy depend.
-validation::ClusterContext surroundings(OperatorParts& parts) {
-  validation::ClusterContext around;
-  around.has_budgets = !parts.caches.pdbs.has_synced() || parts.caches.pdbs.store().size() > 0;
-  for (const auto& each : parts.caches.policies.store().list()) around.policies.push_back(each);
-  return around;
-}
-
-advice::Cluster advised_cluster(OperatorParts& parts) {
-  return {
-      .pods = parts.caches.pods.store().list(),
-      .workload = [&parts](std::string_view kind, const api::ObjectKey& key) -> std::shared_ptr<const api::Workload> {
-        if (kind == kube::kReplicaSets.kind) return parts.caches.replica_sets.store().get(key);
-        if (kind == kube::kJobs.kind) return parts.caches.jobs.store().get(key);
-        return nullptr;
-      },
-      .is_selected =
-          [&parts](const std::string& ns) {
-            const auto& selector = parts.deps.config.resource_advice.namespaces;
-            if (!selector) return true;
-            const auto found = parts.caches.namespaces.store().get({"", ns});
-            return found && selector->matches(found->meta.labels);
-          }};
-}
-
 /// Called when the audit log starts or stops failing. Blocks or unblocks admissions and publishes an Event.
 void on_audit_health(OperatorParts& parts, const std::optional<base::Error>& failure) {
   parts.trail->set_failure(failure, parts.deps.clock.now());
@@ -110,14 +79,6 @@ void on_audit_health(OperatorParts& parts, const std::optional<base::Error>& fai
   for (const auto& each : parts.caches.evacuations.store().list()) {
     if (!each->status.blocked_by.empty()) parts.evacuation_queue.queue.add(each->meta.key());
   }
-}
-
-UsageCollector::Dependencies usage_dependencies(OperatorParts& parts) {
-  return {.make_source = parts.deps.usage_sources,
-          .clock = parts.deps.clock,
-          .log = parts.deps.log,
-          .metrics = parts.deps.metrics,
-          .nodes = [&parts] { return parts.caches.nodes.store().list(); }};
 }
 
 GatePoller::Dependencies gate_dependencies(OperatorParts& parts) {
@@ -239,7 +200,13 @@ validation::Webhook::Dependencies webhook_dependencies(OperatorParts& parts) {
   return {.registry = parts.registry,
           .keys = parts.deps.keys,
           .clock = parts.deps.clock,
-          .look = [&parts] { return surroundings(parts); },
+          .look =
+              [&parts] {
+                const auto policies = parts.caches.policies.store().list();
+                return validation::ClusterContext{
+                    .has_budgets = !parts.caches.pdbs.has_synced() || parts.caches.pdbs.store().size() > 0,
+                    .policies = {policies.begin(), policies.end()}};
+              },
           .metrics = parts.deps.metrics,
           .log = parts.deps.log};
 }
@@ -267,14 +234,30 @@ void add_adviser(OperatorParts& parts) {
   advice::ContainerSampler sample = parts.deps.container_samples;
   if (!sample)
     sample = [&parts](const usage::EachContainer& each) { return usage::sample_containers(parts.deps.client, each); };
-  parts.advice_service = std::make_unique<advice::Service>(
-      advice::AdvicePoller::Dependencies{.client = parts.deps.client,
-                                         .clock = parts.deps.clock,
-                                         .cluster = [&parts] { return advised_cluster(parts); },
-                                         .sample = std::move(sample),
-                                         .metrics = parts.deps.metrics,
-                                         .log = parts.deps.log},
-      parts.steady, parts.deps.config.resource_advice);
+  const auto cluster = [&parts] {
+    return advice::Cluster{
+        .pods = parts.caches.pods.store().list(),
+        .workload = [&parts](std::string_view kind, const api::ObjectKey& key) -> std::shared_ptr<const api::Workload> {
+          if (kind == kube::kReplicaSets.kind) return parts.caches.replica_sets.store().get(key);
+          if (kind == kube::kJobs.kind) return parts.caches.jobs.store().get(key);
+          return nullptr;
+        },
+        .is_selected =
+            [&parts](const std::string& ns) {
+              const auto& selector = parts.deps.config.resource_advice.namespaces;
+              if (!selector) return true;
+              const auto found = parts.caches.namespaces.store().get({"", ns});
+              return found && selector->matches(found->meta.labels);
+            }};
+  };
+  parts.advice_service =
+      std::make_unique<advice::Service>(advice::AdvicePoller::Dependencies{.client = parts.deps.client,
+                                                                           .clock = parts.deps.clock,
+                                                                           .cluster = cluster,
+                                                                           .sample = std::move(sample),
+                                                                           .metrics = parts.deps.metrics,
+                                                                           .log = parts.deps.log},
+                                        parts.steady, parts.deps.config.resource_advice);
 }
 
 }  // namespace
@@ -299,7 +282,13 @@ OperatorParts::OperatorParts(Operator::Dependencies dependencies)
       evacuation_queue(steady),
       policy_queue(steady),
       usage_queue(steady),
-      usage(std::make_unique<UsageCollector>(usage_dependencies(*this), usage_queue.queue)),
+      usage(std::make_unique<UsageCollector>(
+          UsageCollector::Dependencies{.make_source = deps.usage_sources,
+                                       .clock = deps.clock,
+                                       .log = deps.log,
+                                       .metrics = deps.metrics,
+                                       .nodes = [this] { return caches.nodes.store().list(); }},
+          usage_queue.queue)),
       gate_queue(steady),
       gates(std::make_unique<GatePoller>(gate_dependencies(*this), gate_queue.queue)),
       taint_queue(steady),
@@ -340,7 +329,11 @@ OperatorParts::OperatorParts(Operator::Dependencies dependencies)
   add_responder(*this);
   add_adviser(*this);
   if (deps.config.webhook.admission.trust_creators)
-    trail->name_creators_with([this](const api::Evacuation& each) { return creator_of(*this, each); });
+    trail->name_creators_with([this](const api::Evacuation& each) {
+      const auto keys = deps.keys.keys();
+      const auto subject = keys ? proven_creator(each, *keys, &origins) : std::nullopt;
+      return subject ? api::text_at(*subject, {"user"}) : std::string();
+    });
   deps.audit.watch([this](const auto& failure) { on_audit_health(*this, failure); });
 }
 

@@ -3,13 +3,8 @@
 /// Components of the operator and their connections; internal to it.
 
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <semaphore>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "controllers/evacuation/origin/origin_memory.hpp"
@@ -98,9 +93,8 @@ struct OperatorParts {
   std::unique_ptr<advice::Service> advice_service;  ///< Only if enabled
 };
 
-/// Adds the indexes that components need to the caches, and connects cache events to the queues. The handlers run on
-/// the reflectors' threads and only count and enqueue. REQUIRES: called once, before the first run() or poll() of a
-/// cache.
+/// Adds the indexes that components need, and connects cache events to the queues. The handlers run on the reflectors'
+/// threads and only count and enqueue. Call once, before the first run() or poll() of a cache.
 void connect_caches(OperatorParts& parts);
 
 }  // namespace controllers

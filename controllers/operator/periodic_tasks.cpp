@@ -89,16 +89,12 @@ void PeriodicTasks::publish_slots() {
   }
 }
 
-/// Relists the Evacuations when the keys change: the cached origins were verified with the keys of that time.
-void PeriodicTasks::follow_keys() {
+void PeriodicTasks::check_caches() {
+  // Relist the Evacuations when the keys change: the cached origins were verified with the keys of that time.
   const auto before = parts_.deps.keys.keys();
   parts_.deps.keys.refresh(parts_.deps.may_act());
   if (parts_.deps.keys.keys() != before && parts_.caches.evacuations.has_synced())
     (void)parts_.caches.evacuations.reflector().relist();
-}
-
-void PeriodicTasks::check_caches() {
-  follow_keys();
   base::Metrics& metrics = parts_.deps.metrics;
   for (const auto& cache : parts_.all_caches()) {
     const auto age = cache.contact_age();

@@ -28,7 +28,6 @@ class PeriodicTasks {
   void check_caches();
 
  private:
-  void follow_keys();
   void follow_staleness();
   void follow_clock();
   void publish_queue(const NamedQueue& queue);

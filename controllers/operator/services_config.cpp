@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "api/meta/names.hpp"
 #include "api/meta/service_uses.hpp"
 #include "kube/config/url.hpp"
 
@@ -19,12 +19,6 @@ constexpr base::Duration kMinTimeout = base::seconds(1);
 /// Must stay below the time after which an unanswered call counts as in flight (evictors::kCallTimeout).
 constexpr base::Duration kMaxTimeout = base::seconds(30);
 
-bool is_dns_label(std::string_view name) {
-  const auto good = [](char c) { return std::islower(static_cast<unsigned char>(c)) || std::isdigit(c) || c == '-'; };
-  return !name.empty() && name.size() <= 63 && name.front() != '-' && name.back() != '-' &&
-         std::all_of(name.begin(), name.end(), good);
-}
-
 std::string complaint_about_url(const std::string& text) {
   if (text.find("://") == std::string::npos) return "must be a URL such as https://mover.example.com:8443";
   const auto url = kube::parse_url(text);
@@ -33,15 +27,6 @@ std::string complaint_about_url(const std::string& text) {
   if (text.find_first_of("?#") != std::string::npos) return "must not have a query or fragment";
   if (!url->tls && !url->is_loopback()) return "must be https; http is allowed only to 127.0.0.1, ::1 and localhost";
   return {};
-}
-
-void check_credentials(const ServiceConfig& service, const api::FieldPath& at, api::FieldErrors& errors) {
-  if (service.cert_file.empty() != service.key_file.empty()) {
-    errors.push_back({at.field(service.cert_file.empty() ? "certFile" : "keyFile").text(),
-                      "is required: certFile and keyFile must be set together"});
-  }
-  if (!service.token_file.empty() && !service.cert_file.empty())
-    errors.push_back({at.field("tokenFile").text(), "is mutually exclusive with certFile"});
 }
 
 bool lists(const std::vector<std::string>& names, std::string_view name) {
@@ -53,39 +38,38 @@ void check_namespaces(const ServiceConfig& service, const api::FieldPath& at, ap
     errors.push_back({at.text(), fmt::format("must have at most {} entries", kMaxNamespaces)});
   for (std::size_t i = 0; i < service.namespaces.size(); ++i) {
     const std::string& name = service.namespaces[i];
-    if (name != kEveryNamespace && !is_dns_label(name))
+    if (name != kEveryNamespace && !api::is_dns_label(name))
       errors.push_back(
           {at.index(i).text(), fmt::format("must be the name of a namespace, or \"*\", not \"{}\"", name)});
   }
-  // Patroni trusts the names in the request. A service allowed for two namespaces would let each of them switch the
-  // other's cluster.
+  // Patroni trusts the names in the request, so two namespaces could switch each other's cluster.
   const bool is_of_one = service.namespaces.size() <= 1 && !lists(service.namespaces, kEveryNamespace);
   if (!is_of_one && lists(service.uses, api::kServiceAsPatroni))
     errors.push_back({at.text(), "must be the single namespace of the Patroni cluster: uses contains patroni"});
 }
 
-void check_uses(const ServiceConfig& service, const api::FieldPath& at, api::FieldErrors& errors) {
-  for (std::size_t i = 0; i < service.uses.size(); ++i) {
-    const std::string& use = service.uses[i];
-    if (std::find(api::kServiceUses.begin(), api::kServiceUses.end(), use) != api::kServiceUses.end()) continue;
-    errors.push_back(
-        {at.index(i).text(), fmt::format("must be one of {}, not \"{}\"", fmt::join(api::kServiceUses, ", "), use)});
-  }
-}
-
 void check_service(const ServiceConfig& service, const api::FieldPath& at, api::FieldErrors& errors) {
-  if (!is_dns_label(service.name))
+  if (!api::is_dns_label(service.name))
     errors.push_back({at.field("name").text(), "must be a name of at most 63 characters a-z, 0-9 and -"});
   if (const std::string complaint = complaint_about_url(service.url); !complaint.empty())
     errors.push_back({at.field("url").text(), complaint});
   const bool plain = service.url.starts_with("http://");
   if (plain && (!service.ca_file.empty() || !service.cert_file.empty()))
     errors.push_back({at.field(service.ca_file.empty() ? "certFile" : "caFile").text(), "requires an https url"});
-  check_credentials(service, at, errors);
+  if (service.cert_file.empty() != service.key_file.empty())
+    errors.push_back({at.field(service.cert_file.empty() ? "certFile" : "keyFile").text(),
+                      "is required: certFile and keyFile must be set together"});
+  if (!service.token_file.empty() && !service.cert_file.empty())
+    errors.push_back({at.field("tokenFile").text(), "is mutually exclusive with certFile"});
   if (service.timeout < kMinTimeout || service.timeout > kMaxTimeout)
     errors.push_back({at.field("timeout").text(), "must be from 1s to 30s"});
   check_namespaces(service, at.field("namespaces"), errors);
-  check_uses(service, at.field("uses"), errors);
+  for (std::size_t i = 0; i < service.uses.size(); ++i) {
+    if (std::ranges::find(api::kServiceUses, service.uses[i]) != api::kServiceUses.end()) continue;
+    errors.push_back(
+        {at.field("uses").index(i).text(),
+         fmt::format("must be one of {}, not \"{}\"", fmt::join(api::kServiceUses, ", "), service.uses[i])});
+  }
 }
 
 }  // namespace

@@ -63,26 +63,15 @@ void connect_cluster(OperatorParts& parts) {
   });
 }
 
-void follow_usage(OperatorParts& parts, const ObservedPolicy& policy) {
-  if (!policy.plan_spec || !parts.deps.usage_sources) return;
-  parts.usage->set(policy.meta.name,
-                   wanted_usage(policy.spec.usage_sources, policy.plan_spec->strategy_specs.usage_needs()));
-}
-
 void follow_policy(OperatorParts& parts, const ObservedPolicy& policy, bool is_new) {
   const std::string& name = policy.meta.name;
   if (is_new) parts.taints->register_policy(name);
   parts.gates->set(name, policy.spec.gates, policy.spec.usage_sources);
   parts.admission_rules->follow(policy);
-  follow_usage(parts, policy);
-  if (policy.plan_spec) parts.triggers->follow(name, policy.spec.schedule.triggers);
-}
-
-void forget_policy(OperatorParts& parts, const std::string& name) {
-  parts.gates->drop(name);
-  parts.triggers->forget(name);
-  parts.usage->drop(name);
-  parts.admission_rules->forget(name);
+  if (!policy.plan_spec) return;
+  if (parts.deps.usage_sources)
+    parts.usage->set(name, wanted_usage(policy.spec.usage_sources, policy.plan_spec->strategy_specs.usage_needs()));
+  parts.triggers->follow(name, policy.spec.schedule.triggers);
 }
 
 void connect_policies(OperatorParts& parts) {
@@ -91,7 +80,10 @@ void connect_policies(OperatorParts& parts) {
     if (after) {
       follow_policy(parts, *after, !before);
     } else {
-      forget_policy(parts, meta.name);
+      parts.gates->drop(meta.name);
+      parts.triggers->forget(meta.name);
+      parts.usage->drop(meta.name);
+      parts.admission_rules->forget(meta.name);
     }
     parts.policy_queue.queue.add(meta.key());
   });

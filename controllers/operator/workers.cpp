@@ -17,7 +17,6 @@
 #include "controllers/policy/taints/soft_taints.hpp"
 #include "controllers/policy/triggers.hpp"
 #include "controllers/policy/usage/collector.hpp"
-#include "controllers/policy/usage/spikes.hpp"
 #include "kube/runtime/worker_pool.hpp"
 
 namespace controllers {
@@ -37,7 +36,11 @@ constexpr std::int32_t kMaxCreators = 16;
 OperatorWorkers::OperatorWorkers(OperatorParts& parts) : parts_(parts), numbers_(parts.deps.config.workers) {}
 
 void OperatorWorkers::run(std::stop_token stop, const std::function<void()>& meanwhile) {
-  prepare_policies(stop);
+  parts_.policies->set_pause([stop](base::Duration pause) { return base::sleep_unless_stopped(pause, stop); });
+  parts_.policies->set_stopping([stop] { return stop.stop_requested(); });
+  parts_.policies->set_executor(base::run_on_all_cores);
+  parts_.policies->set_creators(
+      std::clamp(parts_.deps.config.workers / kWorkersPerCreator, std::int32_t{1}, kMaxCreators));
   std::vector<std::jthread> threads;
   kube::WorkerPool evacuators(
       parts_.evacuation_queue.queue, numbers_.evacuation_workers(),
@@ -65,14 +68,6 @@ void OperatorWorkers::run(std::stop_token stop, const std::function<void()>& mea
   meanwhile();
 }
 
-void OperatorWorkers::prepare_policies(const std::stop_token& stop) {
-  parts_.policies->set_pause([stop](base::Duration pause) { return base::sleep_unless_stopped(pause, stop); });
-  parts_.policies->set_stopping([stop] { return stop.stop_requested(); });
-  parts_.policies->set_executor(base::run_on_all_cores);
-  parts_.policies->set_creators(
-      std::clamp(parts_.deps.config.workers / kWorkersPerCreator, std::int32_t{1}, kMaxCreators));
-}
-
 bool OperatorWorkers::step_one() {
   auto workers = one_worker_per_queue();
   return std::ranges::any_of(workers, [](kube::Worker& each) { return each.step(); });
@@ -95,35 +90,34 @@ std::vector<kube::Worker> OperatorWorkers::one_worker_per_queue() {
   return workers;
 }
 
+kube::Worker OperatorWorkers::worker(ControllerQueue& controller, kube::Worker::Reconcile reconcile) {
+  return {controller.queue, std::move(reconcile), controller.counts, parts_.deps.log};
+}
+
 kube::Worker OperatorWorkers::evacuation_worker(std::size_t index) {
   const auto reconcile = [this](const api::ObjectKey& key) { return parts_.evacuations->reconcile(key); };
-  return {parts_.evacuation_queue.queue, parts_.busy.timed(reconcile, index), parts_.evacuation_queue.counts,
-          parts_.deps.log};
+  return worker(parts_.evacuation_queue, parts_.busy.timed(reconcile, index));
 }
 
 kube::Worker OperatorWorkers::policy_worker(std::size_t index) {
   const auto reconcile = [this](const api::ObjectKey& key) { return parts_.policies->reconcile(key); };
-  return {parts_.policy_queue.queue, parts_.busy.timed(reconcile, numbers_.policy_worker_number(index)),
-          parts_.policy_queue.counts, parts_.deps.log};
+  return worker(parts_.policy_queue, parts_.busy.timed(reconcile, numbers_.policy_worker_number(index)));
 }
 
 kube::Worker OperatorWorkers::gate_worker() {
-  return {parts_.gate_queue.queue, [this](const api::ObjectKey& key) { return parts_.gates->ask(key); },
-          parts_.gate_queue.counts, parts_.deps.log};
+  return worker(parts_.gate_queue, [this](const api::ObjectKey& key) { return parts_.gates->ask(key); });
 }
 
 kube::Worker OperatorWorkers::usage_worker() {
-  const auto collect = [this](const api::ObjectKey& key) {
+  return worker(parts_.usage_queue, [this](const api::ObjectKey& key) {
     auto collected = parts_.usage->collect(key);
     look_for_spikes();
     return collected;
-  };
-  return {parts_.usage_queue.queue, collect, parts_.usage_queue.counts, parts_.deps.log};
+  });
 }
 
 kube::Worker OperatorWorkers::taint_worker() {
-  return {parts_.taint_queue.queue, [this](const api::ObjectKey& node) { return parts_.taints->reconcile(node); },
-          parts_.taint_queue.counts, parts_.deps.log};
+  return worker(parts_.taint_queue, [this](const api::ObjectKey& node) { return parts_.taints->reconcile(node); });
 }
 
 /// REQUIRES: there is a responder.

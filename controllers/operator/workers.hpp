@@ -10,6 +10,7 @@
 
 namespace controllers {
 
+struct ControllerQueue;
 struct OperatorParts;
 
 /// Workers that process the keys of the operator's queues. Use either run() or the steps, from one thread.
@@ -27,7 +28,7 @@ class OperatorWorkers {
   bool step_all();
 
  private:
-  void prepare_policies(const std::stop_token& stop);
+  kube::Worker worker(ControllerQueue& controller, kube::Worker::Reconcile reconcile);
   kube::Worker evacuation_worker(std::size_t index);
   kube::Worker policy_worker(std::size_t index);
   kube::Worker gate_worker();

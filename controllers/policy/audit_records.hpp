@@ -29,8 +29,7 @@ struct CycleMemory {
   std::set<Key> seen;
 };
 
-/// Returns a record for each nomination and refusal (policy, strategy, reason, pod) that the last cycle did not have.
-/// Replaces `memory` with this cycle.
+/// Returns a record for each nomination and refusal that `memory` lacks, and replaces `memory` with this cycle.
 std::vector<audit::Record> news_of_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome,
                                          CycleMemory& memory);
 /// Returns the record of the whole cycle, which is written for every cycle.

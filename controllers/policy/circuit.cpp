@@ -8,8 +8,7 @@
 #include <map>
 
 #include "api/meta/well_known.hpp"
-#include "api/vocabulary/condition_types.hpp"
-#include "api/vocabulary/reasons.hpp"
+#include "controllers/policy/condition.hpp"
 #include "planner/strategies/lifetime/pod_criteria.hpp"
 #include "planner/strategies/lifetime/pod_life_time.hpp"
 #include "planner/strategies/lifetime/remove_failed_pods.hpp"
@@ -23,8 +22,7 @@ constexpr base::seconds kCircuitLag{2};
 
 enum class Verification { kNone, kReady, kFailed };
 
-/// Whether the strategy selects pods for their own state and not for their node, so that a new pod on the same node is
-/// a success.
+/// Whether the strategy selects pods for their own state, so that a new pod on the same node is a success.
 bool renews(std::string_view strategy) {
   constexpr std::array kRenewing = {strategies::PodLifeTime::kName, strategies::PodCriteria::kName,
                                     strategies::RemoveFailedPods::kName,
@@ -79,15 +77,9 @@ void adopt(api::PolicyCircuit& circuit, const api::Evacuation& evacuation, const
   }
 }
 
-bool several_namespaces(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations) {
-  return std::ranges::any_of(evacuations,
-                             [&](const auto& each) { return each->meta.ns != evacuations.front()->meta.ns; });
-}
-
 }  // namespace
 
-api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
-                                const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
+api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy, const Evacuations& evacuations,
                                 base::TimePoint now, SeenVerdicts* seen_before) {
   api::PolicyCircuit next = policy.status.circuit;
   const std::string& reset = policy.meta.annotations.value(api::well_known::kResetCircuitAnnotation);
@@ -106,7 +98,9 @@ api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
   std::sort(finished.begin(), finished.end(), [](const auto* a, const auto* b) {
     return std::pair(*a->status.finished_at, a->meta.key()) < std::pair(*b->status.finished_at, b->meta.key());
   });
-  FailureShares shares(policy.spec.circuit_breaker.failures, several_namespaces(evacuations));
+  const bool several =
+      std::ranges::any_of(evacuations, [&](const auto& each) { return each->meta.ns != evacuations.front()->meta.ns; });
+  FailureShares shares(policy.spec.circuit_breaker.failures, several);
   const bool in_a_row = next.failures > 0;  // whether verdicts counted before belong to the current failures
   for (const auto* each : finished) {
     if (seen_before ? seen_before->is_new(*each, since) : *each->status.finished_at > since) {
@@ -122,35 +116,24 @@ api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
   return next;
 }
 
-bool SeenVerdicts::is_new(const api::Evacuation& finished, base::TimePoint counted_until) const {
-  return uids_ ? !uids_->contains(finished.meta.uid) : *finished.status.finished_at > counted_until;
-}
-
-void SeenVerdicts::note(const std::vector<const api::Evacuation*>& finished) {
-  uids_.emplace();
-  for (const auto* each : finished) uids_->insert(each->meta.uid);
-}
-
 api::Condition circuit_condition(const api::DeschedulerPolicy& policy, const api::PolicyCircuit& circuit) {
-  api::Condition result;
-  result.type = to_string(api::ConditionType::kCircuitOpen);
-  result.observed_generation = policy.meta.generation;
+  constexpr api::ConditionType kType = api::ConditionType::kCircuitOpen;
+  const std::int64_t generation = policy.meta.generation;
   if (!circuit.opened_at) {
-    result.status = api::ConditionStatus::kFalse;
-    result.reason = to_string(api::Reason::kVerificationsSucceed);
-    result.message = circuit.failures == 0 ? "replacements become Ready"
-                                           : fmt::format("{} of {} failed verifications in a row", circuit.failures,
-                                                         policy.spec.circuit_breaker.failures);
-    return result;
+    std::string message = circuit.failures == 0 ? "replacements become Ready"
+                                                : fmt::format("{} of {} failed verifications in a row",
+                                                              circuit.failures, policy.spec.circuit_breaker.failures);
+    return condition(kType, false, api::Reason::kVerificationsSucceed, std::move(message), generation);
   }
-  result.status = api::ConditionStatus::kTrue;
-  result.reason = to_string(api::Reason::kVerificationFailing);
-  result.message = fmt::format(
-      "{} evacuations in a row left no Ready replacement on another node, or one on a node that the same plan empties; "
-      "the newest is {}; no more pods are moved until you have found the cause and run: kubectl annotate dsp {} "
-      "{}=\"$(date +%s)\" --overwrite",
-      circuit.failures, circuit.last_failure, policy.meta.name, api::well_known::kResetCircuitAnnotation);
-  return result;
+  return condition(
+      kType, true, api::Reason::kVerificationFailing,
+      fmt::format(
+          "{} evacuations in a row left no Ready replacement on another node, or one on a node that the same plan "
+          "empties; "
+          "the newest is {}; no more pods are moved until you have found the cause and run: kubectl annotate dsp {} "
+          "{}=\"$(date +%s)\" --overwrite",
+          circuit.failures, circuit.last_failure, policy.meta.name, api::well_known::kResetCircuitAnnotation),
+      generation);
 }
 
 }  // namespace controllers

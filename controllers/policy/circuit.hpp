@@ -3,7 +3,6 @@
 /// Circuit breaker of a policy: opens when its evacuations repeatedly leave workloads without a Ready replacement, and
 /// then stops new ones until a manual reset. Pure.
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
@@ -12,6 +11,7 @@
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
+#include "controllers/policy/decide.hpp"
 
 namespace controllers {
 
@@ -20,8 +20,13 @@ namespace controllers {
 class SeenVerdicts {
  public:
   /// Whether the verdict is not counted yet. Before the first note() it is compared with `counted_until`.
-  bool is_new(const api::Evacuation& finished, base::TimePoint counted_until) const;
-  void note(const std::vector<const api::Evacuation*>& finished);
+  bool is_new(const api::Evacuation& finished, base::TimePoint counted_until) const {
+    return uids_ ? !uids_->contains(finished.meta.uid) : *finished.status.finished_at > counted_until;
+  }
+  void note(const std::vector<const api::Evacuation*>& finished) {
+    uids_.emplace();
+    for (const auto* each : finished) uids_->insert(each->meta.uid);
+  }
 
  private:
   std::optional<std::unordered_set<std::string>> uids_;
@@ -38,8 +43,7 @@ class SeenVerdicts {
 /// policy for others. The circuit opens at `policy.spec.circuit_breaker.failures`. A new value of the annotation
 /// evacuator.dev/reset-circuit closes it and ignores what finished until `now`. `seen_before` contains the verdicts of
 /// the previous state and is updated to those of the returned one; nullptr compares with counted_until only.
-api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy,
-                                const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
+api::PolicyCircuit next_circuit(const api::DeschedulerPolicy& policy, const Evacuations& evacuations,
                                 base::TimePoint now, SeenVerdicts* seen_before = nullptr);
 
 /// Condition CircuitOpen; its message contains the command that resets it.

@@ -3,19 +3,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
+#include "api/vocabulary/reasons.hpp"
 #include "controllers/policy/audit_records.hpp"
-#include "planner/plan/planner.hpp"
 
 namespace controllers {
 namespace {
 
-constexpr std::size_t kMaxHeldReported = 3;
-
-std::string held_text(const strategies::EmptyingReport::Held& held) {
-  const std::string by = held.pod.empty() ? "" : fmt::format(" by {}/{}", held.ns, held.pod);
-  return fmt::format("; {} is held{}: {}", held.node, by, held.reason);
+bool is_forbidden(const api::EvacuationStatus& status) {
+  return status.phase == api::EvacuationPhase::kFailed && status.reason == api::Reason::kForbidden;
 }
+
+std::string problem_of(const api::Evacuation& evacuation) {
+  return fmt::format(
+      "namespace {}: the API server does not allow the operator to move its pods (Evacuation {}: {}); none is "
+      "nominated there until {}; grant the operator's ServiceAccount the rules of config/rbac/operator_role.yaml, and "
+      "of config/optional for this evictor",
+      evacuation.meta.ns, evacuation.meta.name, evacuation.status.message,
+      base::format_time(*evacuation.status.finished_at + kForbiddenFor));
+}
+
+constexpr std::size_t kMaxHeldReported = 3;
 
 /// One-line summary of emptying nodes; "" if there is no note to warn about.
 std::string emptying_text(const std::string& strategy, const strategies::EmptyingReport& report) {
@@ -23,19 +32,33 @@ std::string emptying_text(const std::string& strategy, const strategies::Emptyin
   std::string text =
       fmt::format("{}: frees {} nodes, the upper bound is {}; {}", strategy, report.freed, report.bound, report.note);
   const std::size_t told = std::min(report.held.size(), kMaxHeldReported);
-  for (std::size_t i = 0; i < told; ++i) text += held_text(report.held[i]);
+  for (std::size_t i = 0; i < told; ++i) {
+    const strategies::EmptyingReport::Held& held = report.held[i];
+    const std::string by = held.pod.empty() ? "" : fmt::format(" by {}/{}", held.ns, held.pod);
+    text += fmt::format("; {} is held{}: {}", held.node, by, held.reason);
+  }
   if (told < report.held.size()) text += fmt::format("; and {} more are kept", report.held.size() - told);
   return text;
 }
 
-/// Adds to earlier strategies, because each strategy plans on their result.
-void add_emptying(const strategies::EmptyingReport& report, api::LastCycle& summary) {
-  const std::int32_t before = summary.nodes_freed.value_or(0);
-  summary.nodes_freed = before + report.freed;
-  summary.nodes_bound = std::max(summary.nodes_bound.value_or(0), before + report.bound);
-}
-
 }  // namespace
+
+std::vector<ForbiddenNamespace> forbidden_namespaces(const Evacuations& evacuations, base::TimePoint now) {
+  std::map<std::string, const api::Evacuation*> newest;
+  for (const auto& each : evacuations) {
+    const bool is_evidence = is_forbidden(each->status) || each->status.phase == api::EvacuationPhase::kSucceeded;
+    const auto& finished = each->status.finished_at;
+    if (!is_evidence || !finished || *finished + kForbiddenFor <= now) continue;
+    const api::Evacuation*& known = newest[each->meta.ns];
+    const auto rank = [](const api::Evacuation& of) { return std::tie(*of.status.finished_at, of.meta.name); };
+    if (!known || rank(*known) < rank(*each)) known = each.get();
+  }
+  std::vector<ForbiddenNamespace> forbidden;
+  for (const auto& [ns, evacuation] : newest) {
+    if (is_forbidden(evacuation->status)) forbidden.push_back({ns, problem_of(*evacuation)});
+  }
+  return forbidden;
+}
 
 planner::PlanOptions cycle_options() {
   planner::PlanOptions options;
@@ -71,7 +94,10 @@ CycleOutcome make_plan(const planner::PlanInput& input, std::string id) {
   }
   for (const planner::StrategyResult& result : plan.strategies) {
     if (!result.emptying) continue;
-    add_emptying(*result.emptying, outcome.summary);
+    // Each strategy plans on the result of the earlier ones.
+    const std::int32_t before = outcome.summary.nodes_freed.value_or(0);
+    outcome.summary.nodes_freed = before + result.emptying->freed;
+    outcome.summary.nodes_bound = std::max(outcome.summary.nodes_bound.value_or(0), before + result.emptying->bound);
     const std::string text = emptying_text(result.strategy, *result.emptying);
     if (!text.empty()) outcome.warnings.push_back(text);
   }

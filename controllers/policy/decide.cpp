@@ -1,27 +1,24 @@
 #include "controllers/policy/decide.hpp"
-#include "api/vocabulary/condition_types.hpp"
-#include "api/vocabulary/reasons.hpp"
 #include "controllers/policy/circuit.hpp"
+#include "controllers/policy/condition.hpp"
 #include "controllers/policy/history.hpp"
 #include "controllers/policy/schedule/schedule.hpp"
 #include "controllers/policy/waves.hpp"
-#include "evictors/timeouts.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "api/core/codec.hpp"
 #include "api/core/object_json.hpp"
 #include "api/evacuation_parts.hpp"
+#include "api/json/json_access.hpp"
 #include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
 
 namespace controllers {
 namespace {
 
-using api::ConditionStatus;
 using api::ConditionType;
 using api::Reason;
 
@@ -30,29 +27,15 @@ using api::Reason;
 constexpr base::seconds kHintLasts{api::bounds::kDaySeconds};
 /// Finished Evacuations younger than this are recounted; longer than any lag of the cache.
 constexpr base::seconds kCountingLag{30};
-api::Condition condition(ConditionType type, bool holds, Reason reason, std::string message, std::int64_t generation) {
-  return {std::string(to_string(type)),
-          holds ? ConditionStatus::kTrue : ConditionStatus::kFalse,
-          std::string(to_string(reason)),
-          std::move(message),
-          generation,
-          {}};
-}
-
-bool left_the_node(const api::Evacuation& evacuation) {
-  return evacuation.status.phase == api::EvacuationPhase::kSucceeded && !evacuation.spec.dry_run;
-}
 
 api::Condition converged(const api::LastCycle& cycle, std::int32_t active, std::int64_t generation) {
-  if (cycle.nominated > 0) {
-    return condition(ConditionType::kConverged, false, Reason::kMovesNominated,
-                     fmt::format("{} pods should move", cycle.nominated), generation);
-  }
-  if (active > 0) {
-    return condition(ConditionType::kConverged, false, Reason::kEvacuationsRunning,
-                     fmt::format("{} Evacuations are unfinished", active), generation);
-  }
-  return condition(ConditionType::kConverged, true, Reason::kNothingToMove, "no strategy nominated a pod", generation);
+  const auto because = [&](Reason reason, std::string message) {
+    return condition(ConditionType::kConverged, reason == Reason::kNothingToMove, reason, std::move(message),
+                     generation);
+  };
+  if (cycle.nominated > 0) return because(Reason::kMovesNominated, fmt::format("{} pods should move", cycle.nominated));
+  if (active > 0) return because(Reason::kEvacuationsRunning, fmt::format("{} Evacuations are unfinished", active));
+  return because(Reason::kNothingToMove, "no strategy nominated a pod");
 }
 
 std::string joined_problems(const std::vector<std::string>& problems, std::int64_t more = 0) {
@@ -64,43 +47,29 @@ std::string joined_problems(const std::vector<std::string>& problems, std::int64
   return text;
 }
 
-api::Condition degraded(const std::vector<std::string>& problems, std::int64_t generation) {
-  if (problems.empty())
-    return condition(ConditionType::kDegraded, false, Reason::kAsExpected, "the last cycle had no problems",
-                     generation);
-  return condition(ConditionType::kDegraded, true, Reason::kCycleProblems, joined_problems(problems), generation);
-}
-
-api::Condition closed(const CycleTiming& timing, std::int64_t generation) {
-  const std::string opens =
-      timing.opens ? fmt::format("before {}", base::format_time(*timing.opens)) : "within the next ten years";
-  if (timing.opening == Opening::kBlackout) {
-    return condition(ConditionType::kSuspended, true, Reason::kBlackout,
-                     fmt::format("inside one of spec.schedule.blackouts: no cycle starts {}, and no waiting Evacuation "
-                                 "is admitted during the blackout; running Evacuations continue",
-                                 opens),
-                     generation);
-  }
-  return condition(
-      ConditionType::kSuspended, true, Reason::kOutsideWindow,
-      fmt::format("outside of spec.schedule.windows: no cycle starts {}; existing Evacuations continue", opens),
-      generation);
-}
-
 api::Condition suspended(const api::DeschedulerPolicySpec& spec, const CycleTiming& timing, const GateVerdict& gates,
                          std::int64_t generation) {
-  if (spec.suspend) {
-    return condition(
-        ConditionType::kSuspended, true, Reason::kSuspendedByUser,
-        "spec.suspend is true: no cycles start, and no waiting Evacuation is admitted; running Evacuations continue",
-        generation);
-  }
-  if (timing.opening != Opening::kOpen) return closed(timing, generation);
-  if (gates.stops()) {
-    const bool holds = gates.kind == GateVerdict::Kind::kHolds;
-    return condition(ConditionType::kSuspended, true, holds ? Reason::kGateHolds : Reason::kGateUnanswered,
-                     gates.text + "; no new pods are evacuated, running Evacuations continue", generation);
-  }
+  const auto because = [&](Reason reason, std::string message) {
+    return condition(ConditionType::kSuspended, true, reason, std::move(message), generation);
+  };
+  if (spec.suspend)
+    return because(Reason::kSuspendedByUser,
+                   "spec.suspend is true: no cycles start, and no waiting Evacuation is admitted; running Evacuations "
+                   "continue");
+  const std::string opens =
+      timing.opens ? fmt::format("before {}", base::format_time(*timing.opens)) : "within the next ten years";
+  if (timing.opening == Opening::kBlackout)
+    return because(Reason::kBlackout,
+                   fmt::format("inside one of spec.schedule.blackouts: no cycle starts {}, and no waiting Evacuation "
+                               "is admitted during the blackout; running Evacuations continue",
+                               opens));
+  if (timing.opening != Opening::kOpen)
+    return because(
+        Reason::kOutsideWindow,
+        fmt::format("outside of spec.schedule.windows: no cycle starts {}; existing Evacuations continue", opens));
+  if (gates.stops())
+    return because(gates.kind == GateVerdict::Kind::kHolds ? Reason::kGateHolds : Reason::kGateUnanswered,
+                   gates.text + "; no new pods are evacuated, running Evacuations continue");
   return condition(ConditionType::kSuspended, false, Reason::kActive, "cycles run on schedule", generation);
 }
 
@@ -130,24 +99,14 @@ CycleTiming timing_of(const api::DeschedulerPolicySpec& spec, const api::Desched
   return timing;
 }
 
-/// Keeps a due cycle due if it was postponed.
-void promise_next_cycle(api::DeschedulerPolicyStatus& status, const CycleTiming& timing, std::int64_t generation) {
-  if (timing.due) return;
-  status.observed_generation = generation;
-  status.next_cycle_time.reset();
-  if (timing.next) status.next_cycle_time = std::chrono::ceil<base::seconds>(*timing.next);
-}
-
 bool names_holds(const api::Json& policy) {
-  for (const char* field : {"/spec/gates", "/spec/schedule/blackouts"}) {
-    const api::Json::json_pointer at(field);
-    if (policy.contains(at) && !policy.at(at).empty()) return true;
-  }
-  return false;
+  const api::Json* gates = api::find_at(policy, {"spec", "gates"});
+  const api::Json* blackouts = api::find_at(policy, {"spec", "schedule", "blackouts"});
+  return (gates && !gates->empty()) || (blackouts && !blackouts->empty());
 }
 
 bool limits_decode(const api::Json& policy) {
-  const api::Json* spec = policy.contains("spec") ? &policy["spec"] : nullptr;
+  const api::Json* spec = api::find_at(policy, {"spec"});
   if (!spec || !spec->is_object()) return false;
   if (!spec->contains("limits")) return true;
   api::Json probe = api::Json::object();
@@ -176,8 +135,7 @@ CycleTiming cycle_timing(const api::DeschedulerPolicy& policy, base::TimePoint n
   return timing_of(policy.spec, policy.status, policy.meta.generation, now);
 }
 
-TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, EvictedCount carried,
-                  base::TimePoint now) {
+TallyResult tally(const Evacuations& evacuations, EvictedCount carried, base::TimePoint now) {
   const base::TimePoint settled = std::chrono::floor<base::seconds>(now - kCountingLag);
   const base::TimePoint until = carried.until.value_or(base::TimePoint::min());
   TallyResult result{{}, {carried.counted, carried.until}};
@@ -186,7 +144,8 @@ TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& eva
   for (const auto& evacuation : evacuations) {
     if (is_unfinished(evacuation)) ++result.tally.active;
     const auto finished = evacuation->status.finished_at;
-    if (!left_the_node(*evacuation) || !finished || *finished <= until) continue;
+    const bool has_left = evacuation->status.phase == api::EvacuationPhase::kSucceeded && !evacuation->spec.dry_run;
+    if (!has_left || !finished || *finished <= until) continue;
     if (*finished > settled) {
       ++young;
       continue;
@@ -212,8 +171,7 @@ api::Evacuation evacuation_for(const api::DeschedulerPolicy& policy, const api::
   if (!move.to.empty()) {
     evacuation.meta.annotations = api::StringMap{{std::string(api::well_known::kPredictedTargetAnnotation), move.to}};
   }
-  // The owner reference makes the garbage collector delete unfinished Evacuations with the policy; deletion cancels
-  // them.
+  // The garbage collector deletes, and so cancels, the Evacuations with their policy.
   evacuation.meta.owner_references = {
       {std::string(api::well_known::kApiVersion), "DeschedulerPolicy", policy.meta.name, policy.meta.uid, true}};
   api::EvacuationSpec& spec = evacuation.spec;
@@ -261,12 +219,21 @@ api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, c
     const std::size_t told = std::min(outcome->refusals.size(), api::kMaxPublishedRefusals);
     next.refusals.assign(outcome->refusals.begin(), outcome->refusals.begin() + static_cast<std::ptrdiff_t>(told));
     next.history = next_history(std::move(next.history), *outcome, policy.spec.explain.cycles);
-    api::set_condition(next.conditions, degraded(outcome->problems, generation), now);
+    const bool is_degraded = !outcome->problems.empty();
+    api::set_condition(
+        next.conditions,
+        condition(ConditionType::kDegraded, is_degraded, is_degraded ? Reason::kCycleProblems : Reason::kAsExpected,
+                  is_degraded ? joined_problems(outcome->problems) : "the last cycle had no problems", generation),
+        now);
     set_warnings_condition(next, outcome->warnings, outcome->more_warnings, generation, now);
     next.next_cycle_time.reset();  // the previous promise was kept
   }
   const CycleTiming timing = timing_of(policy.spec, next, generation, now);
-  promise_next_cycle(next, timing, generation);
+  if (!timing.due) {  // a due cycle that was postponed stays due
+    next.observed_generation = generation;
+    next.next_cycle_time.reset();
+    if (timing.next) next.next_cycle_time = std::chrono::ceil<base::seconds>(*timing.next);
+  }
   api::set_condition(
       next.conditions,
       condition(ConditionType::kReady, true, Reason::kValid, "the policy is valid and in effect", generation), now);

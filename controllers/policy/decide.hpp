@@ -14,18 +14,19 @@
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
-#include "controllers/policy/gates/verdict.hpp"
+#include "controllers/policy/gates/answers.hpp"
 #include "controllers/policy/schedule/calendar.hpp"
 #include "controllers/policy/usage/report.hpp"
 #include "planner/plan/planner.hpp"
 
 namespace controllers {
 
+using Evacuations = std::vector<std::shared_ptr<const api::Evacuation>>;
+
 /// Index of Evacuation stores by policy name.
 inline constexpr std::string_view kByPolicy = "policy";
 
-/// Policy as stored by the API server. One that does not decode is kept with its problem, which is reported to the
-/// user.
+/// Policy as stored by the API server. One that does not decode has a spec_problem, which users see.
 struct ObservedPolicy : api::DeschedulerPolicy {
   /// The spec with the strategies' arguments parsed once for all cycles; nullptr if spec_problem is set.
   std::shared_ptr<const planner::PlanSpec> plan_spec;
@@ -72,8 +73,7 @@ struct TallyResult {
 /// Counts one policy's Evacuations. Those that finished up to carried.until are included in carried.counted. Younger
 /// ones are recounted each time, and move into the carried part once the cache certainly shows them all. A crash
 /// between count and write neither loses nor duplicates any.
-TallyResult tally(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, EvictedCount carried,
-                  base::TimePoint now);
+TallyResult tally(const Evacuations& evacuations, EvictedCount carried, base::TimePoint now);
 
 /// Result of one planning cycle.
 struct CycleOutcome {
@@ -106,8 +106,7 @@ void count_moves(CycleOutcome& outcome);
 api::DeschedulerPolicyStatus next_status(const api::DeschedulerPolicy& policy, const TallyResult& counts,
                                          const CycleOutcome* outcome, base::TimePoint now,
                                          const GateVerdict& gates = {});
-/// Sets condition AuditLogFailing: True with the sink's error (`failing`), False when it has recovered. Not set for a
-/// policy whose audit log never failed.
+/// Sets condition AuditLogFailing: True with the sink's error (`failing`), False when it has recovered; not set before.
 void set_audit_condition(api::DeschedulerPolicyStatus& status, const std::string& failing, std::int64_t generation,
                          base::TimePoint now);
 /// Sets condition Degraded while a cache is stale: True/StaleCaches with the caches and reasons, replacing problems of

@@ -52,9 +52,6 @@ auto identity_of(const api::PastDecision& d) {
   return std::tie(d.uid, d.nominated, d.strategy, d.reason, d.message, d.node, d.to, d.subject, d.wanted, d.available,
                   d.ns, d.pod);
 }
-bool same_but_for_cycles(const api::PastDecision& a, const api::PastDecision& b) {
-  return identity_of(a) == identity_of(b);
-}
 
 /// Drops cycles before `first_kept`, and decisions without a remaining cycle.
 void forget_before(std::int64_t first_kept, api::PolicyHistory& history) {
@@ -71,7 +68,7 @@ void merge_decisions(std::vector<api::PastDecision> news, std::int64_t number, s
   std::vector<const api::PastDecision*> taken;
   for (api::PastDecision& decision : news) {
     for (auto [at, last] = by_uid.equal_range(decision.uid); at != last; ++at) {
-      if (!same_but_for_cycles(*at->second, decision)) continue;
+      if (identity_of(*at->second) != identity_of(decision)) continue;
       decision.cycles = at->second->cycles;
       taken.push_back(at->second);
       by_uid.erase(at);
@@ -119,12 +116,6 @@ void drop_rows(api::PolicyHistory& history) {
   history.decisions.resize(api::kMaxPastDecisions);
 }
 
-std::int32_t total_of(const std::vector<api::ReasonCount>& refused) {
-  std::int32_t total = 0;
-  for (const api::ReasonCount& each : refused) total += each.count;
-  return total;
-}
-
 }  // namespace
 
 api::PolicyHistory next_history(api::PolicyHistory before, const CycleOutcome& outcome, std::int32_t keep) {
@@ -135,13 +126,14 @@ api::PolicyHistory next_history(api::PolicyHistory before, const CycleOutcome& o
   take_decisions(outcome.moves, news);
   take_decisions(outcome.refusals, news);
   const api::LastCycle& summary = outcome.summary;
-  const auto kept = static_cast<std::int32_t>(news.size());
+  std::int32_t left_out = summary.nominated - static_cast<std::int32_t>(news.size());
+  for (const api::ReasonCount& each : summary.refused) left_out += each.count;
   before.cycles.push_back({.number = number,
                            .start = std::chrono::floor<base::seconds>(summary.start),
                            .nominated = summary.nominated,
                            .created = summary.created,
                            .refused = summary.refused,
-                           .left_out = std::max(0, summary.nominated + total_of(summary.refused) - kept)});
+                           .left_out = std::max(0, left_out)});
   merge_decisions(std::move(news), number, before.decisions);
   drop_rows(before);
   return before;

@@ -53,8 +53,7 @@ class OnceRun {
   bool has_cycled(const std::string& uid) const;
   void on_cycle(const api::ObjectMeta& policy, const CycleOutcome& outcome, std::string_view why_it_moves_nothing,
                 bool is_fault = false);
-  /// Reports that no cycle runs in the current state. A later call for the same policy, also of on_cycle(), replaces
-  /// it.
+  /// Reports that no cycle runs in the current state. A later call for the policy, or of on_cycle(), replaces it.
   void on_no_cycle(const api::ObjectMeta& policy, std::string_view why, bool is_fault);
   /// Reports that an Evacuation of a plan was created. The run waits for it, though no cache shows it yet.
   void on_created(const api::ObjectKey& key);

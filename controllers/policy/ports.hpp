@@ -5,21 +5,29 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
 #include "base/clock.hpp"
+#include "base/log.hpp"
+#include "base/metrics.hpp"
+#include "base/result.hpp"
 #include "controllers/admission/cooldown.hpp"
+#include "controllers/evacuation/origin/keys.hpp"
 #include "controllers/policy/decide.hpp"
-#include "controllers/policy/gates/verdict.hpp"
-#include "controllers/policy/usage/report.hpp"
+#include "controllers/policy/gates/answers.hpp"
+#include "evictors/registry.hpp"
+#include "kube/client.hpp"
+#include "kube/runtime/event.hpp"
 #include "kube/runtime/store.hpp"
 #include "planner/snapshot/cluster_snapshot.hpp"
 
 namespace controllers {
 
 class OnceRun;
+class SpanSink;
 class SoftTaints;
 class Triggers;
 
@@ -66,6 +74,47 @@ struct PolicyLeadership {
   /// Returns a heartbeat callback bound to the calling worker. Any thread working on this reconcile may call it;
   /// without it the liveness probe takes a long cycle for a hang. May be empty.
   std::function<std::function<void()>()> progress = {};
+};
+
+struct CycleOutcome;
+
+/// Never fails. Thread-safe. This base class records nothing.
+class PolicyAudit {
+ public:
+  virtual ~PolicyAudit() = default;
+  /// Reports a planned cycle before any Evacuation is created.
+  virtual void on_planned(const api::DeschedulerPolicy& /*policy*/, const CycleOutcome& /*outcome*/) {}
+  /// Reports that an Evacuation was created, or was not if `error` is set.
+  virtual void on_created(const api::DeschedulerPolicy& /*policy*/, const api::PlannedMove& /*move*/,
+                          const api::Evacuation& /*evacuation*/, const base::Error* /*error*/) {}
+  /// Reports the end of the cycle.
+  virtual void on_cycle(const api::DeschedulerPolicy& /*policy*/, const CycleOutcome& /*outcome*/) {}
+  /// Reports that this generation of a policy is invalid.
+  virtual void on_invalid(const api::ObjectMeta& /*policy*/, std::string_view /*problem*/) {}
+  /// Call when the policy with this name was deleted; a later one with the same name is a new policy.
+  virtual void forget(const std::string& /*policy*/) {}
+  /// Returns why records cannot be written at present, empty if they can.
+  virtual std::string failing() const { return {}; }
+};
+inline PolicyAudit& no_policy_audit() {
+  static PolicyAudit none;
+  return none;
+}
+
+struct PolicyPorts {
+  kube::Client& client;
+  PolicyClocks clocks;
+  PolicyCaches caches;
+  PolicyMeasurements measured;
+  PolicySteering steering;
+  PolicyLeadership leadership;
+  const evictors::EvictorRegistry& evictors;
+  kube::EventSink& events;
+  base::Metrics& metrics;
+  base::Log log;
+  PolicyAudit& audit = no_policy_audit();
+  KeySource& keys = process_keys();  ///< with which it signs the Evacuations that it makes
+  SpanSink* spans = nullptr;         ///< of the traces of cycles; nullptr: there are none
 };
 
 }  // namespace controllers

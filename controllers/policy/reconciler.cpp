@@ -10,8 +10,7 @@
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
 #include "controllers/policy/balance/convergence.hpp"
-#include "controllers/policy/circuit.hpp"
-#include "controllers/policy/cycle/phase_timer.hpp"
+#include "controllers/policy/cycle.hpp"
 #include "controllers/policy/once_run.hpp"
 #include "controllers/policy/spec_problems.hpp"
 
@@ -30,15 +29,6 @@ bool is_of_gate(std::string_view reason) {
   return reason == api::Reason::kGateHolds || reason == api::Reason::kGateUnanswered;
 }
 
-/// Uses the condition's reason.
-kube::Event gate_event(api::EventKind kind, const api::Condition& condition) {
-  kube::Event event;
-  event.kind = kind;
-  event.reason = condition.reason;
-  event.note = condition.message;
-  return event;
-}
-
 }  // namespace
 
 PolicyReconciler::PolicyReconciler(Dependencies dependencies)
@@ -49,32 +39,13 @@ PolicyReconciler::PolicyReconciler(Dependencies dependencies)
       taints_(deps_.steering.taints, deps_.caches.evacuations, deps_.clocks.wall),
       traces_(deps_.spans),
       observer_(deps_.clocks.wall, deps_.caches, deps_.steering),
-      planner_({.clocks = deps_.clocks,
-                .caches = deps_.caches,
-                .measured = deps_.measured,
-                .steering = deps_.steering,
-                .metrics = deps_.metrics,
-                .taints = taints_,
-                .traces = traces_,
-                .policy_lock = policy_lock_,
-                .is_wanted = [this](const api::DeschedulerPolicy& policy) { return is_wanted(policy); }}),
-      creator_({.client = deps_.client,
-                .clock = deps_.clocks.wall,
-                .evacuations = deps_.caches.evacuations,
-                .keys = deps_.keys,
-                .audit = deps_.audit,
-                .log = deps_.log,
-                .traces = traces_,
-                .once = deps_.steering.once,
-                .may_go_on = [this](const api::DeschedulerPolicy& policy) { return may_go_on(policy); },
-                .progress = [this] { policy_lock_.progress()(); }}) {}
+      planner_(deps_, taints_, traces_, policy_lock_, [this](const auto& policy) { return is_wanted(policy); }),
+      creator_(
+          deps_, traces_, [this](const auto& policy) { return may_go_on(policy); },
+          [this] { policy_lock_.progress()(); }) {}
 
 base::Result<kube::Requeue> PolicyReconciler::reconcile(const api::ObjectKey& key) {
   const PolicyLock::Guard turn(policy_lock_);
-  return reconcile_locked(key);
-}
-
-base::Result<kube::Requeue> PolicyReconciler::reconcile_locked(const api::ObjectKey& key) {
   auto seen = deps_.caches.policies.get(key);
   forget_previous(key.name, seen ? seen->meta.uid : std::string());
   if (!seen || seen->meta.is_terminating() || !seen->plan_spec) taints_.drop(key.name);
@@ -135,15 +106,19 @@ base::Result<kube::Requeue> PolicyReconciler::reconcile_valid(const ObservedPoli
   metrics_.on_status(name, next);
   auto saved = save(seen, known, next);
   if (saved) verdicts_[name].stored = verdicts_[name].judged;
-  if (outcome) end_trace(name, *outcome, saved);
+  if (outcome) {
+    std::string problem = outcome->is_judged ? "" : "a strategy could not be evaluated";
+    if (!saved) problem = "the status was not stored: " + std::string(to_string(saved.error().code));
+    traces_.end(name, outcome->summary, std::move(problem), deps_.clocks.wall.now());
+  }
   if (deps_.steering.once && !put_off) notify_once(policy, situation, outcome ? &*outcome : nullptr);
   if (!saved) return saved.error();
   return put_off ? kube::Requeue::in(kStaleRetry) : next_requeue(next, situation);
 }
 
-base::Result<CycleOutcome> PolicyReconciler::plan_traced(const api::DeschedulerPolicy& policy,
-                                                         const planner::PlanSpec& spec, const Situation& situation,
-                                                         bool may_move) {
+base::Result<CycleOutcome> PolicyReconciler::run_due_cycle(const api::DeschedulerPolicy& policy,
+                                                           const planner::PlanSpec& spec, const Situation& situation,
+                                                           bool may_move) {
   const std::string& name = policy.meta.name;
   std::optional<api::TriggerKind> trigger;
   if (deps_.steering.triggers) trigger = deps_.steering.triggers->take(name);  // what happens now is for the next cycle
@@ -153,22 +128,15 @@ base::Result<CycleOutcome> PolicyReconciler::plan_traced(const api::DeschedulerP
                                 .may_move = may_move,
                                 .continues = situation.wave.may_continue,
                                 .is_settled = situation.settled.is_settled});
-  if (!planned) traces_.drop(name);
-  if (!trigger) return planned;
-  if (planned) {
-    note_trigger(name, *trigger);
-  } else {
-    deps_.steering.triggers->give_back(name, *trigger);
+  if (!planned) {
+    traces_.drop(name);
+    if (trigger) deps_.steering.triggers->give_back(name, *trigger);
+    return planned;
   }
-  return planned;
-}
-
-base::Result<CycleOutcome> PolicyReconciler::run_due_cycle(const api::DeschedulerPolicy& policy,
-                                                           const planner::PlanSpec& spec, const Situation& situation,
-                                                           bool may_move) {
-  const std::string& name = policy.meta.name;
-  auto planned = plan_traced(policy, spec, situation, may_move);
-  if (!planned) return planned;
+  if (trigger) {
+    metrics_.on_triggered(name, *trigger);
+    deps_.log.info("cycle triggered", {kv("policy", name), kv("trigger", to_string(*trigger))});
+  }
   CycleOutcome outcome = *std::move(planned);
   count_planned(situation.strategy, outcome);
   deps_.audit.on_planned(policy, outcome);
@@ -177,23 +145,12 @@ base::Result<CycleOutcome> PolicyReconciler::run_due_cycle(const api::Deschedule
   count_made(situation.strategy, outcome);
   if (outcome.summary.created == 0 && outcome.existing == 0) taints_.stop_emptying(name);
   outcome.summary.duration = std::chrono::duration_cast<base::milliseconds>(deps_.clocks.wall.now() - situation.now);
-  note_cycle(policy, outcome);
-  deps_.audit.on_cycle(policy, outcome);
-  return outcome;
-}
-
-void PolicyReconciler::end_trace(const std::string& policy, const CycleOutcome& outcome, const base::Status& saved) {
-  std::string problem = outcome.is_judged ? "" : "a strategy could not be evaluated";
-  if (!saved) problem = "the status was not stored: " + std::string(to_string(saved.error().code));
-  traces_.end(policy, outcome.summary, std::move(problem), deps_.clocks.wall.now());
-}
-
-void PolicyReconciler::note_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) const {
-  const std::string& name = policy.meta.name;
   metrics_.on_cycle(policy, outcome, traces_.id_of(name), deps_.clocks.wall.now());
   deps_.log.info("cycle planned", {kv("policy", name), kv("cycle", outcome.summary.id),
                                    kv("nodes", outcome.summary.nodes), kv("pods", outcome.summary.pods),
                                    kv("nominated", outcome.summary.nominated), kv("created", outcome.summary.created)});
+  deps_.audit.on_cycle(policy, outcome);
+  return outcome;
 }
 
 /// `outcome` is nullptr if no cycle ran.
@@ -235,8 +192,7 @@ kube::Requeue PolicyReconciler::next_requeue(const api::DeschedulerPolicyStatus&
   return kube::Requeue::in(std::max<base::Duration>(*at - deps_.clocks.wall.now(), base::milliseconds(1)));
 }
 
-/// Called after the decision has been or is about to be written. `outcome` is nullptr if no cycle ran in this
-/// reconcile.
+/// `outcome` is nullptr if no cycle ran in this reconcile.
 void PolicyReconciler::notify_once(const api::DeschedulerPolicy& policy, const Situation& situation,
                                    const CycleOutcome* outcome) const {
   if (outcome != nullptr) {
@@ -264,17 +220,13 @@ void PolicyReconciler::set_gates_condition(const ObservedPolicy& seen, const api
   const auto* before = api::find_condition(known.conditions, api::ConditionType::kSuspended);
   const auto* after = api::find_condition(next.conditions, api::ConditionType::kSuspended);
   if (!after || (before && before->reason == after->reason)) return;
-  const bool held = before && is_of_gate(before->reason);
-  if (is_of_gate(after->reason)) {
-    publish(seen.meta, gate_event(api::EventKind::kWarning, *after), "Gate");
-  } else if (held) {
-    publish(seen.meta, gate_event(api::EventKind::kNormal, *after), "Gate");
-  }
-}
-
-void PolicyReconciler::note_trigger(const std::string& policy, api::TriggerKind trigger) const {
-  metrics_.on_triggered(policy, trigger);
-  deps_.log.info("cycle triggered", {kv("policy", policy), kv("trigger", to_string(trigger))});
+  const bool holds = is_of_gate(after->reason);
+  if (!holds && !(before && is_of_gate(before->reason))) return;
+  kube::Event event;
+  event.kind = holds ? api::EventKind::kWarning : api::EventKind::kNormal;
+  event.reason = after->reason;
+  event.note = after->message;
+  publish(seen.meta, std::move(event), "Gate");
 }
 
 void PolicyReconciler::carry_out(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {

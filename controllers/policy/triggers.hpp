@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -12,6 +13,7 @@
 #include "api/core/kinds.hpp"
 #include "api/policy/schedule.hpp"
 #include "base/clock.hpp"
+#include "planner/snapshot/measured_usage.hpp"
 
 namespace controllers {
 
@@ -44,8 +46,7 @@ class Triggers {
   std::optional<base::Duration> due_in(const std::string& policy) const;
   /// Call when a cycle begins or is not allowed. Clears and returns the pending trigger; nullopt if there was none.
   std::optional<api::TriggerKind> take(const std::string& policy);
-  /// Call when the cycle that took the trigger failed. Makes it due again at once if the policy still has such a
-  /// trigger. Does not wake.
+  /// Call when the cycle that took the trigger failed. Makes it due at once if the policy still has it. Does not wake.
   void give_back(const std::string& policy, api::TriggerKind kind);
 
  private:
@@ -79,5 +80,11 @@ class Triggers {
 /// Whether the change matters for NodeChanged: labels, taints except soft taints of policies, cordon, allocatable,
 /// readiness.
 bool differs_for_placement(const api::Node& before, const api::Node& after);
+
+using NodeLookup = std::function<std::shared_ptr<const api::Node>(const std::string& name)>;
+
+/// Returns the maximum usage of `resource` over nodes, in percent of allocatable. Ignores nodes without a good sample
+/// and unknown nodes. NaN if none remains or the source does not know the resource.
+double highest_percent(const scheduling::MeasuredUsage& measured, std::string_view resource, const NodeLookup& node);
 
 }  // namespace controllers

@@ -15,8 +15,6 @@
 namespace controllers {
 namespace {
 
-using Evacuations = std::vector<std::shared_ptr<const api::Evacuation>>;
-
 /// Time after a cycle until the cache shows what it created.
 constexpr base::minutes kCacheLag{1};
 /// Duration of a move if a workload's pods move one at a time: grace period and start of the replacement.
@@ -74,9 +72,7 @@ base::seconds decision_ttl_of_wave(std::size_t moves) {
   return std::clamp<base::seconds>(wanted, evictors::Timeouts{}.decision_ttl, kMaxWave);
 }
 
-WaveProgress wave_progress(const api::DeschedulerPolicy& policy,
-                           const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
-                           base::TimePoint now) {
+WaveProgress wave_progress(const api::DeschedulerPolicy& policy, const Evacuations& evacuations, base::TimePoint now) {
   const api::LastCycle* last = cycle_that_made(policy);
   const bool is_known = last != nullptr && last->waves > 0;
   std::optional<base::TimePoint> held;
@@ -98,8 +94,7 @@ bool is_unfinished(const std::shared_ptr<const api::Evacuation>& evacuation) {
   return !api::is_terminal(evacuation->status.phase);
 }
 
-WaveState state_of_moves(const api::DeschedulerPolicy& policy,
-                         const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now) {
+WaveState state_of_moves(const api::DeschedulerPolicy& policy, const Evacuations& evacuations, base::TimePoint now) {
   if (cycle_that_made(policy) == nullptr) return WaveState::kNone;
   const bool is_over = std::ranges::none_of(evacuations, is_unfinished) && is_shown(policy, evacuations, now);
   return is_over ? WaveState::kOver : WaveState::kUnderWay;

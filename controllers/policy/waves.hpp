@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "api/descheduler_policy.hpp"
 #include "api/evacuation.hpp"
@@ -26,8 +25,7 @@ struct WaveProgress {
   bool may_continue = false;                 ///< kOver: further waves were planned, and this one ended recently
   std::optional<base::TimePoint> changes{};  ///< kUnderWay: latest time at which it is over
 };
-/// Maximum time beyond its decisionTTL for which a wave counts as under way, so that a slow pod cannot block the
-/// policy.
+/// Maximum time beyond its decisionTTL for which a wave is under way, so that a slow pod cannot block the policy.
 inline constexpr base::Duration kMaxWaiting = std::chrono::hours(1);
 /// Maximum time between the end of a wave and the continuation of its plan. After that the plan waits for the schedule.
 inline constexpr base::Duration kMaxPause = std::chrono::hours(1);
@@ -37,11 +35,9 @@ inline constexpr base::Duration kMaxPause = std::chrono::hours(1);
 /// * Evacuations of a strategy that plans in waves count even if the status does not list them: the status may be
 ///   older, or of another spec.
 /// * Evacuations that are missing a minute after the cycle's end count as finished and deleted, or as never created.
-WaveProgress wave_progress(const api::DeschedulerPolicy& policy,
-                           const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now);
+WaveProgress wave_progress(const api::DeschedulerPolicy& policy, const Evacuations& evacuations, base::TimePoint now);
 /// Progress of the last cycle's moves, for any strategy. kNone if nothing was created or the spec has changed.
-WaveState state_of_moves(const api::DeschedulerPolicy& policy,
-                         const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now);
+WaveState state_of_moves(const api::DeschedulerPolicy& policy, const Evacuations& evacuations, base::TimePoint now);
 bool is_unfinished(const std::shared_ptr<const api::Evacuation>& evacuation);
 /// Decision TTL of a wave's Evacuations, long enough for `moves` to run one after the other.
 base::seconds decision_ttl_of_wave(std::size_t moves);

@@ -30,11 +30,9 @@ struct AdmissionReview {
   }
 };
 
-/// Maximum number of members and items. A well-formed object of kMaxReviewBytes has fewer. The limit bounds the cost
-/// of parsing.
+/// Maximum number of members and items, to bound the cost of parsing. An object of kMaxReviewBytes has fewer.
 inline constexpr std::size_t kMaxReviewElements = 40'000;
-/// Cheap check before parsing. Returns true for every AdmissionReview of an API server with at most
-/// kMaxReviewElements.
+/// Cheap check before parsing. True for every AdmissionReview of an API server with at most kMaxReviewElements.
 bool is_review_shaped(std::string_view body);
 
 /// Returns kInvalid with the cause: no JSON, no AdmissionReview, or no UID to respond to.

@@ -14,18 +14,27 @@ namespace controllers::webhooks {
 
 using api::Json;
 
-std::optional<Json> ca_patch(const Json& configuration, const std::string& trusted) {
-  const std::string wanted = base::encode_base64(trusted);
+std::optional<Json> webhooks_patch(const Json& configuration, const std::string& field,
+                                   const std::function<std::optional<Json>(const Json& webhook)>& wanted) {
   Json patch = Json::array({{{"op", "test"},
                              {"path", "/metadata/resourceVersion"},
                              {"value", api::text_at(configuration, {"metadata", "resourceVersion"})}}});
   const Json& webhooks = api::items_at(configuration, {"webhooks"});
   for (std::size_t i = 0; i < webhooks.size(); ++i) {
-    const Json* config = api::find_at(webhooks[i], {"clientConfig"});
-    if (config == nullptr || !config->is_object() || api::text_at(*config, {"caBundle"}) == wanted) continue;
-    patch.push_back({{"op", "add"}, {"path", fmt::format("/webhooks/{}/clientConfig/caBundle", i)}, {"value", wanted}});
+    if (auto value = wanted(webhooks[i]))
+      patch.push_back(
+          {{"op", "add"}, {"path", fmt::format("/webhooks/{}/{}", i, field)}, {"value", *std::move(value)}});
   }
   return patch.size() > 1 ? std::optional(std::move(patch)) : std::nullopt;
+}
+
+std::optional<Json> ca_patch(const Json& configuration, const std::string& trusted) {
+  const std::string wanted = base::encode_base64(trusted);
+  return webhooks_patch(configuration, "clientConfig/caBundle", [&](const Json& webhook) -> std::optional<Json> {
+    const Json* config = api::find_at(webhook, {"clientConfig"});
+    if (config == nullptr || !config->is_object() || api::text_at(*config, {"caBundle"}) == wanted) return std::nullopt;
+    return wanted;
+  });
 }
 
 bool trusts(const Json& configuration, const std::string& ca) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
@@ -67,16 +66,10 @@ Json& object_at(Json& parent, const char* name) {
   return member;
 }
 
-bool is_empty(const ServerIdentity& identity) {
-  return identity.ca.empty() && identity.certificate.empty() && identity.key.empty();
-}
-
-base::TimePoint made_at(const http_server::Validity& validity) { return validity.not_before + http_server::kBackdated; }
-
 /// REQUIRES: why_unusable() returned an empty string.
 base::Duration age_of(const ServerIdentity& identity, base::TimePoint now) {
   const auto validity = http_server::validity_of(identity.certificate);
-  return validity ? now - made_at(*validity) : base::Duration::max();
+  return validity ? now - (validity->not_before + http_server::kBackdated) : base::Duration::max();
 }
 
 std::string problem_of(const ServerIdentity& identity, const CertificateRules& rules, base::TimePoint now) {
@@ -95,10 +88,6 @@ bool has_expired(const std::string& ca, base::TimePoint now) {
   return !validity || now >= validity->not_after;
 }
 
-base::Result<ServerIdentity> make(const CertificateRules& rules, base::TimePoint now) {
-  return http_server::make_server_identity(rules.names, now, kCommonName, rules.valid_for);
-}
-
 }  // namespace
 
 std::string CertificateSet::trusted() const {
@@ -115,7 +104,7 @@ base::Result<CertificateSet> decode_certificates(const Json& secret) {
   auto previous = text_of(secret, kPreviousCa);
   if (!previous) return previous.error();
   CertificateSet set{*std::move(current), std::nullopt, *std::move(previous)};
-  if (!is_empty(*next)) set.next = *std::move(next);
+  if (*next != ServerIdentity{}) set.next = *std::move(next);
   return set;
 }
 
@@ -154,7 +143,7 @@ base::Result<CertificateSet> after_step(CertificateStep step, const CertificateS
                                         base::TimePoint now) {
   if (step == CertificateStep::kKeep) return *set;
   if (step == CertificateStep::kPromote) return CertificateSet{*set->next, std::nullopt, set->current.ca};
-  auto made = make(rules, now);
+  auto made = http_server::make_server_identity(rules.names, now, kCommonName, rules.valid_for);
   if (!made) return made.error();
   if (step == CertificateStep::kMake) {
     const bool known = set != nullptr && !has_expired(set->current.ca, now);

@@ -1,7 +1,6 @@
 #pragma once
 
-/// Certificates of the operator's webhooks as stored in a Secret, and the steps of their rotation. Pure except for
-/// random numbers.
+/// Certificates of the webhooks as stored in a Secret, and the steps of their rotation. Pure except for random numbers.
 
 #include <optional>
 #include <string>
@@ -14,8 +13,7 @@
 
 namespace controllers::webhooks {
 
-/// Certificates of one Secret. Each has its own CA whose key is discarded, so no further certificate can be signed
-/// with it.
+/// Certificates of one Secret. Each has its own CA whose key is discarded.
 struct CertificateSet {
   http_server::ServerIdentity current;  ///< Served certificate
   /// Next certificate: its CA is already trusted; it is served once every configuration trusts it.

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
-#include "api/json/json_access.hpp"
 #include "controllers/webhooks/ca_bundle.hpp"
-#include "controllers/webhooks/configurations.hpp"
 #include "kube/config/files.hpp"
 
 namespace controllers::webhooks {
@@ -17,15 +16,7 @@ using api::Json;
 using base::kv;
 
 constexpr kube::ResourceType kSecrets{"", "v1", "secrets", "Secret"};
-const char* name_of(CertificateStep step) {
-  switch (step) {
-    case CertificateStep::kKeep: return "kept";
-    case CertificateStep::kMake: return "made";
-    case CertificateStep::kStage: return "next one made";
-    case CertificateStep::kPromote: return "rotated";
-  }
-  return "";
-}
+constexpr std::array<const char*, 4> kStepNames = {"kept", "made", "next one made", "rotated"};  // by CertificateStep
 
 /// Returns the period in which both certificate and CA are valid.
 std::optional<http_server::Validity> validity_of(const http_server::ServerIdentity& identity) {
@@ -149,7 +140,7 @@ base::Result<CertificateSet> Certificates::store(const Json& secret, Certificate
   const auto written = secret.is_object() ? client_.update(kSecrets, {options_.ns, options_.secret}, next)
                                           : client_.create(kSecrets, options_.ns, next);
   if (!written) return written.error().during("writing it");
-  log_.info("certificate of the webhook", {kv("step", name_of(step))});
+  log_.info("certificate of the webhook", {kv("step", kStepNames.at(static_cast<std::size_t>(step)))});
   return set;
 }
 
@@ -203,19 +194,14 @@ Certificates::Trust Certificates::inject(const Configuration& configuration, con
   const auto patch = set != nullptr ? ca_patch(**found, set->trusted()) : std::nullopt;
   Trust trust{serves && named && trusts(**found, served_.ca), !patch || may_write};
   if (patch && may_write) {
-    if (auto written = write_bundle(configuration, *patch); !written)
-      return {trust.trusts_current, false, std::move(written).error()};
+    const auto patched = client_.patch(configuration.type, {"", configuration.name}, kube::PatchType::kJson, *patch);
+    if (!patched)
+      return {trust.trusts_current, false, patched.error().during("writing caBundle of " + configuration.to_string())};
+    log_.info("caBundle written", {kv("configuration", configuration.to_string())});
     trust.trusts_current = serves && named && set->trusted().find(served_.ca) != std::string::npos;
   }
   if (!named) trust.done = std::move(named).error().during(configuration.to_string());
   return trust;
-}
-
-base::Status Certificates::write_bundle(const Configuration& configuration, const Json& patch) {
-  const auto patched = client_.patch(configuration.type, {"", configuration.name}, kube::PatchType::kJson, patch);
-  if (!patched) return patched.error().during("writing caBundle of " + configuration.to_string());
-  log_.info("caBundle written", {kv("configuration", configuration.to_string())});
-  return base::Done{};
 }
 
 void Certificates::record_result(const base::Status& looked, bool leads) {

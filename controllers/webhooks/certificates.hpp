@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -20,8 +19,7 @@ struct CertificateOptions {
   std::string secret = "evacuator-webhook-tls";
   /// Name of the MutatingWebhookConfiguration that in_force() checks. Empty means none.
   std::string configuration = "evacuator-placement";
-  /// Name of a MutatingWebhookConfiguration and a ValidatingWebhookConfiguration whose caBundles are managed, too.
-  /// Empty means none.
+  /// Name of a Mutating- and a ValidatingWebhookConfiguration whose caBundles are managed, too. Empty means none.
   std::string admission_configuration{};
   CertificateRules rules;
   /// Paths of an external certificate and key. If set, they are served while they are a valid pair, and their provider
@@ -43,12 +41,10 @@ class Certificates {
   Certificates(kube::Client& client, const base::Clock& clock, const base::Clock& steady, CertificateOptions options,
                Serve serve, base::Log log);
 
-  /// Checks and rotates the certificates if due. Call about every second; cheap while nothing is due. `leads`: may
-  /// write.
+  /// Checks and rotates the certificates if due. Call about every second. `leads`: may write.
   void refresh(bool leads);
-  /// Returns whether the API server calls and trusts this webhook, as far as known: the served certificate is valid
-  /// now, and at the last check the configuration was installed, called a name in the certificate, and contained its
-  /// CA.
+  /// Whether the API server calls and trusts this webhook, as far as known: the served certificate is valid now, and at
+  /// the last check the configuration was installed, called a name in the certificate, and contained its CA.
   bool in_force() const;
   /// Current problem, empty if there is none.
   std::string problem() const;
@@ -85,7 +81,6 @@ class Certificates {
   /// `set` is nullptr if the CAs to trust are unknown or managed externally.
   base::Status inject(const CertificateSet* set, bool may_write);
   Trust inject(const Configuration& configuration, const CertificateSet* set, bool may_write);
-  base::Status write_bundle(const Configuration& configuration, const api::Json& patch);
   void record_result(const base::Status& looked, bool leads);
 
   kube::Client& client_;

@@ -8,7 +8,6 @@
 
 #include "api/json/json_access.hpp"
 #include "controllers/webhooks/ca_bundle.hpp"
-#include "controllers/webhooks/configurations.hpp"
 
 namespace controllers::webhooks {
 namespace {
@@ -38,10 +37,6 @@ Json selector_of(const Json& webhook, bool aside) {
   return selector;
 }
 
-bool stands_aside(const Json& webhook) {
-  return std::ranges::any_of(api::items_at(webhook, {"objectSelector", "matchExpressions"}), is_mark);
-}
-
 bool is_called_by(const Json& webhook, const std::vector<std::string>& names) {
   const auto called = called_names({{"webhooks", Json::array({webhook})}});
   return std::ranges::any_of(called, [&](const std::string& each) { return std::ranges::count(names, each) > 0; });
@@ -50,17 +45,11 @@ bool is_called_by(const Json& webhook, const std::vector<std::string>& names) {
 }  // namespace
 
 std::optional<Json> aside_patch(const Json& configuration, const std::vector<std::string>& names, bool aside) {
-  Json patch = Json::array({{{"op", "test"},
-                             {"path", "/metadata/resourceVersion"},
-                             {"value", api::text_at(configuration, {"metadata", "resourceVersion"})}}});
-  const Json& webhooks = api::items_at(configuration, {"webhooks"});
-  for (std::size_t i = 0; i < webhooks.size(); ++i) {
-    if (stands_aside(webhooks[i]) == aside || !is_called_by(webhooks[i], names)) continue;
-    patch.push_back({{"op", "add"},
-                     {"path", fmt::format("/webhooks/{}/objectSelector", i)},
-                     {"value", selector_of(webhooks[i], aside)}});
-  }
-  return patch.size() > 1 ? std::optional(std::move(patch)) : std::nullopt;
+  return webhooks_patch(configuration, "objectSelector", [&](const Json& webhook) -> std::optional<Json> {
+    const bool is_aside = std::ranges::any_of(api::items_at(webhook, {"objectSelector", "matchExpressions"}), is_mark);
+    if (is_aside == aside || !is_called_by(webhook, names)) return std::nullopt;
+    return selector_of(webhook, aside);
+  });
 }
 
 StandAside::StandAside(kube::Client& client, const base::Clock& steady, Options options, base::Log log)

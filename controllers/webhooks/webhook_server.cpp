@@ -56,10 +56,6 @@ base::Status WebhookServer::start(base::TimePoint now) {
   return server_->start();
 }
 
-void WebhookServer::stop() {
-  if (server_) server_->stop();
-}
-
 base::Status WebhookServer::serve(const http_server::ServerIdentity& identity) {
   auto certificate = certificate_of(identity);
   if (!certificate) return std::move(certificate).error();

@@ -26,8 +26,7 @@ inline constexpr std::size_t kMaxReviewsBytes = 32 * 1024 * 1024;
 /// unless client certificates are required; the API server presents none by default.
 class WebhookServer {
  public:
-  /// Returns the response body to an AdmissionReview, or nullopt if it cannot be read. Called from several threads
-  /// concurrently.
+  /// Returns the response to an AdmissionReview, or nullopt if it cannot be read. Called from several threads.
   using Answer = std::function<std::optional<std::string>(std::string_view body)>;
 
   /// `address` is host:port. `names` are the names in the temporary certificate until serve() is called. `on_end` is
@@ -36,11 +35,12 @@ class WebhookServer {
   WebhookServer(std::string address, std::vector<std::string> names, std::map<std::string, Answer> answers,
                 base::Log log, http_server::OnEnd on_end = {}, std::string client_ca_file = {});
 
-  /// Returns kInvalid with the name of the configuration field if the address is invalid or the client CAs are
-  /// unusable.
+  /// Returns kInvalid with the name of the field if the address is invalid or the client CAs are unusable.
   base::Status start(base::TimePoint now);
   std::uint16_t port() const { return server_->port(); }
-  void stop();
+  void stop() {
+    if (server_) server_->stop();
+  }
   /// Uses this certificate for new connections. On error, the previous certificate stays in use.
   base::Status serve(const http_server::ServerIdentity& identity);
 

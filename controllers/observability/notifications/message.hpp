@@ -13,8 +13,7 @@
 
 namespace controllers {
 
-/// Order in which notifications are queued and sent. Manual Evacuations come last, because tenants can create any
-/// number of them.
+/// Order of sending. Manual Evacuations come last, because tenants can create any number of them.
 enum class NotificationRank { kPolicy, kEvacuationOfPolicy, kManual };
 
 /// One event that needs manual action.

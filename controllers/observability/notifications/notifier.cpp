@@ -1,12 +1,10 @@
 #include "controllers/observability/notifications/notifier.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fstream>
 #include <utility>
 
-#include "base/backoff.hpp"
-#include "kube/refusal.hpp"
+#include "kube/config/files.hpp"
 
 namespace controllers {
 namespace {
@@ -14,27 +12,30 @@ namespace {
 using base::kv;
 
 constexpr base::Backoff kRetryBackoff{base::seconds(2), base::minutes(2)};
-/// Upper bound of the Retry-After that a receiver may request.
-constexpr base::minutes kMaxPause{5};
 /// Number of objects per channel whose last notification is remembered.
 constexpr std::size_t kMaxRemembered = 2000;
 
-bool is_accepted(const base::Result<kube::Response>& answer) {
-  return answer && answer->status >= 200 && answer->status < 300;
-}
-
 /// A rejection is permanent. A receiver that is unavailable or busy may accept the message later.
 bool may_be_taken_later(const base::Result<kube::Response>& answer) {
-  if (!answer)
-    return base::is_retriable(answer.error().code) || answer.error().code == base::ErrorCode::kOutcomeUnknown;
+  if (!answer) return is_lost(answer);
   return answer->status >= 500 || answer->status == 429 || answer->status == 408 || answer->status == 425;
 }
 
-/// Contains neither the URL nor the receiver's response. Errors of HttpPost contain none of them.
-std::string outcome_text(const base::Result<kube::Response>& answer) {
-  if (!answer) return fmt::format("{}: {}", to_string(answer.error().code), answer.error().message);
-  return fmt::format("{}: {}", answer->status,
-                     kube::explain_refusal(answer->status, {"the URL in urlFile", "the URL in urlFile"}));
+/// Settings named in logs. Errors of HttpPost contain no secret.
+constexpr kube::ServerSettings kSettings{"the URL in urlFile", "the URL in urlFile"};
+
+constexpr std::size_t kMaxUrl = 4096;
+
+base::Result<std::string> url_of(const NotificationChannel& channel) {
+  std::string text;
+  text.resize(kMaxUrl + 1);
+  std::ifstream file(channel.url_file, std::ios::binary);
+  if (!file) return base::unavailable("urlFile cannot be read");
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  std::string url(kube::trim(text));
+  if (url.size() > kMaxUrl) return base::invalid("urlFile contains no usable URL: it is too long");
+  return url;
 }
 
 }  // namespace
@@ -54,29 +55,16 @@ void Notifier::publish(kube::Event event) {
   deps_.inner.publish(std::move(event));
 }
 
-bool Notifier::wants(const Channel& channel, const Notification& told) {
-  const auto& events = channel.config.events;
-  const bool is_omitted =
-      channel.config.omit_refused_manual && told.is_refusal && told.rank == NotificationRank::kManual;
-  return !is_omitted && (events.empty() || std::ranges::find(events, told.event) != events.end());
-}
-
-bool Notifier::is_news(const Channel& channel, const Notification& told, base::TimePoint now) {
-  const auto known = channel.told.find(told.key());
-  return known == channel.told.end() || now - known->second >= channel.config.repeat_after;
-}
-
-/// Forgets the oldest key if there are too many, so it may be notified again early.
-void Notifier::remember(Channel& channel, const Notification& told, base::TimePoint now) {
-  channel.told.insert_or_assign(told.key(), now);
-  if (channel.told.size() <= kMaxRemembered) return;
-  channel.told.erase(std::ranges::min_element(channel.told, {}, [](const auto& each) { return each.second; }));
-}
-
 void Notifier::enqueue(Channel& channel, const Notification& told, base::TimePoint now) {
-  if (!wants(channel, told)) return;
-  if (!is_news(channel, told, now)) return count(channel, "repeated");
-  remember(channel, told, now);
+  const NotificationChannel& config = channel.config;
+  if (config.omit_refused_manual && told.is_refusal && told.rank == NotificationRank::kManual) return;
+  if (!config.events.empty() && std::ranges::find(config.events, told.event) == config.events.end()) return;
+  const auto known = channel.told.find(told.key());
+  if (known != channel.told.end() && now - known->second < config.repeat_after) return count(channel, "repeated");
+  channel.told.insert_or_assign(told.key(), now);
+  // The oldest key is forgotten if there are too many, so it may be notified again early.
+  if (channel.told.size() > kMaxRemembered)
+    channel.told.erase(std::ranges::min_element(channel.told, {}, [](const auto& each) { return each.second; }));
   const auto left_out = channel.pending.push(told);
   if (!left_out) return;
   channel.told.erase(left_out->key());
@@ -96,10 +84,14 @@ void Notifier::finish_batch(Channel& channel, const std::vector<Notification>& s
   const bool is_over = is_accepted(answer) || !may_be_taken_later(answer) || channel.pending.repeats() ||
                        ++channel.failures >= kMaxTries;
   if (!is_accepted(answer)) {
-    deps_.log.warning("a notification was not accepted",
-                      {kv("channel", channel.config.name), kv("answer", outcome_text(answer)), kv("givenUp", is_over)});
+    deps_.log.warning(
+        "a notification was not accepted",
+        {kv("channel", channel.config.name), kv("answer", outcome_text(answer, kSettings)), kv("givenUp", is_over)});
   }
-  if (!is_over) return pause(channel, answer);
+  if (!is_over) {
+    channel.next_try = deps_.steady.now() + pause_after(answer, kRetryBackoff, channel.failures);
+    return;
+  }
   channel.left_out -= left_out;
   channel.failures = 0;
   channel.next_try = {};
@@ -120,12 +112,6 @@ void Notifier::give_up(Channel& channel, bool may_be_taken_later) {
   }
   for (const Notification& each : lost) channel.told.erase(each.key());
   if (!lost.empty()) count(channel, "failed", lost.size());
-}
-
-void Notifier::pause(Channel& channel, const base::Result<kube::Response>& answer) {
-  base::Duration pause = base::backoff_delay(kRetryBackoff, channel.failures);
-  if (answer && answer->retry_after) pause = std::clamp<base::Duration>(*answer->retry_after, pause, kMaxPause);
-  channel.next_try = deps_.steady.now() + pause;
 }
 
 void Notifier::send_one(Channel& channel) {
@@ -161,13 +147,27 @@ void Notifier::run(std::stop_token stop) {
     step();
     std::unique_lock lock(mutex_);
     const auto due = next_due();
-    const base::Duration pause = due ? *due - deps_.steady.now() : base::Duration(kMaxPause);
+    const base::Duration pause = due ? *due - deps_.steady.now() : base::Duration(kMaxReceiverPause);
     wake_.wait_for(lock, stop, std::max(pause, base::Duration::zero()), [&] {
       const auto now_due = next_due();
       return now_due && *now_due <= deps_.steady.now();
     });
   }
   step();
+}
+
+base::Result<kube::Response> HttpPost::operator()(const NotificationChannel& channel, const std::string& body) {
+  const auto url = url_of(channel);
+  if (!url) return url.error();
+  Connection& connection = connections_[channel.name];
+  if (connection.url != *url || !connection.receiver) {
+    connection = {};
+    auto receiver = HttpReceiver::create(
+        {.url = *url, .ca_file = channel.ca_file, .name = "notifications: " + channel.name}, clock_);
+    if (!receiver) return receiver.error().during("urlFile");
+    connection = {*url, *std::move(receiver)};
+  }
+  return connection.receiver->post(body, channel.timeout);
 }
 
 }  // namespace controllers

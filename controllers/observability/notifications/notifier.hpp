@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -13,7 +14,10 @@
 #include "base/clock.hpp"
 #include "base/log.hpp"
 #include "base/metrics.hpp"
+#include "base/result.hpp"
+#include "controllers/observability/http_receiver.hpp"
 #include "controllers/observability/notifications/message.hpp"
+#include "controllers/observability/notifications/notifications_config.hpp"
 #include "controllers/observability/notifications/queue.hpp"
 #include "kube/transport.hpp"
 
@@ -49,8 +53,7 @@ class Notifier final : public kube::EventSink {
 
   /// Sends until stopped, then tries once more to send the rest. Never throws.
   void run(std::stop_token stop);
-  /// Sends what is due, one message per channel. Returns the time of the next message, or nullopt if none is pending.
-  /// For virtual time.
+  /// For virtual time: sends what is due, one message per channel. Returns the time of the next message, if any.
   std::optional<base::TimePoint> step();
 
  private:
@@ -66,15 +69,11 @@ class Notifier final : public kube::EventSink {
 
   // REQUIRE mutex_ held.
   void enqueue(Channel& channel, const Notification& told, base::TimePoint now);
-  static bool wants(const Channel& channel, const Notification& told);
-  static bool is_news(const Channel& channel, const Notification& told, base::TimePoint now);
-  static void remember(Channel& channel, const Notification& told, base::TimePoint now);
   std::optional<base::TimePoint> next_due() const;
   void finish_batch(Channel& channel, const std::vector<Notification>& sent, std::int64_t left_out,
                     const base::Result<kube::Response>& answer);
   /// Gives up the next message, after too many tries or because the receiver rejects it.
   void give_up(Channel& channel, bool may_be_taken_later);
-  void pause(Channel& channel, const base::Result<kube::Response>& answer);
 
   void send_one(Channel& channel);
   void count(const Channel& channel, const char* result, std::size_t by = 1);
@@ -83,6 +82,26 @@ class Notifier final : public kube::EventSink {
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
   std::vector<Channel> channels_;  ///< Fixed size; the contents are guarded by mutex_
+};
+
+/// Posts messages to the URLs in the channels' URL files: https, or http to a loopback address. Reads the file for
+/// each message, so a rotated URL applies immediately. Errors never contain the URL, which is a secret. Use from one
+/// thread.
+class HttpPost {
+ public:
+  /// `clock` must outlive this object.
+  explicit HttpPost(const base::Clock& clock) : clock_(clock) {}
+
+  base::Result<kube::Response> operator()(const NotificationChannel& channel, const std::string& body);
+
+ private:
+  struct Connection {
+    std::string url;
+    std::unique_ptr<HttpReceiver> receiver;
+  };
+
+  const base::Clock& clock_;
+  std::map<std::string, Connection> connections_;  ///< By channel name
 };
 
 }  // namespace controllers

@@ -1,7 +1,6 @@
 #include "controllers/observability/notifications/queue.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace controllers {
 
@@ -93,7 +92,14 @@ void NotificationQueue::finish_batch() {
 }
 
 std::vector<Notification> NotificationQueue::give_up(base::TimePoint now) {
-  if (kept_is_taken_) return give_up_kept(now);
+  if (kept_is_taken_) {  // moves to the end of kept_, so that the others there are retried first
+    KeptNotification first = kept_.front();
+    finish_batch();
+    if (now - first.since >= kMaxKept) return {std::move(first.told)};
+    kept_.push_back(std::move(first));
+    ++size_;
+    return {};
+  }
   std::vector<Notification> removed;
   std::size_t kept = 0;
   for (Notification& each : taken()) {
@@ -107,16 +113,6 @@ std::vector<Notification> NotificationQueue::give_up(base::TimePoint now) {
   finish_batch();
   size_ += kept;
   return removed;
-}
-
-/// Moves the notification to the end of kept_, so that the others there are retried first.
-std::vector<Notification> NotificationQueue::give_up_kept(base::TimePoint now) {
-  KeptNotification first = kept_.front();
-  finish_batch();
-  if (now - first.since >= kMaxKept) return {std::move(first.told)};
-  kept_.push_back(std::move(first));
-  ++size_;
-  return {};
 }
 
 }  // namespace controllers

@@ -22,8 +22,7 @@ class NotificationQueue {
  public:
   explicit NotificationQueue(std::size_t most) : most_(most) {}
 
-  /// Returns the notification that was dropped: `told`, or the one that it displaced. Returns nullopt if none was
-  /// dropped.
+  /// Returns the notification that was dropped, `told` or one that it displaced; nullopt if none.
   std::optional<Notification> push(Notification told);
 
   /// Time that a notification about a policy is kept after it was first given up.
@@ -59,7 +58,6 @@ class NotificationQueue {
     Notification told;
   };
 
-  std::vector<Notification> give_up_kept(base::TimePoint now);
   std::optional<Key> queue_that_yields_to(const Key& key) const;
   void take_in_turns(NotificationRank rank, std::size_t& left);
   std::vector<Notification> taken() const;

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
+#include <string_view>
 
-#include "base/backoff.hpp"
-#include "kube/refusal.hpp"
+#include "api/meta/names.hpp"
+#include "kube/config/credential_scope.hpp"
+#include "kube/config/files.hpp"
+#include "kube/http/transport.hpp"
 #include "telemetry/tracing/otlp.hpp"
 
 namespace controllers {
@@ -14,28 +16,19 @@ namespace {
 
 using base::kv;
 
-constexpr base::Backoff kRetryBackoff{base::seconds(1), base::seconds(60)};
-/// Upper bound of the Retry-After that a collector may request.
-constexpr base::minutes kMaxRest{5};
-
-bool was_accepted(const base::Result<kube::Response>& answer) {
-  return answer && answer->status >= 200 && answer->status < 300;
-}
+constexpr base::Backoff kExportBackoff{base::seconds(1), base::seconds(60)};
 
 /// OTLP allows retries for these statuses only. A batch whose response was lost may arrive twice, with the same ids.
 bool is_retriable_export(const base::Result<kube::Response>& answer) {
-  if (!answer)
-    return base::is_retriable(answer.error().code) || answer.error().code == base::ErrorCode::kOutcomeUnknown;
+  if (!answer) return is_lost(answer);
   const int status = answer->status;
   return status == 429 || status == 502 || status == 503 || status == 504;
 }
 
-/// Contains nothing of the collector's response. Errors of OtlpPost contain no secret.
-std::string outcome_text(const base::Result<kube::Response>& answer) {
-  if (!answer) return fmt::format("{}: {}", to_string(answer.error().code), answer.error().message);
-  return fmt::format("{}: {}", answer->status,
-                     kube::explain_refusal(answer->status, {"tracing.endpoint", "tracing.headersFile"}));
-}
+/// Settings named in logs. Errors of OtlpPost contain no secret.
+constexpr kube::ServerSettings kCollectorSettings{"tracing.endpoint", "tracing.headersFile"};
+
+constexpr std::size_t kMaxHeaderBytes = 8192;
 
 }  // namespace
 
@@ -61,24 +54,17 @@ std::optional<base::TimePoint> SpanExporter::next_due() const {
   return std::max(gathered, next_try_);
 }
 
-/// Logs the begin and the end of an outage only, because a collector may be unavailable for days.
-void SpanExporter::tell(const base::Result<kube::Response>& answer, bool is_over) {
-  if (was_accepted(answer)) {
-    if (std::exchange(is_down_, false)) deps_.log.info("the trace collector accepts traces again");
-    return;
-  }
-  if (std::exchange(is_down_, true)) return;
-  deps_.log.warning("traces were not accepted", {kv("answer", outcome_text(answer)), kv("givenUp", is_over)});
-}
-
 /// Returns true if the batch is done and removed.
 bool SpanExporter::finish_batch(std::size_t sent, const base::Result<kube::Response>& answer) {
-  const bool is_over = was_accepted(answer) || !is_retriable_export(answer) || ++failures_ >= kMaxTries;
-  tell(answer, is_over);
+  const bool is_over = is_accepted(answer) || !is_retriable_export(answer) || ++failures_ >= kMaxTries;
+  // Logs the begin and the end of an outage only, because a collector may be unavailable for days.
+  const bool was_down = std::exchange(is_down_, !is_accepted(answer));
+  if (was_down && !is_down_) deps_.log.info("the trace collector accepts traces again");
+  if (is_down_ && !was_down)
+    deps_.log.warning("traces were not accepted",
+                      {kv("answer", outcome_text(answer, kCollectorSettings)), kv("givenUp", is_over)});
   if (!is_over) {
-    base::Duration pause = base::backoff_delay(kRetryBackoff, failures_);
-    if (answer && answer->retry_after) pause = std::clamp<base::Duration>(*answer->retry_after, pause, kMaxRest);
-    next_try_ = deps_.steady.now() + pause;
+    next_try_ = deps_.steady.now() + pause_after(answer, kExportBackoff, failures_);
     return false;
   }
   pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(sent));
@@ -86,9 +72,9 @@ bool SpanExporter::finish_batch(std::size_t sent, const base::Result<kube::Respo
   next_try_ = {};
   batch_started_ = deps_.steady.now();
   const auto rejected =
-      was_accepted(answer) ? std::min(sent, static_cast<std::size_t>(tracing::rejected_spans(answer->body))) : 0;
+      is_accepted(answer) ? std::min(sent, static_cast<std::size_t>(tracing::rejected_spans(answer->body))) : 0;
   count("rejected", rejected);
-  count(was_accepted(answer) ? "sent" : "failed", sent - rejected);
+  count(is_accepted(answer) ? "sent" : "failed", sent - rejected);
   return true;
 }
 
@@ -102,7 +88,7 @@ bool SpanExporter::send(std::size_t most) {
   if (batch.empty()) return false;
   const auto answer = deps_.post(tracing::encode_otlp(deps_.resource, batch));
   const std::scoped_lock lock(mutex_);
-  return finish_batch(batch.size(), answer) && was_accepted(answer);
+  return finish_batch(batch.size(), answer) && is_accepted(answer);
 }
 
 std::optional<base::TimePoint> SpanExporter::step() {
@@ -121,7 +107,7 @@ void SpanExporter::run(std::stop_token stop) {
     step();
     std::unique_lock lock(mutex_);
     const auto due = next_due();
-    const base::Duration pause = due ? *due - deps_.steady.now() : base::Duration(kMaxRest);
+    const base::Duration pause = due ? *due - deps_.steady.now() : base::Duration(kMaxReceiverPause);
     wake_.wait_for(lock, stop, std::max(pause, base::Duration::zero()), [&] {
       const auto now_due = next_due();
       return now_due && (*now_due <= deps_.steady.now() || !due || *now_due < *due);
@@ -129,6 +115,54 @@ void SpanExporter::run(std::stop_token stop) {
   }
   while (send(kMaxAtOnce)) {
   }
+}
+
+base::Result<std::vector<std::pair<std::string, std::string>>> parse_headers(const std::string& text) {
+  if (text.size() > kMaxHeaderBytes) return base::invalid(fmt::format("more than {} bytes", kMaxHeaderBytes));
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::string_view rest = text;
+  for (int number = 1; !rest.empty(); ++number) {
+    const std::string_view line = kube::trim(rest.substr(0, rest.find('\n')));
+    rest = rest.find('\n') == std::string_view::npos ? std::string_view() : rest.substr(rest.find('\n') + 1);
+    if (line.empty() || line.front() == '#') continue;
+    const auto colon = line.find(':');
+    const std::string_view name = kube::trim(line.substr(0, colon));
+    const std::string_view value = colon == std::string_view::npos ? "" : kube::trim(line.substr(colon + 1));
+    // Excludes control characters, which could end the header.
+    const auto is_text = [](char c) { return c == '\t' || (c >= ' ' && c <= '~'); };
+    const bool is_value = !value.empty() && std::ranges::all_of(value, is_text);
+    if (!api::is_header_name(name) || !is_value || kube::is_own_header(name))
+      return base::invalid(fmt::format("line {} is not a header such as \"Authorization: Bearer …\"", number));
+    headers.emplace_back(name, value);
+  }
+  return headers;
+}
+
+base::Result<kube::Response> OtlpPost::operator()(const std::string& body) {
+  std::string text;
+  if (!config_.headers_file.empty()) {
+    if (auto allowed = kube::may_send_file(config_.headers_file, {config_.endpoint}); !allowed) {
+      receiver_.reset();
+      return allowed.error().during("tracing.headersFile");
+    }
+    auto read = kube::read_file(config_.headers_file);
+    if (!read) return base::unavailable("tracing.headersFile cannot be read");
+    text = *std::move(read);
+  }
+  if (!receiver_ || text != headers_) {
+    auto headers = parse_headers(text);
+    if (!headers) return headers.error().during("tracing.headersFile");
+    auto receiver = HttpReceiver::create({.url = config_.endpoint,
+                                          .ca_file = config_.ca_file,
+                                          .name = "tracing",
+                                          .may_be_plain = config_.insecure,
+                                          .headers = *std::move(headers)},
+                                         clock_);
+    if (!receiver) return receiver.error().during("tracing.endpoint");
+    receiver_ = *std::move(receiver);
+    headers_ = std::move(text);
+  }
+  return receiver_->post(body, config_.timeout);
 }
 
 }  // namespace controllers

@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "api/vocabulary/condition_types.hpp"
-#include "api/vocabulary/reasons.hpp"
+#include "controllers/policy/condition.hpp"
 #include "planner/plan/balance/convergence.hpp"
 #include "planner/strategies/strategy.hpp"
 
@@ -49,12 +48,6 @@ bool repeats(const api::BalanceRow& row, Moves before, const CycleOutcome& outco
   return compare(planner::is_of_counts(row) ? planner::moves_again : planner::relieves_again, row, before, outcome);
 }
 
-bool has_moves(const api::BalanceRow& row, const CycleOutcome& outcome) {
-  return std::ranges::any_of(outcome.strategies, [&](const planner::StrategyResult& each) {
-    return each.row == row.strategy && each.nominated > 0;
-  });
-}
-
 void take_out(const std::set<std::string>& stopped, CycleOutcome& outcome) {
   const std::vector<Moves> parts = moves_by_strategy(outcome);
   std::vector<api::PlannedMove> kept;
@@ -78,8 +71,7 @@ const api::BalanceRow* find_row(const std::vector<api::BalanceRow>& rows, const 
   return found == rows.end() ? nullptr : &*found;
 }
 
-/// Strategies, named as in rows, whose rows have stopped. A strategy that balances several resources continues while
-/// one of them improves.
+/// Strategies, named as in rows, whose rows have stopped. A strategy with several rows continues while one improves.
 std::set<std::string> stopped_strategies(const std::vector<api::BalanceRow>& rows) {
   std::set<std::string> stopped;
   for (const api::BalanceRow& row : rows) {
@@ -91,18 +83,16 @@ std::set<std::string> stopped_strategies(const std::vector<api::BalanceRow>& row
   return stopped;
 }
 
-std::string describe_counts(const api::BalanceRow& row) {
-  const std::string_view what = row.resource == strategies::kCountsByDomain
-                                    ? "domains contain more pods than maxSkew allows"
-                                    : "nodes run more duplicates than their share";
-  if (row.before.deviation <= 0) return fmt::format("{}: no {}", row.strategy, what);
-  return fmt::format("{}: {}, the fullest {:.2f} of the mean", row.strategy, what, row.before.peak_to_mean);
-}
-
 std::string describe(const api::BalanceRow& row) {
   if (row.resource == planner::kNodesInUse)
     return fmt::format("{}: {:.1f} % of the nodes are in use", row.strategy, row.before.deviation);
-  if (planner::is_of_counts(row)) return describe_counts(row);
+  if (planner::is_of_counts(row)) {
+    const std::string_view what = row.resource == strategies::kCountsByDomain
+                                      ? "domains contain more pods than maxSkew allows"
+                                      : "nodes run more duplicates than their share";
+    if (row.before.deviation <= 0) return fmt::format("{}: no {}", row.strategy, what);
+    return fmt::format("{}: {}, the fullest {:.2f} of the mean", row.strategy, what, row.before.peak_to_mean);
+  }
   return fmt::format("{}: {} deviates by {:.1f} points between nodes, the highest is {:.2f} of the mean", row.strategy,
                      row.resource, row.before.deviation, row.before.peak_to_mean);
 }
@@ -116,12 +106,6 @@ std::string joined(const std::vector<api::BalanceRow>& rows,
   return text;
 }
 
-/// A plan in waves frees its nodes with the last wave. Until then it cannot be judged, as long as it makes progress.
-bool has_waves_left(const api::BalanceRow& row, const api::DeschedulerPolicy& policy, const CycleOutcome& outcome) {
-  return row.resource == planner::kNodesInUse && outcome.summary.waves > 0 &&
-         outcome.summary.waves < policy.status.last_cycle->waves;
-}
-
 }  // namespace
 
 void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome, bool continues) {
@@ -129,13 +113,17 @@ void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome, 
   const bool is_same_spec = before.observed_generation == policy.meta.generation;
   const bool acted = is_same_spec && before.last_cycle && before.last_cycle->created > 0;
   for (api::BalanceRow& row : outcome.balance) {
+    const auto is_nominating = [&](const auto& each) { return each.row == row.strategy && each.nominated > 0; };
+    // A plan in waves frees its nodes with the last wave. Until then it cannot be judged, as long as it makes progress.
+    const bool has_waves_left = continues && before.last_cycle && row.resource == planner::kNodesInUse &&
+                                outcome.summary.waves > 0 && outcome.summary.waves < before.last_cycle->waves;
     const planner::BalanceCycle cycle{row,
                                       is_same_spec ? find_row(before.balance, row) : nullptr,
                                       acted,
                                       acted && compare(planner::moves_back, row, before.plan, outcome),
                                       acted && repeats(row, before.plan, outcome),
-                                      has_moves(row, outcome)};
-    if (continues && cycle.previous != nullptr && has_waves_left(row, policy, outcome))
+                                      std::ranges::any_of(outcome.strategies, is_nominating)};
+    if (has_waves_left && cycle.previous != nullptr)
       row = *cycle.previous;
     else
       row = planner::next_balance_row(cycle, policy.spec.convergence);
@@ -146,25 +134,20 @@ void judge_balance(const api::DeschedulerPolicy& policy, CycleOutcome& outcome, 
 void set_converged_condition(api::DeschedulerPolicyStatus& status, std::int64_t generation, base::TimePoint now) {
   const std::set<std::string> stopped = stopped_strategies(status.balance);
   const bool moves = status.last_cycle && status.last_cycle->nominated > 0;
-  api::Condition condition{
-      std::string(to_string(api::ConditionType::kConverged)), api::ConditionStatus::kFalse, "", "", generation, {}};
+  const auto set = [&](bool holds, api::Reason reason, std::string message) {
+    api::set_condition(status.conditions,
+                       condition(api::ConditionType::kConverged, holds, reason, std::move(message), generation), now);
+  };
   if (!stopped.empty()) {
     const auto is_stopped = [&](const api::BalanceRow& row) {
       return stopped.contains(row.strategy) && !planner::may_balance(row);
     };
-    const auto first = std::ranges::find_if(status.balance, is_stopped);
-    const bool oscillates = first->state == planner::kOscillating;
-    condition.reason = to_string(oscillates ? api::Reason::kOscillating : api::Reason::kNoProgress);
-    condition.message =
-        "moves do not improve the balance, so the strategy has stopped: " + joined(status.balance, is_stopped);
+    const bool oscillates = std::ranges::find_if(status.balance, is_stopped)->state == planner::kOscillating;
+    set(false, oscillates ? api::Reason::kOscillating : api::Reason::kNoProgress,
+        "moves do not improve the balance, so the strategy has stopped: " + joined(status.balance, is_stopped));
   } else if (!status.balance.empty() && !moves && status.active == 0) {
-    condition.status = api::ConditionStatus::kTrue;
-    condition.reason = to_string(api::Reason::kConverged);
-    condition.message = joined(status.balance, [](const api::BalanceRow&) { return true; });
-  } else {
-    return;
+    set(true, api::Reason::kConverged, joined(status.balance, [](const api::BalanceRow&) { return true; }));
   }
-  api::set_condition(status.conditions, std::move(condition), now);
 }
 
 }  // namespace controllers

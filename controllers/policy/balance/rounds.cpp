@@ -14,10 +14,6 @@ namespace {
 /// Maximum time after a pod is gone until its owner has created the replacement.
 constexpr base::seconds kReplacedWithin{10};
 
-bool waits_for_a_node(const api::Pod& pod) {
-  return pod.node_name.empty() && !pod.has_scheduling_gates && !pod.meta.is_terminating() && !pod.is_terminal();
-}
-
 /// Returns the state of a strategy that ran in the cycle, or nullptr.
 api::StrategyState* state_of_run(const strategies::MultiCycle* strategy, CycleOutcome& outcome) {
   if (strategy == nullptr || !outcome.strategy_state) return nullptr;
@@ -27,9 +23,8 @@ api::StrategyState* state_of_run(const strategies::MultiCycle* strategy, CycleOu
 
 }  // namespace
 
-Settlement settlement_of(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
-                         const std::vector<std::shared_ptr<const api::Pod>>& pods, base::TimePoint planned_at,
-                         base::TimePoint now) {
+Settlement settlement_of(const Evacuations& evacuations, const std::vector<std::shared_ptr<const api::Pod>>& pods,
+                         base::TimePoint planned_at, base::TimePoint now) {
   const base::TimePoint since = std::chrono::floor<base::seconds>(planned_at);
   std::set<std::string_view> owners;
   bool may_come = false;
@@ -39,7 +34,8 @@ Settlement settlement_of(const std::vector<std::shared_ptr<const api::Evacuation
     may_come = may_come || (each->status.finished_at && now < *each->status.finished_at + kReplacedWithin);
   }
   const auto is_replacement = [&](const std::shared_ptr<const api::Pod>& pod) {
-    if (pod == nullptr || !waits_for_a_node(*pod)) return false;
+    if (pod == nullptr || !pod->node_name.empty() || pod->has_scheduling_gates) return false;
+    if (pod->meta.is_terminating() || pod->is_terminal()) return false;
     const api::OwnerReference* owner = pod->meta.controller();
     return owner != nullptr && owners.contains(owner->uid) && pod->meta.creation_timestamp >= since;
   };

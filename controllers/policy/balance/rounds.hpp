@@ -8,7 +8,6 @@
 
 #include "api/core/kinds.hpp"
 #include "api/descheduler_policy.hpp"
-#include "api/evacuation.hpp"
 #include "base/clock.hpp"
 #include "controllers/policy/waves.hpp"
 #include "planner/strategies/strategy.hpp"
@@ -23,9 +22,8 @@ struct Settlement {
 
 /// `evacuations` are those of the policy, all finished. Replacements are pods created since `planned_at` for an
 /// owner of a moved pod, except pods with scheduling gates. Owners have some seconds to create them.
-Settlement settlement_of(const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
-                         const std::vector<std::shared_ptr<const api::Pod>>& pods, base::TimePoint planned_at,
-                         base::TimePoint now);
+Settlement settlement_of(const Evacuations& evacuations, const std::vector<std::shared_ptr<const api::Pod>>& pods,
+                         base::TimePoint planned_at, base::TimePoint now);
 
 /// Returns the progress of the strategy by the policy's status. Returns nullopt without a strategy, without a readable
 /// state, and if the strategy is over.

@@ -9,8 +9,7 @@
 
 #include "api/meta/label_value.hpp"
 #include "controllers/policy/balance/convergence.hpp"
-#include "controllers/policy/cycle/phase_timer.hpp"
-#include "controllers/policy/forbidden.hpp"
+#include "controllers/policy/cycle.hpp"
 #include "controllers/policy/waves.hpp"
 #include "planner/plan/evacuating_pods.hpp"
 #include "planner/strategies/catalog.hpp"
@@ -19,8 +18,7 @@
 namespace controllers {
 namespace {
 
-/// Maximum duration of planning, because other policies wait for it. Above the maximum timeBudget of a search, with
-/// time to carry out its result.
+/// Maximum duration of planning, because other policies wait for it. Above the maximum timeBudget of a search.
 constexpr base::minutes kMaxPlanningTime{3};
 /// Minimum time between two heartbeats during planning.
 constexpr base::seconds kHeartbeat{1};
@@ -33,13 +31,6 @@ void add_cooling(std::vector<planner::PodIdentity>& cooling, const scheduling::C
     const api::Pod& pod = snapshot.pod(index);
     if (cooldowns.cooling(cooldown_subjects(pod), policy, now)) cooling.push_back({pod.meta.ns, pod.uid()});
   }
-}
-
-void add_usage(CycleOutcome& outcome, UsageFigures figures, const scheduling::ClusterSnapshot& snapshot,
-               const api::DeschedulerPolicy& policy) {
-  for (std::size_t i = 0; i < figures.measured.size(); ++i)
-    outcome.usage.push_back(usage_report(*figures.measured[i], figures.health[i], snapshot, policy.spec.node_selector));
-  outcome.forecasts = std::move(figures.forecasts);
 }
 
 }  // namespace
@@ -55,18 +46,17 @@ bool searches(const strategies::StrategySpecs& specs) {
   });
 }
 
-void CyclePlanner::observe_hints(const api::DeschedulerPolicy& policy,
-                                 const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
+void CyclePlanner::observe_hints(const api::DeschedulerPolicy& policy, const Evacuations& evacuations,
                                  base::TimePoint now) {
-  if (deps_.steering.hints_in_force) resting_hints_.look(policy.meta.uid, evacuations, policy.status.plan, now);
+  if (ports_.steering.hints_in_force) resting_hints_.look(policy.meta.uid, evacuations, policy.status.plan, now);
 }
 
 base::Result<CycleOutcome> CyclePlanner::plan(const api::DeschedulerPolicy& policy, const planner::PlanSpec& spec,
                                               const CycleTerms& terms) {
   const std::string& name = policy.meta.name;
-  const Cycle cycle{policy, spec, terms, deps_.traces.of(name), searches(spec.strategy_specs)};
+  const Cycle cycle{policy, spec, terms, traces_.of(name), searches(spec.strategy_specs)};
   auto planned = plan_once(cycle);
-  if (!planned || !terms.may_move || deps_.taints.place(name, *planned, deps_.policy_lock.progress())) return planned;
+  if (!planned || !terms.may_move || taints_.place(name, *planned, policy_lock_.progress())) return planned;
   return plan_once(cycle);  // the taints that the plan counts on cannot be written: without any
 }
 
@@ -74,24 +64,28 @@ base::Result<CycleOutcome> CyclePlanner::plan_once(const Cycle& cycle) {
   std::optional<scheduling::ClusterSnapshot> own;
   const scheduling::ClusterSnapshot& snapshot = take_snapshot(cycle, own);
   Collected collected = collect(snapshot, cycle);
-  return judge(make(collected, cycle), cycle);
+  CycleOutcome outcome = make(collected, cycle);
+  if (!is_wanted_(cycle.policy)) return base::Error{base::ErrorCode::kCancelled, "the plan was cancelled"};
+  judge_balance(cycle.policy, outcome, cycle.terms.continues);
+  if (cycle.terms.continues) end_if_not_shrinking(outcome, cycle.policy.status.last_cycle->waves);
+  return outcome;
 }
 
 const scheduling::ClusterSnapshot& CyclePlanner::take_snapshot(const Cycle& cycle,
                                                                std::optional<scheduling::ClusterSnapshot>& own) {
-  const PhaseTimer timer(deps_.metrics, deps_.clocks.wall, "snapshot", cycle.trace);
+  const PhaseTimer timer(ports_.metrics, ports_.clocks.wall, "snapshot", cycle.trace);
   const auto quantities = scheduling::quantities_of(cycle.policy.spec.compatibility);
-  return cycle.searches ? own.emplace(deps_.caches.snapshot(), quantities)
-                        : snapshots_.at(deps_.caches.snapshot(), quantities);
+  return cycle.searches ? own.emplace(ports_.caches.snapshot(), quantities)
+                        : snapshots_.at(ports_.caches.snapshot(), quantities);
 }
 
 CyclePlanner::Collected CyclePlanner::collect(const scheduling::ClusterSnapshot& snapshot, const Cycle& cycle) {
   const auto& [policy, spec, terms, trace, searches] = cycle;
   const std::string& name = policy.meta.name;
-  const auto evacuations = deps_.caches.evacuations.list();
+  const auto evacuations = ports_.caches.evacuations.list();
   planner::EvacuatingPods pods(name, policy.spec.mode);
   for (const auto& evacuation : evacuations) pods.add(*evacuation);
-  add_cooling(pods.cooling, snapshot, deps_.measured.cooldowns, name, terms.now);
+  add_cooling(pods.cooling, snapshot, ports_.measured.cooldowns, name, terms.now);
   restarts_.restore(policy.status.restarts, terms.now);  // what an earlier leader saw
   restarts_.observe(snapshot, terms.now);
   Collected collected{.input = {.spec = spec,
@@ -101,10 +95,10 @@ CyclePlanner::Collected CyclePlanner::collect(const scheduling::ClusterSnapshot&
                                 .options = cycle_options(),
                                 .cooling = std::move(pods.cooling),
                                 .restarts = &restarts_,
-                                .server_minor = deps_.measured.server_minor,
+                                .server_minor = ports_.measured.server_minor,
                                 .is_settled = terms.is_settled,
                                 .may_time_out = policy.spec.mode == api::PolicyMode::kAutomatic},
-                      .figures = deps_.measured.usage ? deps_.measured.usage(name) : UsageFigures{},
+                      .figures = ports_.measured.usage ? ports_.measured.usage(name) : UsageFigures{},
                       .problems = {},
                       .hints_rest = {}};
   planner::PlanInput& input = collected.input;
@@ -114,32 +108,29 @@ CyclePlanner::Collected CyclePlanner::collect(const scheduling::ClusterSnapshot&
   }
   input.usage = collected.figures.measured;
   if (policy.status.observed_generation == policy.meta.generation) input.strategy_state = policy.status.strategy_state;
-  const bool hints_in_force = deps_.steering.hints_in_force && deps_.steering.hints_in_force();
+  const bool hints_in_force = ports_.steering.hints_in_force && ports_.steering.hints_in_force();
   if (hints_in_force) collected.hints_rest = resting_hints_.why(policy.meta.uid, terms.now);
   input.options.placement_hints = hints_in_force && collected.hints_rest.empty();
-  if (!deps_.steering.namespaces_without_hints.empty())
-    input.options.namespaces_without_hints = deps_.steering.namespaces_without_hints;
+  if (!ports_.steering.namespaces_without_hints.empty())
+    input.options.namespaces_without_hints = ports_.steering.namespaces_without_hints;
   input.options.continues_plan = terms.continues;
-  add_taints(input.options, cycle);
+  if (taints_.may_plan_with(policy)) {
+    input.options.taint_value = api::soft_taint_value(name);
+    input.options.pledged = taints_.pledged(name, spec, terms.now);
+  }
   add_progress(input.options, cycle);
   return collected;
 }
 
-void CyclePlanner::add_taints(planner::PlanOptions& options, const Cycle& cycle) const {
-  if (!deps_.taints.may_plan_with(cycle.policy)) return;
-  options.taint_value = api::soft_taint_value(cycle.policy.meta.name);
-  options.pledged = deps_.taints.pledged(cycle.policy.meta.name, cycle.spec, cycle.terms.now);
-}
-
 /// Heartbeats, cancellation, time limit and threads of the plan.
 void CyclePlanner::add_progress(planner::PlanOptions& options, const Cycle& cycle) const {
-  const base::TimePoint begin = deps_.clocks.steady.now();  // of this plan: a cycle may make two
-  options.elapsed = [&steady = deps_.clocks.steady, begin] { return steady.now() - begin; };
-  options.is_cancelled = [this, &policy = cycle.policy, progress = deps_.policy_lock.progress()] {
+  const base::TimePoint begin = ports_.clocks.steady.now();  // of this plan: a cycle may make two
+  options.elapsed = [&steady = ports_.clocks.steady, begin] { return steady.now() - begin; };
+  options.is_cancelled = [this, &policy = cycle.policy, progress = policy_lock_.progress()] {
     progress();
-    return !deps_.is_wanted(policy);
+    return !is_wanted_(policy);
   };
-  options.heartbeat = [&steady = deps_.clocks.steady, progress = deps_.policy_lock.progress(), last = begin]() mutable {
+  options.heartbeat = [&steady = ports_.clocks.steady, progress = policy_lock_.progress(), last = begin]() mutable {
     const base::TimePoint at = steady.now();
     if (at < last + kHeartbeat) return;
     last = at;
@@ -149,51 +140,42 @@ void CyclePlanner::add_progress(planner::PlanOptions& options, const Cycle& cycl
   options.executor = executor_;
   if (cycle.trace == nullptr) return;
   options.on_strategy = [this, trace = cycle.trace](std::string_view strategy, bool begins) {
-    const base::TimePoint at = deps_.clocks.wall.now();
+    const base::TimePoint at = ports_.clocks.wall.now();
     begins ? trace->begin_strategy(strategy, at) : trace->end_strategy(strategy, at);
   };
 }
 
 CycleOutcome CyclePlanner::make(Collected& collected, const Cycle& cycle) const {
-  const PhaseTimer timer(deps_.metrics, deps_.clocks.wall, "strategies", cycle.trace);
+  const PhaseTimer timer(ports_.metrics, ports_.clocks.wall, "strategies", cycle.trace);
   const api::DeschedulerPolicy& policy = cycle.policy;
   CycleOutcome outcome;
   if (cycle.searches) {
     const strategies::RestartHistory restarts = restarts_;  // other policies add to restarts_ meanwhile
     collected.input.restarts = &restarts;
-    const PolicyLock::ScopedUnlock unlock(deps_.policy_lock);
+    const PolicyLock::ScopedUnlock unlock(policy_lock_);
     outcome = make_plan(collected.input, cycle_id(policy, cycle.terms.now));
   } else {
     outcome = make_plan(collected.input, cycle_id(policy, cycle.terms.now));
   }
   std::ranges::move(collected.problems, std::back_inserter(outcome.problems));
-  add_usage(outcome, std::move(collected.figures), collected.input.cluster, policy);
+  UsageFigures& figures = collected.figures;
+  for (std::size_t i = 0; i < figures.measured.size(); ++i)
+    outcome.usage.push_back(
+        usage_report(*figures.measured[i], figures.health[i], collected.input.cluster, policy.spec.node_selector));
+  outcome.forecasts = std::move(figures.forecasts);
   if (!collected.hints_rest.empty()) outcome.warnings.insert(outcome.warnings.begin(), collected.hints_rest);
-  add_notes(outcome, policy.meta.name);
-  return outcome;
-}
-
-/// Drops the moves of strategies that have stopped gaining, and of a plan in waves that does not shrink.
-base::Result<CycleOutcome> CyclePlanner::judge(CycleOutcome outcome, const Cycle& cycle) const {
-  if (!deps_.is_wanted(cycle.policy)) return base::Error{base::ErrorCode::kCancelled, "the plan was cancelled"};
-  judge_balance(cycle.policy, outcome, cycle.terms.continues);
-  if (cycle.terms.continues) end_if_not_shrinking(outcome, cycle.policy.status.last_cycle->waves);
-  return outcome;
-}
-
-/// Adds information that planning lacked, and problems that Evacuations cannot report themselves.
-void CyclePlanner::add_notes(CycleOutcome& outcome, const std::string& policy) const {
-  if (deps_.caches.unknown) {
-    std::vector<std::string> unknown = deps_.caches.unknown();
+  if (ports_.caches.unknown) {
+    std::vector<std::string> unknown = ports_.caches.unknown();
     outcome.warnings.insert(outcome.warnings.begin(), unknown.begin(), unknown.end());
   }
-  if (!deps_.caches.stuck) return;
-  for (std::string& each : deps_.caches.stuck(policy)) outcome.problems.push_back(std::move(each));
+  if (ports_.caches.stuck)
+    std::ranges::move(ports_.caches.stuck(policy.meta.name), std::back_inserter(outcome.problems));
+  return outcome;
 }
 
 std::vector<api::RestartRecord> CyclePlanner::remembered_restarts(const strategies::StrategySpecs& specs) const {
   const auto window = specs.restart_window();
-  return window ? restarts_.records(*window, deps_.clocks.wall.now()) : std::vector<api::RestartRecord>();
+  return window ? restarts_.records(*window, ports_.clocks.wall.now()) : std::vector<api::RestartRecord>();
 }
 
 }  // namespace controllers

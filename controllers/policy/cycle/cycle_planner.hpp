@@ -1,22 +1,17 @@
 #pragma once
 
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
-#include "api/evacuation.hpp"
 #include "base/clock.hpp"
-#include "base/metrics.hpp"
 #include "base/result.hpp"
-#include "controllers/policy/cycle.hpp"
-#include "controllers/policy/cycle/cycle_traces.hpp"
+#include "controllers/policy/cycle/cycle_trace.hpp"
 #include "controllers/policy/cycle/policy_lock.hpp"
 #include "controllers/policy/cycle/policy_taints.hpp"
 #include "controllers/policy/cycle/unused_hints.hpp"
-#include "controllers/policy/decide.hpp"
 #include "controllers/policy/ports.hpp"
 #include "planner/plan/plan_spec.hpp"
 #include "planner/snapshot/snapshot_cache.hpp"
@@ -38,32 +33,19 @@ std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now);
 /// Whether a strategy searches, i.e. its planning may take much longer than one pass over all pods.
 bool searches(const strategies::StrategySpecs& specs);
 
-/// Collects the input of a cycle and plans it (controllers/policy/cycle.hpp). Callers must hold the policy lock. A
-/// search releases it while it runs.
+/// Collects the input of a cycle and plans it (cycle.hpp). Callers must hold the policy lock; a search releases it.
 class CyclePlanner {
  public:
-  struct Dependencies {
-    PolicyClocks clocks;
-    const PolicyCaches& caches;
-    const PolicyMeasurements& measured;
-    const PolicySteering& steering;
-    base::Metrics& metrics;
-    const PolicyTaints& taints;
-    const CycleTraces& traces;
-    PolicyLock& policy_lock;
-    /// Returns false if the policy's plan is not wanted any more. Called from several threads.
-    std::function<bool(const api::DeschedulerPolicy&)> is_wanted;
-  };
-
-  explicit CyclePlanner(Dependencies dependencies) : deps_(std::move(dependencies)) {}
+  /// `is_wanted`, called from several threads, returns false for obsolete plans. References must outlive this object.
+  CyclePlanner(const PolicyPorts& ports, const PolicyTaints& taints, const CycleTraces& traces, PolicyLock& policy_lock,
+               std::function<bool(const api::DeschedulerPolicy&)> is_wanted)
+      : ports_(ports), taints_(taints), traces_(traces), policy_lock_(policy_lock), is_wanted_(std::move(is_wanted)) {}
 
   /// Sets the executor that runs the parts of a search. REQUIRES: plan() is not running.
   void set_executor(strategies::Executor executor) { executor_ = std::move(executor); }
 
-  /// Checks whether hints of the policy's last plan were used, on which later plans depend. `evacuations` are those of
-  /// the policy.
-  void observe_hints(const api::DeschedulerPolicy& policy,
-                     const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations, base::TimePoint now);
+  /// Checks whether hints of the policy's last plan were used. `evacuations` are those of the policy.
+  void observe_hints(const api::DeschedulerPolicy& policy, const Evacuations& evacuations, base::TimePoint now);
   /// Plans, and places the soft taints that the plan relies on if it may move; if they cannot be written, plans again
   /// without them. Removes the moves of stopped strategies, and of a continued plan without progress. Returns
   /// kCancelled if the plan is obsolete.
@@ -96,13 +78,14 @@ class CyclePlanner {
   /// A search works on a snapshot of its own, put into `own`: other policies update the cached one meanwhile.
   const scheduling::ClusterSnapshot& take_snapshot(const Cycle& cycle, std::optional<scheduling::ClusterSnapshot>& own);
   Collected collect(const scheduling::ClusterSnapshot& snapshot, const Cycle& cycle);
-  void add_taints(planner::PlanOptions& options, const Cycle& cycle) const;
   void add_progress(planner::PlanOptions& options, const Cycle& cycle) const;
   CycleOutcome make(Collected& collected, const Cycle& cycle) const;
-  base::Result<CycleOutcome> judge(CycleOutcome outcome, const Cycle& cycle) const;
-  void add_notes(CycleOutcome& outcome, const std::string& policy) const;
 
-  Dependencies deps_;
+  const PolicyPorts& ports_;
+  const PolicyTaints& taints_;
+  const CycleTraces& traces_;
+  PolicyLock& policy_lock_;
+  const std::function<bool(const api::DeschedulerPolicy&)> is_wanted_;
   strategies::Executor executor_;
   placement::HintBackoff resting_hints_;
   strategies::RestartHistory restarts_;  ///< updated in each cycle of any policy

@@ -27,19 +27,13 @@ constexpr base::Backoff kThrottled{base::milliseconds(500), base::seconds(10)};
 /// blocked meanwhile. After that the rest of a refused namespace is left to the next cycle.
 constexpr base::seconds kMaxPaused{30};
 
-/// Whether the refusal concerns one namespace only: a full quota, a namespace being deleted, or an overloaded webhook.
-bool is_of_namespace(const base::Error& error) {
-  return error.code == base::ErrorCode::kThrottled ||
-         (error.code == base::ErrorCode::kForbidden && !kube::is_right_missing(error));
-}
-
 }  // namespace
 
 void EvacuationCreator::create(const api::DeschedulerPolicy& policy, CycleOutcome& outcome) {
-  const auto keys = deps_.keys.keys();
+  const auto keys = ports_.keys.keys();
   if (!keys && !outcome.moves.empty()) {
     outcome.problems.push_back("no Evacuations are created: an unsigned Evacuation would be treated as manual; " +
-                               deps_.keys.problem());
+                               ports_.keys.problem());
     return;
   }
   if (!outcome.moves.empty()) create_all(policy, keys->current, outcome);
@@ -52,13 +46,17 @@ void EvacuationCreator::create_all(const api::DeschedulerPolicy& policy, const c
   const auto made_now = static_cast<std::size_t>(std::ranges::count_if(outcome.moves, is_made_now));
   std::atomic<std::size_t> next = 0;
   paused_ = {};
+  const auto is_refused = [&](const std::string& ns) {  // other namespaces are not affected
+    const std::lock_guard lock(creating_);
+    return outcome.refusing.contains(ns);
+  };
   const auto create = [&] {
     for (std::size_t i = next++; i < outcome.moves.size(); i = next++) {
       const api::PlannedMove& move = outcome.moves[i];
-      if (!is_made_now(move) || is_refused(move.ns, outcome)) continue;
-      if (!deps_.may_go_on(policy) || !create_one(policy, move, evacuation_for(policy, move, made_now), key, outcome))
+      if (!is_made_now(move) || is_refused(move.ns)) continue;
+      if (!may_go_on_(policy) || !create_one(policy, move, evacuation_for(policy, move, made_now), key, outcome))
         next = outcome.moves.size();
-      deps_.progress();
+      progress_();
     }
   };
   const auto others = std::min(static_cast<std::size_t>(creators_), outcome.moves.size()) - 1;
@@ -67,39 +65,29 @@ void EvacuationCreator::create_all(const api::DeschedulerPolicy& policy, const c
   create();
 }
 
-/// Whether the namespace refused a creation; other namespaces are not affected.
-bool EvacuationCreator::is_refused(const std::string& ns, const CycleOutcome& outcome) {
-  const std::lock_guard lock(creating_);
-  return outcome.refusing.contains(ns);
-}
-
 /// Returns false if further creations are pointless: the server is unavailable or refuses them.
 bool EvacuationCreator::create_one(const api::DeschedulerPolicy& policy, const api::PlannedMove& move,
                                    const api::Evacuation& evacuation, const crypto::Key& key, CycleOutcome& outcome) {
-  remove_expired(evacuation.meta.key());
+  const api::ObjectKey name = evacuation.meta.key();
+  if (const auto expired = ports_.caches.evacuations.get(name); expired && planner::never_began(*expired))
+    static_cast<void>(ports_.client.remove(kube::kEvacuations, name, expired->meta.uid));
   base::TimePoint sent;
   api::Evacuation wanted;
   base::Result<std::string> made = base::unavailable("not sent");
   int tries = 0;
   do {
-    sent = deps_.clock.now();
+    sent = ports_.clocks.wall.now();
     wanted = with_origin(evacuation, key, sent);  // sign again, because a signature expires quickly
-    made = deps_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
+    made = ports_.client.create(kube::kEvacuations, move.ns, api::encode_evacuation(wanted));
   } while (!made && waits_after_throttling(policy, made.error(), ++tries));
-  deps_.audit.on_created(policy, move, wanted, made ? nullptr : &made.error());
+  ports_.audit.on_created(policy, move, wanted, made ? nullptr : &made.error());
   if (made) {
-    deps_.traces.link(policy.meta.name, *made);
-    deps_.log.info("evacuation created",
-                   {kv("policy", policy.meta.name), kv("evacuation", wanted.meta.key().to_string()),
-                    kv("node", move.from), kv("strategy", move.strategy)});
+    traces_.link(policy.meta.name, *made);
+    ports_.log.info("evacuation created",
+                    {kv("policy", policy.meta.name), kv("evacuation", wanted.meta.key().to_string()),
+                     kv("node", move.from), kv("strategy", move.strategy)});
   }
   return note_created(wanted, made, sent, outcome);
-}
-
-/// Removes an expired Evacuation with the same name.
-void EvacuationCreator::remove_expired(const api::ObjectKey& key) const {
-  const auto old = deps_.evacuations.get(key);
-  if (old && planner::never_began(*old)) static_cast<void>(deps_.client.remove(kube::kEvacuations, key, old->meta.uid));
 }
 
 /// After a 429, waits for the time that the server asks for and returns whether to retry. Other creators continue.
@@ -115,35 +103,33 @@ bool EvacuationCreator::waits_after_throttling(const api::DeschedulerPolicy& pol
     paused_ += pause;
   }
   if (pause_ && !pause_(pause)) return false;
-  deps_.progress();
-  return deps_.may_go_on(policy);
+  progress_();
+  return may_go_on_(policy);
 }
 
 bool EvacuationCreator::note_created(const api::Evacuation& wanted, const base::Result<std::string>& made,
                                      base::TimePoint sent, CycleOutcome& outcome) {
   const std::lock_guard lock(creating_);
-  if (!made) return note_refused(wanted, made.error(), outcome);
-  ++outcome.summary.created;
-  if (deps_.once) deps_.once->on_created(wanted.meta.key());
-  return clocks_agree(sent, *made, outcome);
-}
-
-/// REQUIRES: creating_ is held.
-bool EvacuationCreator::note_refused(const api::Evacuation& wanted, const base::Error& error,
-                                     CycleOutcome& outcome) const {
+  if (made) {
+    ++outcome.summary.created;
+    if (ports_.steering.once) ports_.steering.once->on_created(wanted.meta.key());
+    return clocks_agree(sent, *made, outcome);
+  }
+  const base::Error& error = made.error();
   // The name is deterministic, so this pod already has an Evacuation.
   if (error.code == base::ErrorCode::kAlreadyExists) return ++outcome.existing, true;
   outcome.problems.push_back(error.during("creating Evacuation " + wanted.meta.key().to_string()).message);
-  if (is_of_namespace(error)) return outcome.refusing.insert(wanted.meta.ns), true;
+  const bool has_right = error.code == base::ErrorCode::kForbidden && !kube::is_right_missing(error);
+  // A full quota, a namespace being deleted, or an overloaded webhook concerns one namespace only.
+  if (has_right || error.code == base::ErrorCode::kThrottled) return outcome.refusing.insert(wanted.meta.ns), true;
   return error.code == base::ErrorCode::kInvalid || error.code == base::ErrorCode::kNotFound;
 }
 
-/// Records the clock skew shown by the newest object. Returns false if the skew makes signatures invalid, so that
-/// further creations are pointless.
+/// Records the clock skew shown by the newest object. Returns false if the skew makes signatures invalid.
 bool EvacuationCreator::clocks_agree(base::TimePoint sent, std::string_view made, CycleOutcome& outcome) {
-  const base::Duration skew = clock_skew(sent, deps_.clock.now(), made);
+  const base::Duration skew = clock_skew(sent, ports_.clocks.wall.now(), made);
   std::string warning = clock_skew_warning(skew);
-  if (!warning.empty() && clock_warning_.empty()) deps_.log.warning("clocks differ", {kv("problem", warning)});
+  if (!warning.empty() && clock_warning_.empty()) ports_.log.warning("clocks differ", {kv("problem", warning)});
   clock_warning_ = std::move(warning);
   if (std::chrono::abs(skew) <= kOriginWindow) return true;
   outcome.problems.push_back("no more Evacuations are created: " + clock_warning_);

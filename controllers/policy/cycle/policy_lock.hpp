@@ -3,37 +3,13 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <utility>
 
 #include "base/clock.hpp"
 
 namespace controllers {
 
-/// Mutex that calls a heartbeat while waiting. Replaces std::timed_mutex, which GCC 12's ThreadSanitizer does not
-/// support.
-class HeartbeatMutex {
- public:
-  /// Calls `waiting` after each `patience` spent waiting.
-  void lock(base::Duration patience, const std::function<void()>& waiting) {
-    std::unique_lock guard(mutex_);
-    while (is_taken_) {
-      if (free_.wait_for(guard, patience) == std::cv_status::timeout) waiting();
-    }
-    is_taken_ = true;
-  }
-  void unlock() {
-    const std::scoped_lock guard(mutex_);
-    is_taken_ = false;
-    free_.notify_one();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable free_;
-  bool is_taken_ = false;
-};
-
-/// Lock around one policy's cycle. Threads work on one policy at a time, except during a search, which releases the
-/// lock.
+/// Lock around one policy's cycle. Threads work on one policy at a time; a search releases the lock.
 class PolicyLock {
  public:
   using Progress = std::function<void()>;
@@ -45,8 +21,10 @@ class PolicyLock {
   /// Holds the lock. Must not be nested.
   class Guard {
    public:
-    explicit Guard(PolicyLock& of);
-    ~Guard() { of_.lock_.unlock(); }
+    explicit Guard(PolicyLock& of) : of_(of) {
+      of_.begin(of_.progress_of_this_thread_ ? of_.progress_of_this_thread_() : [] {});
+    }
+    ~Guard() { of_.unlock(); }
     Guard(const Guard&) = delete;
     Guard& operator=(const Guard&) = delete;
 
@@ -58,8 +36,14 @@ class PolicyLock {
   /// Guard exists in this thread, and is_searching() is false.
   class ScopedUnlock {
    public:
-    explicit ScopedUnlock(PolicyLock& of);
-    ~ScopedUnlock();
+    explicit ScopedUnlock(PolicyLock& of) : of_(of), progress_(of.progress_) {
+      of_.is_searching_ = true;
+      of_.unlock();
+    }
+    ~ScopedUnlock() {
+      of_.begin(std::move(progress_));
+      of_.is_searching_ = false;
+    }
     ScopedUnlock(const ScopedUnlock&) = delete;
     ScopedUnlock& operator=(const ScopedUnlock&) = delete;
 
@@ -70,15 +54,32 @@ class PolicyLock {
 
   /// Whether a policy is searching with the lock released. REQUIRES: within a Guard.
   bool is_searching() const { return is_searching_; }
-  /// Heartbeat of the thread that holds the lock, callable by any thread that works for it. Never empty. REQUIRES:
-  /// within a Guard.
+  /// Heartbeat of the thread that holds the lock, for any thread that works for it. REQUIRES: within a Guard.
   const Progress& progress() const { return progress_; }
 
  private:
-  void begin(Progress progress);
+  /// Waits with heartbeats, because another policy may hold the lock for minutes while it creates Evacuations.
+  void begin(Progress progress) {
+    std::unique_lock guard(mutex_);
+    while (is_taken_) {
+      if (free_.wait_for(guard, kHeartbeatInterval) == std::cv_status::timeout) progress();
+    }
+    is_taken_ = true;
+    progress_ = std::move(progress);
+  }
+  void unlock() {
+    const std::scoped_lock guard(mutex_);
+    is_taken_ = false;
+    free_.notify_one();
+  }
+
+  static constexpr base::seconds kHeartbeatInterval{1};  ///< While waiting for the lock
 
   std::function<Progress()> progress_of_this_thread_;
-  HeartbeatMutex lock_;        ///< held by the Guard; guards all members below
+  // Replaces std::timed_mutex, which GCC 12's ThreadSanitizer does not support.
+  std::mutex mutex_;
+  std::condition_variable free_;
+  bool is_taken_ = false;      ///< Guarded by mutex_. While it is set, the Guard owns all members below
   bool is_searching_ = false;  ///< whether a policy is searching with the lock released
   Progress progress_;          ///< heartbeat of the thread that holds the lock
 };

@@ -54,7 +54,12 @@ void PolicyMetrics::on_cycle(const api::DeschedulerPolicy& policy, const CycleOu
                {{"policy", name}})
       .increment(outcome.summary.created);
   publish_imbalance(policy, outcome.balance);
-  count_refusals(name, outcome.summary.refused);
+  for (const api::ReasonCount& each : outcome.summary.refused) {
+    metrics_
+        .counter("evacuator_policy_refusals_total", "Number of pods that were considered and refused, by reason.",
+                 {{"policy", name}, {"reason", each.reason}})
+        .increment(each.count);
+  }
 }
 
 /// One series per policy, so that no series outlives a strategy or resource that is removed from the policy.
@@ -70,15 +75,6 @@ void PolicyMetrics::publish_imbalance(const api::DeschedulerPolicy& policy,
       "Standard deviation of the load of nodes in percentage points, before the last cycle's moves, for the strategy "
       "and resource with the highest value.",
       policy.meta.name, worst);
-}
-
-void PolicyMetrics::count_refusals(const std::string& policy, const std::vector<api::ReasonCount>& refused) const {
-  for (const api::ReasonCount& each : refused) {
-    metrics_
-        .counter("evacuator_policy_refusals_total", "Number of pods that were considered and refused, by reason.",
-                 {{"policy", policy}, {"reason", each.reason}})
-        .increment(each.count);
-  }
 }
 
 }  // namespace controllers

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "api/descheduler_policy.hpp"
@@ -20,8 +19,7 @@ class PolicyMetrics {
   void on_circuit(const std::string& policy, bool open) const;
   /// Counts a cycle that began because of `trigger`.
   void on_triggered(const std::string& policy, api::TriggerKind trigger) const;
-  /// Records a finished cycle. `policy` has the previous status. `trace`: ID of the cycle's trace as exemplar, "" if
-  /// none.
+  /// Records a finished cycle. `policy` has the previous status. `trace`: ID of the cycle's trace, "" if none.
   void on_cycle(const api::DeschedulerPolicy& policy, const CycleOutcome& outcome, const std::string& trace,
                 base::TimePoint now) const;
   /// Call when the policy is gone.
@@ -30,7 +28,6 @@ class PolicyMetrics {
  private:
   void set(const char* series, const char* help, const std::string& policy, double value) const;
   void publish_imbalance(const api::DeschedulerPolicy& policy, const std::vector<api::BalanceRow>& rows) const;
-  void count_refusals(const std::string& policy, const std::vector<api::ReasonCount>& refused) const;
 
   base::Metrics& metrics_;
 };

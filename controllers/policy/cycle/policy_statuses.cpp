@@ -52,17 +52,15 @@ base::Status PolicyStatuses::write(const ObservedPolicy& seen, const api::Desche
   SavedStatus& own = own_[seen.meta.uid];
   own.status = next;
   own.stored = saved.ok();
-  note_answer(own, seen.meta.resource_version, saved);
+  const auto meta = saved ? api::decode_meta(*saved) : base::Result<api::ObjectMeta>(saved.error());
+  if (!meta) {
+    own.replaced.clear();  // unknown what is stored until the cache shows it
+  } else {
+    if (meta->resource_version != seen.meta.resource_version) own.replaced.push_back(seen.meta.resource_version);
+    own.version = meta->resource_version;
+  }
   if (!saved) return saved.error().during("saving the policy's status");
   return base::Done{};
-}
-
-void PolicyStatuses::note_answer(SavedStatus& own, const std::string& replaced,
-                                 const base::Result<std::string>& answer) {
-  const auto meta = answer ? api::decode_meta(*answer) : base::Result<api::ObjectMeta>(answer.error());
-  if (!meta) return own.replaced.clear();  // unknown what is stored until the cache shows it
-  if (meta->resource_version != replaced) own.replaced.push_back(replaced);
-  own.version = meta->resource_version;
 }
 
 }  // namespace controllers

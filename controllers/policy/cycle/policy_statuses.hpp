@@ -43,7 +43,6 @@ class PolicyStatuses {
     std::string version;                ///< resourceVersion of the written object
     std::vector<std::string> replaced;  ///< earlier versions that the cache may still show, oldest first
   };
-  static void note_answer(SavedStatus& own, const std::string& replaced, const base::Result<std::string>& answer);
 
   kube::Client& client_;
   const base::Clock& clock_;

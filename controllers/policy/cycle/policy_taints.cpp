@@ -23,15 +23,6 @@ bool PolicyTaints::may_plan_with(const api::DeschedulerPolicy& policy) const {
          policy.spec.mode != api::PolicyMode::kManual;
 }
 
-std::vector<api::ObjectKey> PolicyTaints::unfinished(const std::string& policy, const planner::PlanSpec& spec) const {
-  std::vector<api::ObjectKey> keys;
-  for (const auto& each : evacuations_.by_index(kByPolicy, policy)) {
-    const bool counts = spec.strategy_specs.asks_for(api::well_known::kLoadedTaint, each->spec.source.strategy);
-    if (counts && waits_or_moves(*each, policy)) keys.push_back(each->meta.key());
-  }
-  return keys;
-}
-
 std::vector<std::string> PolicyTaints::pledged(const std::string& policy, const planner::PlanSpec& spec,
                                                base::TimePoint now) const {
   if (!spec.strategy_specs.asks_for(api::well_known::kLoadedTaint)) {
@@ -43,7 +34,12 @@ std::vector<std::string> PolicyTaints::pledged(const std::string& policy, const 
     if (!seen) return TaintPledges::Progress::kNotSeen;
     return waits_or_moves(*seen, policy) ? TaintPledges::Progress::kUnfinished : TaintPledges::Progress::kFinished;
   };
-  return taints_->pledged(policy, unfinished(policy, spec), look, now);
+  std::vector<api::ObjectKey> unfinished;
+  for (const auto& each : evacuations_.by_index(kByPolicy, policy)) {
+    const bool counts = spec.strategy_specs.asks_for(api::well_known::kLoadedTaint, each->spec.source.strategy);
+    if (counts && waits_or_moves(*each, policy)) unfinished.push_back(each->meta.key());
+  }
+  return taints_->pledged(policy, unfinished, look, now);
 }
 
 bool PolicyTaints::place(const std::string& policy, const CycleOutcome& outcome,

@@ -40,8 +40,6 @@ class PolicyTaints {
             const planner::PlanSpec& spec, base::TimePoint now) const;
 
  private:
-  std::vector<api::ObjectKey> unfinished(const std::string& policy, const planner::PlanSpec& spec) const;
-
   SoftTaints* taints_;
   const kube::Store<api::Evacuation>& evacuations_;
   const base::Clock& clock_;

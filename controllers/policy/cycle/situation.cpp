@@ -58,25 +58,22 @@ Settlement SituationObserver::settlement(const api::DeschedulerPolicy& policy, c
 
 CycleTiming SituationObserver::timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues,
                                                     base::TimePoint now) const {
-  if (steering_.once) return timing_once(policy, now);
   CycleTiming timing = cycle_timing(policy, now);
-  if (continues && !policy.spec.suspend && timing.opening == Opening::kOpen) timing.due = true;
+  const bool may_start = !policy.spec.suspend && timing.opening == Opening::kOpen;
+  if (steering_.once) {  // the schedule restricts when cycles may run; otherwise one is due if none has run yet
+    timing.due = may_start && !steering_.once->has_cycled(policy.meta.uid);
+    return timing;
+  }
+  if (continues && may_start) timing.due = true;
   const auto in = steering_.triggers ? steering_.triggers->due_in(policy.meta.name) : std::nullopt;
   if (!in) return timing;
   if (*in > base::Duration::zero()) {
     timing.changes = std::min(timing.changes.value_or(now + *in), now + *in);
-  } else if (policy.spec.suspend || timing.opening != Opening::kOpen) {
+  } else if (!may_start) {
     steering_.triggers->take(policy.meta.name);  // not kept for the time when cycles may start again
   } else {
     timing.due = true;
   }
-  return timing;
-}
-
-/// For --once: the schedule restricts when cycles may run; otherwise a cycle is due if none has run yet.
-CycleTiming SituationObserver::timing_once(const api::DeschedulerPolicy& policy, base::TimePoint now) const {
-  CycleTiming timing = cycle_timing(policy, now);
-  timing.due = !policy.spec.suspend && timing.opening == Opening::kOpen && !steering_.once->has_cycled(policy.meta.uid);
   return timing;
 }
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +9,7 @@
 #include "base/clock.hpp"
 #include "controllers/policy/balance/rounds.hpp"
 #include "controllers/policy/decide.hpp"
-#include "controllers/policy/gates/verdict.hpp"
+#include "controllers/policy/gates/answers.hpp"
 #include "controllers/policy/ports.hpp"
 #include "controllers/policy/waves.hpp"
 #include "planner/plan/plan_spec.hpp"
@@ -22,7 +20,7 @@ namespace controllers {
 struct Situation {
   base::TimePoint now{};
   GateVerdict gates;
-  std::vector<std::shared_ptr<const api::Evacuation>> evacuations;  ///< of the policy
+  Evacuations evacuations;  ///< of the policy
   WaveProgress wave;
   /// MultiCycle strategy of the spec, which outlives this object; nullptr if there is none.
   const strategies::MultiCycle* strategy = nullptr;
@@ -55,7 +53,6 @@ class SituationObserver {
  private:
   Settlement settlement(const api::DeschedulerPolicy& policy, const Situation& situation) const;
   CycleTiming timing_with_triggers(const api::DeschedulerPolicy& policy, bool continues, base::TimePoint now) const;
-  CycleTiming timing_once(const api::DeschedulerPolicy& policy, base::TimePoint now) const;
 
   const base::Clock& clock_;
   const PolicyCaches& caches_;

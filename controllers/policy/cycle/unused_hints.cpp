@@ -30,26 +30,18 @@ base::TimePoint end_of(const api::Evacuation& evacuation) {
   return evacuation.status.finished_at.value_or(base::TimePoint::max());
 }
 
-using Pods = std::set<std::pair<std::string_view, std::string_view>>;  ///< namespace and UID
-
-Pods hinted_of(const std::vector<api::PlannedMove>& plan) {
-  Pods pods;
-  for (const api::PlannedMove& move : plan) {
-    if (!move.hint.empty()) pods.emplace(move.ns, move.uid);
-  }
-  return pods;
-}
-
 }  // namespace
 
-std::optional<base::TimePoint> newest_unused_hint(
-    const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
-    const std::vector<api::PlannedMove>& last_plan) {
+std::optional<base::TimePoint> newest_unused_hint(const Evacuations& evacuations,
+                                                  const std::vector<api::PlannedMove>& last_plan) {
   base::TimePoint taken = base::TimePoint::min();
   for (const auto& each : evacuations) {
     if (use_of(*each) == Use::kTaken) taken = std::max(taken, end_of(*each));
   }
-  const Pods planned = hinted_of(last_plan);
+  std::set<std::pair<std::string_view, std::string_view>> planned;  // namespace and UID
+  for (const api::PlannedMove& move : last_plan) {
+    if (!move.hint.empty()) planned.emplace(move.ns, move.uid);
+  }
   std::optional<base::TimePoint> newest;
   int unused = 0;
   int of_plan = 0;
@@ -67,8 +59,7 @@ std::optional<base::TimePoint> newest_unused_hint(
   return unused >= kUnusedHints || plan_is_unused ? newest : std::nullopt;
 }
 
-void HintBackoff::look(const std::string& policy,
-                       const std::vector<std::shared_ptr<const api::Evacuation>>& evacuations,
+void HintBackoff::look(const std::string& policy, const Evacuations& evacuations,
                        const std::vector<api::PlannedMove>& last_plan, base::TimePoint now) {
   const auto unused = newest_unused_hint(evacuations, last_plan);
   if (!unused) return;

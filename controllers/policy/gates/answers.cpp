@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "api/json/json.hpp"
+#include "api/json/json_access.hpp"
 #include "base/text.hpp"
 
 namespace controllers {
@@ -34,14 +34,6 @@ std::string shown(std::string text, std::size_t most) {
   return text;
 }
 
-const Json* member(const Json& json, const char* name) {
-  if (!json.is_object()) return nullptr;
-  const auto at = json.find(name);
-  return at == json.end() ? nullptr : &*at;
-}
-
-std::string text_of(const Json* json) { return json && json->is_string() ? json->get<std::string>() : std::string(); }
-
 /// Decodes [time, "value"].
 std::optional<double> value_of_pair(const Json* pair) {
   if (!pair || !pair->is_array() || pair->size() != 2 || !(*pair)[1].is_string()) return std::nullopt;
@@ -56,18 +48,12 @@ std::optional<double> value_of_pair(const Json* pair) {
 
 bool is_set(double value) { return value != 0 && !std::isnan(value); }
 
-base::Result<GateAnswer> of_scalar(const Json& result) {
-  const auto value = value_of_pair(&result);
-  if (!value) return base::invalid("the scalar of the response is not a number");
-  return GateAnswer{is_set(*value), fmt::format("{:g}", *value)};
-}
-
 base::Result<GateAnswer> of_vector(const Json& result) {
   if (!result.is_array()) return base::invalid("the response is not from Prometheus' HTTP API");
   std::size_t holding = 0;
   std::optional<double> first;
   for (const Json& series : result) {
-    const auto value = value_of_pair(member(series, "value"));
+    const auto value = value_of_pair(api::find_at(series, {"value"}));
     if (!value) return base::invalid("a series of the response has no number");
     if (!first || (holding == 0 && is_set(*value))) first = value;
     if (is_set(*value)) ++holding;
@@ -77,25 +63,21 @@ base::Result<GateAnswer> of_vector(const Json& result) {
   return GateAnswer{true, fmt::format("{:g}, and {} more series", *first, holding - 1)};
 }
 
-bool is_suppressed(const Json& alert) {
-  const Json* status = member(alert, "status");
-  return status && text_of(member(*status, "state")) == "suppressed";
-}
-
 }  // namespace
 
 base::Result<GateAnswer> read_query_answer(std::string_view body) {
   const auto json = parsed(body, kMaxQueryBytes);
   if (!json) return json.error();
-  const std::string status = text_of(member(*json, "status"));
+  const std::string status = api::text_at(*json, {"status"});
   if (status == "error") return base::invalid("the server cannot evaluate the expression");
-  const Json* data = member(*json, "data");
-  const Json* result = data ? member(*data, "result") : nullptr;
+  const Json* result = api::find_at(*json, {"data", "result"});
   if (status != "success" || !result) return base::invalid("the response is not from Prometheus' HTTP API");
-  const std::string type = text_of(member(*data, "resultType"));
+  const std::string type = api::text_at(*json, {"data", "resultType"});
   if (type == "vector") return of_vector(*result);
-  if (type == "scalar") return of_scalar(*result);
-  return base::invalid("the expression's result is neither a vector nor a scalar");
+  if (type != "scalar") return base::invalid("the expression's result is neither a vector nor a scalar");
+  const auto value = value_of_pair(result);
+  if (!value) return base::invalid("the scalar of the response is not a number");
+  return GateAnswer{is_set(*value), fmt::format("{:g}", *value)};
 }
 
 base::Result<GateAnswer> read_alerts_answer(std::string_view body) {
@@ -105,10 +87,10 @@ base::Result<GateAnswer> read_alerts_answer(std::string_view body) {
   std::size_t active = 0;
   std::string first;
   for (const Json& alert : *json) {
-    const Json* labels = member(alert, "labels");
+    const Json* labels = api::find_at(alert, {"labels"});
     if (!labels || !labels->is_object()) return base::invalid("an alert of the response has no labels");
-    if (is_suppressed(alert)) continue;
-    if (active++ == 0) first = shown(text_of(member(*labels, "alertname")), kMaxName);
+    if (api::text_at(alert, {"status", "state"}) == "suppressed") continue;
+    if (active++ == 0) first = shown(api::text_at(*labels, {"alertname"}), kMaxName);
   }
   if (active == 0) return GateAnswer{false, "no alert"};
   return GateAnswer{true, active == 1 ? first : fmt::format("{} alerts, the first is {}", active, first)};
@@ -117,11 +99,11 @@ base::Result<GateAnswer> read_alerts_answer(std::string_view body) {
 base::Result<GateAnswer> read_webhook_answer(std::string_view body) {
   const auto json = parsed(body, kMaxWebhookBytes);
   if (!json) return json.error();
-  const Json* hold = member(*json, "hold");
+  const Json* hold = api::find_at(*json, {"hold"});
   if (!hold || !hold->is_boolean()) return base::invalid("the response has no \"hold\": true or false");
-  const Json* message = member(*json, "message");
+  const Json* message = api::find_at(*json, {"message"});
   if (message && !message->is_string()) return base::invalid("the \"message\" of the response is not a string");
-  return GateAnswer{hold->get<bool>(), shown(text_of(message), kMaxMessage)};
+  return GateAnswer{hold->get<bool>(), shown(api::text_at(*json, {"message"}), kMaxMessage)};
 }
 
 }  // namespace controllers

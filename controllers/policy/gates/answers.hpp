@@ -1,7 +1,7 @@
 #pragma once
 
-/// Decoders for answers of gate servers. Pure; accept any input. Errors do not quote the answer, because a policy may
-/// name any address.
+/// Answers of gate servers, their decoders and the verdict. Pure; decoders accept any input. Errors do not quote the
+/// answer, because a policy may name any address.
 
 #include <cstddef>
 #include <string>
@@ -10,6 +10,21 @@
 #include "base/result.hpp"
 
 namespace controllers {
+
+/// Combined verdict of a policy's gates.
+struct GateVerdict {
+  enum class Kind {
+    kOpen,        ///< no gate holds
+    kHolds,       ///< a gate holds
+    kUnanswered,  ///< a gate has no valid answer, and its onError is Hold
+  };
+  Kind kind = Kind::kOpen;
+  bool is_pending = false;  ///< kUnanswered because the first answer is still pending
+  std::string text{};       ///< names the gate, and its value or why it has none; empty if kOpen
+
+  bool stops() const { return kind != Kind::kOpen; }
+  friend bool operator==(const GateVerdict&, const GateVerdict&) = default;
+};
 
 /// Maximum sizes of answers; longer ones are errors.
 inline constexpr std::size_t kMaxQueryBytes = std::size_t{1} << 20;

@@ -1,7 +1,5 @@
 #include "controllers/policy/gates/client.hpp"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "base/text.hpp"
 
@@ -12,12 +11,6 @@ namespace {
 
 constexpr int kIntervalsThatCount = 3;
 constexpr std::size_t kMaxQuestion = 256;
-
-/// Returns the gate's endpoint, or that of its source.
-api::UsageEndpoint endpoint_of(const api::PolicyGate& gate, const std::vector<api::UsageSource>& sources) {
-  const auto source = std::ranges::find(sources, gate.source, &api::UsageSource::name);
-  return gate.source.empty() || source == sources.end() ? gate.endpoint : source->endpoint;
-}
 
 std::string question_of(const api::PolicyGate& gate) {
   switch (gate.type) {
@@ -39,7 +32,9 @@ void GatePoller::set(const std::string& policy, const std::vector<api::PolicyGat
   Gates before = std::exchange(policies_[policy], {});
   Gates& now = policies_[policy];
   for (const api::PolicyGate& each : gates) {
-    api::UsageEndpoint endpoint = endpoint_of(each, sources);
+    const auto source = std::ranges::find(sources, each.source, &api::UsageSource::name);
+    const bool has_own = each.source.empty() || source == sources.end();
+    api::UsageEndpoint endpoint = has_own ? each.endpoint : source->endpoint;
     const auto same = std::ranges::find_if(
         before, [&](const auto& known) { return known->spec == each && known->endpoint == endpoint; });
     if (same != before.end()) {
@@ -55,18 +50,11 @@ void GatePoller::set(const std::string& policy, const std::vector<api::PolicyGat
     policies_.erase(policy);
     told_.erase(policy);
   }
-  forget_series(before);
-  const auto left = policies_.find(policy);
-  if (left == policies_.end()) return;
-  for (const auto& gate : left->second) publish(policy, *gate);
-}
-
-/// Series can only be dropped by one label, so republishes those of other policies' gates with the same name.
-void GatePoller::forget_series(const Gates& dropped) {
-  for (const auto& gone : dropped) deps_.metrics.forget("gate", gone->spec.name);
-  if (dropped.empty()) return;
-  for (const auto& [policy, gates] : policies_) {
-    for (const auto& gate : gates) publish(policy, *gate);
+  // Series can only be dropped by one label, so those of other policies' gates with the same name are republished.
+  for (const auto& gone : before) deps_.metrics.forget("gate", gone->spec.name);
+  for (const auto& [name, each] : policies_) {
+    if (before.empty() && name != policy) continue;
+    for (const auto& gate : each) publish(name, *gate);
   }
 }
 

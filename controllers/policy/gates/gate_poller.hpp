@@ -15,7 +15,6 @@
 #include "base/metrics.hpp"
 #include "controllers/policy/gates/answers.hpp"
 #include "controllers/policy/gates/client.hpp"
-#include "controllers/policy/gates/verdict.hpp"
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/slow_peer_limiter.hpp"
 #include "kube/runtime/work_queue.hpp"
@@ -76,7 +75,6 @@ class GatePoller {
   GateVerdict verdict_of(const Gate& gate) const;
   GateVerdict verdict_of(const Gates& gates) const;
   void publish(const std::string& policy, const Gate& gate);
-  void forget_series(const Gates& dropped);
 
   Dependencies deps_;
   kube::WorkQueue& queue_;

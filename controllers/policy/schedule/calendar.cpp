@@ -5,9 +5,6 @@
 namespace controllers {
 namespace {
 
-constexpr int kMinutesPerDay = 24 * 60;
-constexpr std::chrono::hours kHorizon{24 * 3660};
-
 /// Sorts the spans and joins adjacent or overlapping ones.
 WeekSpans merged(WeekSpans spans) {
   std::ranges::sort(spans, {}, &WeekSpan::begin);

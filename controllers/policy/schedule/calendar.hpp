@@ -18,7 +18,8 @@ struct WeekSpan {
   friend bool operator==(const WeekSpan&, const WeekSpan&) = default;
 };
 using WeekSpans = std::vector<WeekSpan>;
-inline constexpr int kMinutesPerWeek = 7 * 24 * 60;
+inline constexpr int kMinutesPerDay = 24 * 60;
+inline constexpr int kMinutesPerWeek = 7 * kMinutesPerDay;
 
 enum class Opening { kOpen, kOutsideWindow, kBlackout };
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <charconv>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,8 +24,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kMacros =
                                                                                    {"@midnight", "0 0 * * *"},
                                                                                    {"@hourly", "0 * * * *"}}};
 constexpr std::array<unsigned, 12> kMaxMonths = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-/// 29 February may be eight years away.
-constexpr std::chrono::hours kCronHorizon{24 * 3660};
 constexpr unsigned kSunday = 7;
 
 struct FieldKind {
@@ -121,11 +118,6 @@ bool read_item(std::string_view item, const FieldKind& kind, std::uint64_t& set,
   return true;
 }
 
-base::Error wrong(const FieldKind& kind, std::string_view item) {
-  return base::invalid(
-      fmt::format("{}: \"{}\" is not a value, range or step from {} to {}", kind.name, item, kind.least, kind.most));
-}
-
 base::Error not_five_fields(std::string_view text) {
   if (text.starts_with("@every")) return base::invalid("@every is not supported, use spec.schedule.interval");
   if (text.find("TZ=") != std::string_view::npos)
@@ -138,31 +130,26 @@ base::Error not_five_fields(std::string_view text) {
 
 }  // namespace
 
-std::optional<base::Error> CronExpression::read(std::string_view text, Fields& fields) {
-  const auto items = words(text);
+base::Result<CronExpression> CronExpression::parse(std::string_view text) {
+  auto items = words(text);
+  const auto macro = std::ranges::find(kMacros, items.size() == 1 ? items[0] : std::string_view(),
+                                       &std::pair<std::string_view, std::string_view>::first);
+  if (macro != kMacros.end()) items = words(text = macro->second);
   if (items.size() != kKinds.size() || text.find("TZ=") != std::string_view::npos) return not_five_fields(text);
+  Fields fields;
   bool ignored = false;
   const std::array<std::uint64_t*, 5> sets = {&fields.minutes, &fields.hours, &fields.days, &fields.months,
                                               &fields.weekdays};
   const std::array<bool*, 5> any = {&ignored, &ignored, &fields.any_day, &ignored, &fields.any_weekday};
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    const FieldKind& kind = kKinds[i];
     for (const std::string_view item : split(items[i], ',')) {
-      if (!read_item(item, kKinds[i], *sets[i], *any[i])) return wrong(kKinds[i], item);
+      if (!read_item(item, kind, *sets[i], *any[i]))
+        return base::invalid(fmt::format("{}: \"{}\" is not a value, range or step from {} to {}", kind.name, item,
+                                         kind.least, kind.most));
     }
   }
   if (has(fields.weekdays, kSunday)) fields.weekdays |= bit(0);
-  return std::nullopt;
-}
-
-base::Result<CronExpression> CronExpression::parse(std::string_view text) {
-  const auto trimmed = words(text);
-  if (trimmed.size() == 1) {
-    for (const auto& [name, meaning] : kMacros) {
-      if (trimmed[0] == name) text = meaning;
-    }
-  }
-  Fields fields;
-  if (auto error = read(text, fields)) return *std::move(error);
   const CronExpression parsed(fields);
   if (!parsed.ever_comes())
     return base::invalid(fmt::format("\"{}\" never matches: none of its months has such a day", text));
@@ -212,7 +199,7 @@ std::optional<LocalTime> CronExpression::next_local(LocalTime from, LocalTime li
 }
 
 std::optional<base::TimePoint> CronExpression::next_after(base::TimePoint after, const TimeZone& zone) const {
-  const base::TimePoint limit = after + kCronHorizon;
+  const base::TimePoint limit = after + kHorizon;
   base::TimePoint from = std::chrono::floor<base::seconds>(after) + base::seconds(1);
   while (from < limit) {
     const TimeZone::Period period = zone.period_at(from);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -39,7 +38,6 @@ class CronExpression {
   };
 
   explicit CronExpression(const Fields& fields) : fields_(fields) {}
-  static std::optional<base::Error> read(std::string_view text, Fields& fields);
   bool ever_comes() const;
   bool matches_day(std::chrono::local_days day) const;
   std::optional<LocalTime> next_local(LocalTime from, LocalTime limit) const;

@@ -3,13 +3,10 @@
 namespace controllers {
 namespace {
 
-constexpr int kWeekMinutesPerDay = 24 * 60;
-constexpr std::chrono::hours kLookAhead{24 * 3660};
-
 bool ever_meet(const CronExpression& cron, const Calendar& calendar) {
   for (int minute = 0; minute < kMinutesPerWeek; ++minute) {
-    const auto day = static_cast<unsigned>(minute / kWeekMinutesPerDay);
-    const auto time = static_cast<unsigned>(minute % kWeekMinutesPerDay);
+    const auto day = static_cast<unsigned>(minute / kMinutesPerDay);
+    const auto time = static_cast<unsigned>(minute % kMinutesPerDay);
     if (cron.may_match(day, time) && calendar.is_open_in_week(minute)) return true;
   }
   return false;
@@ -51,7 +48,7 @@ std::optional<Schedule> Schedule::read(const api::PolicySchedule& schedule) {
 }
 
 std::optional<base::TimePoint> Schedule::next_cron(base::TimePoint after) const {
-  const base::TimePoint limit = after + kLookAhead;
+  const base::TimePoint limit = after + kHorizon;
   while (after < limit) {
     const auto next = cron_->next_after(after, zone_);
     if (!next || calendar_.at(*next) == Opening::kOpen) return next;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <string>
 
 namespace controllers {
 namespace {
@@ -16,20 +15,15 @@ base::TimePoint clamped(date::sys_seconds time) {
   return base::TimePoint(std::clamp<base::seconds>(time.time_since_epoch(), -kFar, kFar));
 }
 
-base::Status data_base_is_there() {
-  try {
-    date::get_tzdb();
-    return base::Done{};
-  } catch (const std::exception& error) {
-    return base::unavailable(fmt::format("the time zone database cannot be read (package tzdata): {}", error.what()));
-  }
-}
-
 }  // namespace
 
 base::Result<TimeZone> TimeZone::find(std::string_view name) {
   if (name.empty() || name == "UTC") return TimeZone();
-  if (const auto there = data_base_is_there(); !there) return there.error();
+  try {
+    date::get_tzdb();
+  } catch (const std::exception& error) {
+    return base::unavailable(fmt::format("the time zone database cannot be read (package tzdata): {}", error.what()));
+  }
   const base::Error unknown = base::invalid(
       fmt::format("\"{}\" is not a time zone of the IANA database, such as Europe/Berlin (case-sensitive)", name));
   if (name == "localtime") return unknown;  // rejected because it depends on the machine's settings

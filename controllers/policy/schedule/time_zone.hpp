@@ -14,11 +14,13 @@ class time_zone;
 
 namespace controllers {
 
+/// Maximum time that a search for a future time covers. 29 February may be eight years away.
+inline constexpr std::chrono::hours kHorizon{24 * 3660};
+
 /// Local time in whole seconds.
 using LocalTime = std::chrono::local_seconds;
 
-/// Cheap to copy; refers to data that lives until the process ends. Clock changes after 2037 are unknown: the zone then
-/// keeps its last offset. Thread-safe.
+/// Cheap to copy; refers to data that lives until the process ends. Keeps its last offset after 2037. Thread-safe.
 class TimeZone {
  public:
   /// UTC.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "api/core/soft_taint.hpp"
+#include "api/json/json_access.hpp"
 #include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
 
@@ -13,16 +15,6 @@ namespace {
 using api::Json;
 
 constexpr const char* kEffect = "PreferNoSchedule";
-
-bool is_entry(const Json& entry, const api::Taint& taint) {
-  return entry.is_object() && entry.value("key", "") == taint.key && entry.value("value", "") == taint.value &&
-         entry.value("effect", "") == kEffect;
-}
-
-Json entries_of(const Json& node) {
-  const Json::json_pointer at("/spec/taints");
-  return node.contains(at) && node.at(at).is_array() ? node.at(at) : Json::array();
-}
 
 }  // namespace
 
@@ -92,7 +84,7 @@ TaintChange TaintClaims::change_for(const std::string& node, const std::vector<a
 
 std::vector<api::Taint> taints_in(const Json& node) {
   std::vector<api::Taint> taints;
-  for (const Json& entry : entries_of(node)) {
+  for (const Json& entry : api::items_at(node, {"spec", "taints"})) {
     if (!entry.is_object() || entry.value("effect", "") != kEffect) continue;
     taints.push_back({entry.value("key", ""), entry.value("value", ""), api::TaintEffect::kPreferNoSchedule});
   }
@@ -101,13 +93,36 @@ std::vector<api::Taint> taints_in(const Json& node) {
 
 Json with_change(const Json& node, const TaintChange& change) {
   Json after = Json::array();
-  for (const Json& entry : entries_of(node)) {
-    const auto goes = [&](const api::Taint& taint) { return is_entry(entry, taint); };
+  for (const Json& entry : api::items_at(node, {"spec", "taints"})) {
+    const auto goes = [&](const api::Taint& taint) {
+      return entry.is_object() && entry.value("key", "") == taint.key && entry.value("value", "") == taint.value &&
+             entry.value("effect", "") == kEffect;
+    };
     if (std::ranges::none_of(change.remove, goes)) after.push_back(entry);
   }
   for (const api::Taint& taint : change.add)
     after.push_back({{"key", taint.key}, {"value", taint.value}, {"effect", kEffect}});
   return after;
+}
+
+void TaintPledges::add(const std::string& policy, TaintPledge pledge) {
+  if (!pledge.nodes.empty() && !pledge.evacuations.empty()) by_policy_[policy].push_back(std::move(pledge));
+}
+
+std::vector<std::string> TaintPledges::nodes_of(const std::string& policy, const Look& look, base::TimePoint now) {
+  const auto known = by_policy_.find(policy);
+  if (known == by_policy_.end()) return {};
+  std::set<std::string> nodes;
+  for (TaintPledge& pledge : known->second) {
+    std::erase_if(pledge.evacuations, [&](const api::ObjectKey& evacuation) {
+      const Progress progress = look(evacuation);
+      return progress == Progress::kFinished || (progress == Progress::kNotSeen && now - pledge.made > kUnseen);
+    });
+    if (!pledge.evacuations.empty()) nodes.insert(pledge.nodes.begin(), pledge.nodes.end());
+  }
+  std::erase_if(known->second, [](const TaintPledge& pledge) { return pledge.evacuations.empty(); });
+  if (known->second.empty()) by_policy_.erase(known);
+  return {nodes.begin(), nodes.end()};
 }
 
 }  // namespace controllers

@@ -6,11 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "api/meta/condition.hpp"
 #include "api/meta/label_value.hpp"
 #include "api/meta/well_known.hpp"
-#include "api/vocabulary/condition_types.hpp"
-#include "api/vocabulary/reasons.hpp"
+#include "controllers/policy/condition.hpp"
 #include "kube/classify.hpp"
 
 namespace controllers {
@@ -20,11 +18,6 @@ using api::Json;
 using base::kv;
 
 constexpr const char* kWayOut = "apply config/optional/soft-taints.yaml for the operator's ServiceAccount";
-
-std::string words_of(std::size_t nodes) {
-  return nodes == 1 ? "1 node has a soft taint of this policy"
-                    : fmt::format("{} nodes have a soft taint of this policy", nodes);
-}
 
 }  // namespace
 
@@ -65,7 +58,12 @@ void SoftTaints::pledge(const std::string& policy, TaintPledge pledge) {
 
 std::vector<std::string> SoftTaints::pledged(const std::string& policy, const std::vector<api::ObjectKey>& unfinished,
                                              const TaintPledges::Look& look, base::TimePoint now) {
-  const std::vector<std::string> bearers = bearers_of(policy, api::well_known::kLoadedTaint);
+  const api::Taint wanted{std::string(api::well_known::kLoadedTaint), api::soft_taint_value(policy),
+                          api::TaintEffect::kPreferNoSchedule};
+  std::vector<std::string> bearers;
+  for (const auto& node : deps_.nodes.list()) {
+    if (std::ranges::find(node->taints, wanted) != node->taints.end()) bearers.push_back(node->meta.name);
+  }
   const std::lock_guard lock(mutex_);
   if (claims_.is_only_known(policy)) pledges_.add(policy, {bearers, unfinished, now});
   const std::vector<std::string> nodes = pledges_.nodes_of(policy, look, now);
@@ -82,17 +80,7 @@ void SoftTaints::forget_pledges(const std::string& policy) {
   pledged_.erase(policy);
 }
 
-std::vector<std::string> SoftTaints::bearers_of(const std::string& policy, std::string_view key) const {
-  const api::Taint wanted{std::string(key), api::soft_taint_value(policy), api::TaintEffect::kPreferNoSchedule};
-  std::vector<std::string> names;
-  for (const auto& node : deps_.nodes.list()) {
-    if (std::ranges::find(node->taints, wanted) != node->taints.end()) names.push_back(node->meta.name);
-  }
-  return names;
-}
-
-/// Stops tainting for the policy for a while, because nodes wrongly assumed to be tainted would invalidate its whole
-/// plan.
+/// Stops tainting for a while: nodes wrongly assumed to be tainted would invalidate the policy's whole plan.
 void SoftTaints::give_up(const std::string& policy, const base::Error& error) {
   using base::ErrorCode;
   const bool lasts = error.code == ErrorCode::kForbidden || error.code == ErrorCode::kInvalid;
@@ -228,20 +216,16 @@ base::Status SoftTaints::try_to_write(const std::string& node) {
 
 void set_soft_taints_condition(std::vector<api::Condition>& conditions, bool asks, const SoftTaints::Problem& problem,
                                std::size_t nodes, std::int64_t generation, base::TimePoint now) {
-  const std::string type(to_string(api::ConditionType::kSoftTaints));
+  constexpr api::ConditionType kType = api::ConditionType::kSoftTaints;
   if (!asks) {
-    std::erase_if(conditions, [&](const api::Condition& each) { return each.type == type; });
+    std::erase_if(conditions, [](const api::Condition& each) { return each.type == kType; });
     return;
   }
   const bool works = problem.empty();
-  api::set_condition(conditions,
-                     {type,
-                      works ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse,
-                      std::string(to_string(problem.reason)),
-                      works ? words_of(nodes) : problem.text,
-                      generation,
-                      {}},
-                     now);
+  std::string text = !works       ? problem.text
+                     : nodes == 1 ? "1 node has a soft taint of this policy"
+                                  : fmt::format("{} nodes have a soft taint of this policy", nodes);
+  api::set_condition(conditions, condition(kType, works, problem.reason, std::move(text), generation), now);
 }
 
 }  // namespace controllers

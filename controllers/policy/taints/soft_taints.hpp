@@ -14,7 +14,6 @@
 #include "base/metrics.hpp"
 #include "base/result.hpp"
 #include "controllers/policy/taints/claims.hpp"
-#include "controllers/policy/taints/pledges.hpp"
 #include "kube/client.hpp"
 #include "kube/runtime/requeue.hpp"
 #include "kube/runtime/store.hpp"
@@ -48,12 +47,10 @@ class SoftTaints {
 
   explicit SoftTaints(Dependencies dependencies) : deps_(std::move(dependencies)) {}
 
-  /// Registers an existing policy: until it has planned, its taints on nodes are kept. REQUIRES: called for all
-  /// policies before the first reconcile().
+  /// Keeps the policy's taints on nodes until it has planned. Call for all policies before the first reconcile().
   void register_policy(const std::string& policy);
-  /// Sets the taints wanted by the newest cycle and writes them, as far as possible, before it returns. Returns false
-  /// if one of `taints` cannot be written; the policy must then plan without taints, see problem(), and drop() has been
-  /// called.
+  /// Sets the taints wanted by the newest cycle and writes them. Returns false if one of `taints` cannot be written;
+  /// the policy must then plan without taints, see problem(), and drop() has been called.
   bool place(const std::string& policy, const std::vector<planner::NodeTaint>& taints,
              const std::function<void()>& progress);
   /// Records that moves of the policy's newest plan depend on its kLoadedTaint taints.
@@ -85,7 +82,6 @@ class SoftTaints {
   base::Result<kube::Requeue> reconcile(const api::ObjectKey& node);
 
  private:
-  std::vector<std::string> bearers_of(const std::string& policy, std::string_view key) const;
   std::vector<std::string> due() const;
   void enqueue_due() const;
   base::Status write(const std::string& node);

@@ -16,12 +16,6 @@ constexpr std::size_t kMaxShifts = 100'000;
 /// A new pod that is not measured within this multiple of maxAge is dropped.
 constexpr int kArrivalAges = 10;
 
-/// Key by settings without the name, so that equal settings share a source.
-std::string text_of(api::UsageSource source) {
-  source.name.clear();
-  return api::to_json_text(api::encode_usage_source(source));
-}
-
 }  // namespace
 
 void UsageCollector::set(const std::string& policy, const std::vector<WantedUsage>& wanted) {
@@ -29,7 +23,9 @@ void UsageCollector::set(const std::string& policy, const std::vector<WantedUsag
   for (auto& [text, entry] : entries_) entry->policies.erase(policy);
   wishes_.erase(policy);
   for (const WantedUsage& each : wanted) {
-    const std::string text = text_of(each.source);
+    api::UsageSource settings = each.source;
+    settings.name.clear();  // so that equal settings share a source
+    const std::string text = api::to_json_text(api::encode_usage_source(settings));
     auto [at, is_new] = entries_.try_emplace(text);
     if (is_new) at->second = std::make_shared<Entry>(each.source);
     at->second->policies.insert(policy);
@@ -173,7 +169,12 @@ void UsageCollector::keep(Entry& entry, usage::Samples samples) {
     measure_arrivals(entry);
     complaints = entry.rounds.health().complaints;
   }
-  publish_complaints(entry, std::move(complaints));
+  if (complaints != entry.told) {
+    entry.told = std::move(complaints);
+    for (const std::string& each : entry.told)
+      deps_.log.warning("a usage source returned a response with faults",
+                        {kv("source", entry.settings.name), kv("problem", each)});
+  }
   if (!entry.settings.forecast) return;
   Forecasts foreseen = foresee(entry, samples);
   const auto quality = entry.history->quality(deps_.clock.now());
@@ -191,14 +192,6 @@ void UsageCollector::publish(const Entry& entry, const base::Status& done) {
   if (!done)
     deps_.log.warning("a usage source returned no usable response",
                       {kv("source", name), kv("problem", done.error().message)});
-}
-
-void UsageCollector::publish_complaints(Entry& entry, std::vector<std::string> complaints) {
-  if (complaints == entry.told) return;
-  entry.told = std::move(complaints);
-  for (const std::string& each : entry.told)
-    deps_.log.warning("a usage source returned a response with faults",
-                      {kv("source", entry.settings.name), kv("problem", each)});
 }
 
 void UsageCollector::drop_outdated_figures(const Entry& entry) {

@@ -111,8 +111,7 @@ class UsageCollector {
   /// Recomputes the figures only if they changed. REQUIRES: mutex_ is held.
   static std::shared_ptr<const scheduling::MeasuredUsage> figures_of(WantedFigures& wish, UsageRounds& rounds,
                                                                      base::TimePoint now);
-  /// Drops cached figures that a new answer has outdated, since they keep the pods of the previous answer in memory.
-  /// REQUIRES: mutex_ is held.
+  /// Drops outdated cached figures, which keep the pods of the previous answer in memory. REQUIRES: mutex_ is held.
   void drop_outdated_figures(const Entry& entry);
 
   std::shared_ptr<Entry> find(const std::string& key) const;
@@ -129,8 +128,6 @@ class UsageCollector {
   /// Acquires mutex_.
   std::vector<Shift> take_shifts(Entry& entry);
   void publish(const Entry& entry, const base::Status& done);
-  /// Logs complaints when they change. REQUIRES: entry.asking is held.
-  void publish_complaints(Entry& entry, std::vector<std::string> complaints);
 
   Dependencies deps_;
   kube::WorkQueue& queue_;

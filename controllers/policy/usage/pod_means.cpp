@@ -21,8 +21,6 @@ double seconds(base::Duration time) { return std::chrono::duration<double>(time)
 /// Hash with a per-process seed, so that clients cannot choose colliding names.
 std::uint64_t hash_of(std::string_view ns, std::string_view name) { return api::Hasher().add(ns).add(name).value(); }
 
-std::string_view workload_of(std::string_view pod) { return pod.substr(0, pod.rfind('-')); }
-
 /// Sums over a workload's pods for a mean weighted by how long each pod is known.
 struct Sum {
   std::vector<double> values;
@@ -30,14 +28,6 @@ struct Sum {
 };
 
 }  // namespace
-
-std::vector<PodMeans::Named> PodMeans::by_key(const Pods& pods) {
-  std::vector<Named> names;
-  names.reserve(pods.size());
-  for (std::uint32_t p = 0; p < pods.size(); ++p) names.push_back({hash_of(pods[p].ns, pods[p].name), p});
-  std::ranges::sort(names, {}, [](const Named& name) { return std::pair(name.key, name.pod); });
-  return names;
-}
 
 std::vector<std::int64_t> PodMeans::take(const Pods& pods, const Amounts& amounts, std::size_t columns,
                                          base::TimePoint now) {
@@ -75,23 +65,25 @@ PodMeans::Table PodMeans::merged_with(const Pods& pods, Answer& answer) const {
       --may_miss;
     }
   };
-  for (const Named& name : by_key(pods)) {
+  std::vector<Named> names;
+  names.reserve(pods.size());
+  for (std::uint32_t p = 0; p < pods.size(); ++p) names.push_back({hash_of(pods[p].ns, pods[p].name), p});
+  std::ranges::sort(names, {}, [](const Named& name) { return std::pair(name.key, name.pod); });
+  for (const Named& name : names) {
     keep_missing(name.key);
     answer.rows[name.pod] = next.entries.size();
-    if (at < known_.entries.size() && known_.entries[at].key == name.key)
+    if (at < known_.entries.size() && known_.entries[at].key == name.key) {
       keep(at++, next);
-    else
-      answer.begun.push_back(begin(name, pods[name.pod], next));
+    } else {
+      const auto& [ns, pod] = pods[name.pod];
+      answer.begun.push_back(next.entries.size());
+      next.entries.push_back({name.key, hash_of(ns, std::string_view(pod).substr(0, pod.rfind('-'))), 0, 0});
+      next.values.insert(next.values.end(), columns_, -1);
+    }
     next.entries.back().seen = static_cast<float>(since_first());
   }
   keep_missing(std::numeric_limits<std::uint64_t>::max());
   return next;
-}
-
-std::size_t PodMeans::begin(const Named& name, const scheduling::MeasuredUsage::Pod& pod, Table& table) const {
-  table.entries.push_back({name.key, hash_of(pod.ns, workload_of(pod.name)), 0, 0});
-  table.values.insert(table.values.end(), columns_, -1);
-  return table.entries.size() - 1;
 }
 
 double PodMeans::since_first() const { return std::max(seconds(*last_ - first_), 0.0); }

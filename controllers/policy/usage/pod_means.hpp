@@ -52,9 +52,7 @@ class PodMeans {
     std::vector<std::size_t> begun;
   };
 
-  static std::vector<Named> by_key(const Pods& pods);
   Table merged_with(const Pods& pods, Answer& answer) const;
-  std::size_t begin(const Named& name, const scheduling::MeasuredUsage::Pod& pod, Table& table) const;
   void keep(std::size_t entry, Table& table) const;
   void begin_as_workloads(Table& table, const std::vector<std::size_t>& begun) const;
   void update(Entry& entry, float* values, const std::int64_t* amounts, double elapsed) const;

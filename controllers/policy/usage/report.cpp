@@ -2,12 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 
-#include "api/vocabulary/condition_types.hpp"
-#include "api/vocabulary/reasons.hpp"
 #include "base/text.hpp"
+#include "controllers/policy/condition.hpp"
 #include "planner/scheduling/predicates.hpp"
 
 namespace controllers {
@@ -26,13 +24,6 @@ const MeasuredUsage::Node* find_node(const MeasuredUsage& measured, const std::s
 
 void add_example(std::vector<std::string>& examples, std::string text) {
   if (examples.size() < kExamples) examples.push_back(std::move(text));
-}
-
-/// Gaps without unknown nodes, one per resource that the source should measure.
-std::vector<UsageReport::Gap> gaps_of(const UsageHealth& health) {
-  std::vector<UsageReport::Gap> gaps;
-  for (const std::string& resource : health.columns) gaps.push_back({resource, 0, {}});
-  return gaps;
 }
 
 void note_gaps(UsageReport& report, const MeasuredUsage& measured, const MeasuredUsage::Node& node) {
@@ -68,16 +59,11 @@ struct Word {
   std::string message;
 };
 
-std::optional<Word> failure_text(const UsageReport& report) {
-  const std::string name = report.source + ": ";
-  if (!report.has_answered) return Word{false, api::Reason::kSourceFailing, name + report.problem};
-  if (report.problem.empty() || report.has_enough()) return std::nullopt;
-  return Word{false, api::Reason::kSourceFailing, name + shortage(report) + faults(report)};
-}
-
 Word usage_text(const std::vector<UsageReport>& reports) {
   for (const UsageReport& report : reports) {
-    if (auto word = failure_text(report)) return *std::move(word);
+    if (!report.has_answered) return {false, api::Reason::kSourceFailing, report.source + ": " + report.problem};
+    if (!report.problem.empty() && !report.has_enough())
+      return {false, api::Reason::kSourceFailing, report.source + ": " + shortage(report) + faults(report)};
   }
   std::string told;
   for (const UsageReport& report : reports) {
@@ -124,15 +110,8 @@ void tell(std::vector<api::Condition>& conditions, api::ConditionType type, cons
     std::erase_if(conditions, [&](const api::Condition& each) { return each.type == to_string(type); });
     return;
   }
-  const auto status = word->holds ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse;
-  api::set_condition(conditions,
-                     {std::string(to_string(type)),
-                      status,
-                      std::string(to_string(word->reason)),
-                      base::truncate_utf8(word->message, kMaxMessage),
-                      generation,
-                      {}},
-                     now);
+  std::string message = base::truncate_utf8(word->message, kMaxMessage);
+  api::set_condition(conditions, condition(type, word->holds, word->reason, std::move(message), generation), now);
 }
 
 }  // namespace
@@ -140,9 +119,9 @@ void tell(std::vector<api::Condition>& conditions, api::ConditionType type, cons
 UsageReport usage_report(const MeasuredUsage& measured, const UsageHealth& health,
                          const scheduling::ClusterSnapshot& cluster,
                          const std::optional<api::LabelSelector>& node_selector) {
-  UsageReport report{
-      measured.source,   measured.problem.empty(), 0, 0, {}, measured.max_unknown_percent, health.problem,
-      health.complaints, gaps_of(health)};
+  UsageReport report{measured.source, measured.problem.empty(), 0, 0, {}, measured.max_unknown_percent,
+                     health.problem,  health.complaints,        {}};
+  for (const std::string& resource : health.columns) report.gaps.push_back({resource, 0, {}});
   for (const scheduling::NodeIndex node : cluster.nodes()) {
     const api::Node& object = cluster.node(node);
     if (!scheduling::is_in_scope(node_selector, object)) continue;

@@ -51,8 +51,7 @@ UsageReport usage_report(const scheduling::MeasuredUsage& measured, const UsageH
 void set_usage_condition(std::vector<api::Condition>& conditions, const std::vector<UsageReport>& reports,
                          std::int64_t generation, base::TimePoint now);
 
-/// Sets condition ForecastTrusted: whether forecasts are used, with their error relative to each naive forecast.
-/// Removed for a policy without forecasts.
+/// Sets condition ForecastTrusted, with errors relative to naive forecasts. Removed for a policy without forecasts.
 void set_forecast_condition(std::vector<api::Condition>& conditions, const std::vector<ForecastReport>& reports,
                             std::int64_t generation, base::TimePoint now);
 

@@ -22,12 +22,6 @@ constexpr int kForgetAfterAges = 10;
 constexpr std::size_t kMaxProblems = 5;
 constexpr std::size_t kMaxText = 400;  ///< of a problem or a complaint, in bytes
 
-std::size_t rounds_in_window(const api::UsageSource& source) {
-  return static_cast<std::size_t>(source.smoothing.window / source.interval) + 1;
-}
-
-std::vector<float> as_floats(const std::vector<double>& values) { return {values.begin(), values.end()}; }
-
 /// Share (0 … 1) of a value dated `sample` that covers the time from `start` to `end`. If the value may be older than
 /// its date, returns the maximum possible share: a load that is too low for half a minute delays a move, one that is
 /// too high causes a needless move.
@@ -36,13 +30,6 @@ double share_of(base::TimePoint start, base::TimePoint end, base::TimePoint samp
   const base::TimePoint measured = std::clamp(end, sample - column.lag, sample);
   const base::Duration both = std::min(end, measured) - std::max(start, measured - column.window);
   return std::max(std::chrono::duration<double>(both) / column.window, 0.0);
-}
-
-/// Maximum time before its date that a value may cover.
-base::Duration max_sample_age(const std::vector<usage::Column>& columns) {
-  base::Duration longest{};
-  for (const usage::Column& column : columns) longest = std::max(longest, column.window + column.lag);
-  return longest;
 }
 
 /// Returns the problem if pods should be measured, and none is.
@@ -60,10 +47,6 @@ std::string complaint_about_pods(const usage::Samples& samples) {
   return missing.empty() ? "" : missing + " of no pod is measured: the pods' requests are used";
 }
 
-bool has_value(const std::vector<float>& values) {
-  return std::ranges::any_of(values, [](float value) { return std::isfinite(value) && value >= 0; });
-}
-
 }  // namespace
 
 std::int64_t thousandths(double value) {
@@ -73,7 +56,7 @@ std::int64_t thousandths(double value) {
 }
 
 UsageRounds::UsageRounds(api::UsageSource source) : source_(std::move(source)) {
-  const std::size_t wanted = rounds_in_window(source_);
+  const auto wanted = static_cast<std::size_t>(source_.smoothing.window / source_.interval) + 1;
   stride_ = (wanted + kMaxRounds - 1) / kMaxRounds;
   max_rounds_ = std::clamp(wanted, kSamplesForHysteresis, kMaxRounds);
 }
@@ -89,7 +72,8 @@ void UsageRounds::take(usage::Samples& samples, base::TimePoint now) {
   for (usage::Samples::Node& node : samples.nodes) take_node(node, now);
   note_vanished(samples, now);
   take_pods(samples, now);
-  forget_missing(now);
+  std::erase_if(nodes_,
+                [&](const auto& entry) { return now - entry.second.seen > kForgetAfterAges * source_.max_age; });
   problem_.clear();
   ++answers_;
   ++version_;
@@ -113,20 +97,15 @@ void UsageRounds::take_complaints(usage::Samples& samples) {
   if (all > kMaxProblems) complaints_.push_back(fmt::format("and {} more", all - kMaxProblems));
 }
 
-/// Lists columns without any value only if they were configured; a load-watcher may lack memory without that being a
-/// problem.
+/// Lists columns without any value only if they were configured: a load-watcher may lack memory.
 UsageHealth UsageRounds::health() const {
   UsageHealth health{problem_, complaints_, {}};
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    if (source_.type != api::UsageSourceType::kLoadWatcher || is_measured_of_any(c))
+    const auto has_value = [&](const auto& node) { return std::isfinite(node.second.rounds.back().values[c]); };
+    if (source_.type != api::UsageSourceType::kLoadWatcher || std::ranges::any_of(nodes_, has_value))
       health.columns.push_back(columns_[c].resource);
   }
   return health;
-}
-
-bool UsageRounds::is_measured_of_any(std::size_t column) const {
-  return std::ranges::any_of(
-      nodes_, [&](const auto& entry) { return std::isfinite(entry.second.rounds.back().values[column]); });
 }
 
 /// Discards the stored rounds if the columns have changed.
@@ -153,11 +132,13 @@ void UsageRounds::take_node(usage::Samples::Node& sample, base::TimePoint now) {
   if (!node.rounds.empty() && sample.time <= node.rounds.back().time) return;
   // A thinned-out window keeps every n-th answer and the newest, which is replaced here.
   if (stride_ > 1 && answers_ > 0 && answers_ % stride_ != 1 && !node.rounds.empty()) node.rounds.pop_back();
-  Round round{sample.time, as_floats(sample.values)};
+  Round round{sample.time, {sample.values.begin(), sample.values.end()}};
   for (const Departure& left : node.departures) subtract(left, round);
   node.rounds.push_back(std::move(round));
   while (node.rounds.size() > max_rounds_) node.rounds.pop_front();
-  const base::TimePoint shown = sample.time - max_sample_age(columns_);
+  base::Duration age{};  // maximum time before its date that a value may cover
+  for (const usage::Column& column : columns_) age = std::max(age, column.window + column.lag);
+  const base::TimePoint shown = sample.time - age;
   std::erase_if(node.departures, [&](const Departure& each) { return each.end <= shown; });
 }
 
@@ -221,13 +202,9 @@ void UsageRounds::drop_gone_pods() {
   pod_means_ = scheduling::SharedVector(std::move(means));
 }
 
-void UsageRounds::forget_missing(base::TimePoint now) {
-  std::erase_if(nodes_,
-                [&](const auto& entry) { return now - entry.second.seen > kForgetAfterAges * source_.max_age; });
-}
-
 std::string UsageRounds::problem_of(const Round& newest, base::TimePoint now) const {
-  if (!has_value(newest.values)) return "its newest sample has no usable value";
+  const auto is_usable = [](float value) { return std::isfinite(value) && value >= 0; };
+  if (std::ranges::none_of(newest.values, is_usable)) return "its newest sample has no usable value";
   if (newest.time == base::TimePoint{}) return "its newest sample has no time";
   if (now - newest.time > source_.max_age)
     return fmt::format("its newest sample is {} old", base::format_age(now - newest.time));
@@ -328,19 +305,17 @@ void UsageRounds::foresee_without(const std::string& node, const std::vector<dou
   }
 }
 
-/// For a pod that newer answers lack already; the samples reflect its departure.
-void UsageRounds::remove_vanished(const std::string& node, const api::ObjectKey& pod) {
-  const auto vanished = vanished_.find({pod.ns, pod.name});
-  if (vanished == vanished_.end()) return;
-  foresee_without(node, vanished->second.values);
-  vanished_.erase(vanished);
-  ++version_;
-}
-
 void UsageRounds::leave(const std::string& node, const api::ObjectKey& pod, base::TimePoint start,
                         base::TimePoint now) {
   const auto place = find_pod(pod.ns, pod.name);
-  if (!place) return remove_vanished(node, pod);
+  if (!place) {  // newer answers lack the pod already, so the samples reflect its departure
+    const auto vanished = vanished_.find({pod.ns, pod.name});
+    if (vanished == vanished_.end()) return;
+    foresee_without(node, vanished->second.values);
+    vanished_.erase(vanished);
+    ++version_;
+    return;
+  }
   const Departure left{start, now, pod_values(pod.ns, pod.name)};
   is_gone_[*place] = true;
   ++version_;

@@ -105,15 +105,12 @@ class UsageRounds {
   void drop_gone_pods();
   void note_vanished(const usage::Samples& next, base::TimePoint now);
   void take_complaints(usage::Samples& samples);
-  bool is_measured_of_any(std::size_t column) const;
-  void forget_missing(base::TimePoint now);
   /// Index of the pod in pods_; nullopt if the newest answer lacks it.
   std::optional<std::size_t> find_pod(std::string_view ns, std::string_view pod) const;
   scheduling::MeasuredUsage::Node figures_of(const std::string& name, const Node& node, base::TimePoint now) const;
   std::string problem_of(const Round& newest, base::TimePoint now) const;
   std::int64_t smoothed(const Node& node, std::size_t column) const;
   void subtract(const Departure& left, Round& round) const;
-  void remove_vanished(const std::string& node, const api::ObjectKey& pod);
   void foresee_without(const std::string& node, const std::vector<double>& values);
 
   api::UsageSource source_;

@@ -39,10 +39,6 @@ bool is_meant_for(const api::Evacuation& evacuation, const PodReview& review) {
   return review.pod_name == evacuation.spec.pod_ref.name;
 }
 
-auto order_of(const api::Evacuation& evacuation) {
-  return std::tuple(evacuation.status.started_at.value_or(base::TimePoint()), std::string_view(evacuation.meta.name));
-}
-
 }  // namespace
 
 void add_placement_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods, MarkOf mark_of) {
@@ -77,7 +73,7 @@ std::shared_ptr<const api::Evacuation> Hints::take(const PodReview& review) {
   Found found = evacuations_.by_index(kHintsByOwner, owner_key(review.ns, review.owner.uid));
   if (found.empty()) return nullptr;
   const std::scoped_lock lock(mutex_);
-  forget_old();
+  std::erase_if(given_, [now = steady_.now()](const auto& each) { return each.second.until <= now; });
   keep_open(found, review);
   const auto usable = std::ranges::find_if(found, [&](const auto& each) { return is_usable(*each, review); });
   if (usable == found.end()) return nullptr;
@@ -89,16 +85,14 @@ std::shared_ptr<const api::Evacuation> Hints::take(const PodReview& review) {
 void Hints::keep_open(Found& found, const PodReview& review) const {
   const base::TimePoint now = clock_.now();
   std::erase_if(found, [&](const auto& each) {
-    return !is_meant_for(*each, review) || !is_open(*each, now) || is_given_to_another(*each, review);
+    const auto given = given_.find(each->meta.uid);
+    const bool is_given_to_another = given != given_.end() && given->second.request != review.uid;
+    return is_given_to_another || !is_meant_for(*each, review) || !is_open(*each, now);
   });
-  std::ranges::sort(found, {}, [](const auto& each) { return order_of(*each); });
+  std::ranges::sort(found, {}, [](const auto& each) {
+    return std::tuple(each->status.started_at.value_or(base::TimePoint()), std::string_view(each->meta.name));
+  });
   if (found.size() > kMaxInScope) found.resize(kMaxInScope);
-}
-
-/// REQUIRES: mutex_ held.
-bool Hints::is_given_to_another(const api::Evacuation& evacuation, const PodReview& review) const {
-  const auto given = given_.find(evacuation.meta.uid);
-  return given != given_.end() && given->second.request != review.uid;
 }
 
 /// REQUIRES: mutex_ held.
@@ -111,12 +105,6 @@ bool Hints::is_usable(const api::Evacuation& evacuation, const PodReview& review
     return owner != nullptr && owner->uid == review.owner.uid;
   });
   return !is_taken && is_as_accepted(evacuation);
-}
-
-/// REQUIRES: mutex_ held.
-void Hints::forget_old() {
-  const base::TimePoint now = steady_.now();
-  std::erase_if(given_, [&](const auto& each) { return each.second.until <= now; });
 }
 
 }  // namespace controllers::placement

@@ -26,8 +26,7 @@ inline constexpr std::string_view kPodsByMark = "podsByPlacementMark";
 using MarkOf = std::function<std::string(const api::Pod& pod)>;
 void add_placement_indexes(kube::Store<api::Evacuation>& evacuations, kube::Store<api::Pod>& pods, MarkOf mark_of = {});
 
-/// Returns whether the pod is leaving or its eviction is about to be sent, and the hint is unused and not expired at
-/// `now`. Pure.
+/// Whether the pod is leaving or about to be evicted, and the hint is unused and not expired at `now`. Pure.
 bool is_open(const api::Evacuation& evacuation, base::TimePoint now);
 
 /// Returns whether the spec is the one that the operator accepted; no other spec is authorized. Computes a hash. Pure.
@@ -64,9 +63,7 @@ class Hints {
   };
   using Found = std::vector<std::shared_ptr<const api::Evacuation>>;
   void keep_open(Found& found, const PodReview& review) const;
-  bool is_given_to_another(const api::Evacuation& evacuation, const PodReview& review) const;
   bool is_usable(const api::Evacuation& evacuation, const PodReview& review) const;
-  void forget_old();
 
   const kube::Store<api::Evacuation>& evacuations_;
   const kube::Store<api::Pod>& pods_;

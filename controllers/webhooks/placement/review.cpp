@@ -1,7 +1,5 @@
 #include "controllers/webhooks/placement/review.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "api/json/json_access.hpp"
 #include "controllers/webhooks/admission_review.hpp"
 

@@ -1,7 +1,6 @@
 #pragma once
 
-/// AdmissionReviews of new pods. Pure. Treat their content as untrusted: any user who may create pods may have written
-/// it.
+/// AdmissionReviews of new pods. Pure. Their content is untrusted: any user who may create pods may have written it.
 
 #include <string>
 #include <string_view>

@@ -7,12 +7,13 @@
 
 #include "base/log.hpp"
 #include "base/metrics.hpp"
-#include "controllers/webhooks/placement/hints.hpp"
 
 namespace controllers::placement {
 
-/// Responds to reviews of new pods. Always allows the pod, with a patch if there is a hint for the pod. On any error
-/// the pod is created unchanged. Thread-safe.
+class Hints;
+struct PodReview;
+
+/// Responds to reviews of new pods. Always allows the pod, with a patch if there is a hint for it. Thread-safe.
 class Webhook {
  public:
   /// Pods in `spared` namespaces get no hint even if the MutatingWebhookConfiguration selects them, because servers
@@ -23,9 +24,8 @@ class Webhook {
   std::optional<std::string> answer(std::string_view body);
 
  private:
-  enum class Result { kHinted, kNone, kInvalid };
   std::string answer_to(const PodReview& review);
-  void count(Result result);
+  void count(const char* result);
 
   Hints& hints_;
   const std::vector<std::string> excluded_namespaces_;

@@ -14,36 +14,6 @@ using Spec = api::DeschedulerPolicySpec;
 using Risks = std::vector<std::string>;
 
 bool acts(const Spec& spec) { return spec.mode != api::PolicyMode::kDryRun && !spec.suspend; }
-bool acts_alone(const Spec& spec) { return spec.mode == api::PolicyMode::kAutomatic && !spec.suspend; }
-
-void add_unbounded(const Spec& spec, Risks& risks) {
-  const api::PolicyLimits& limits = spec.limits;
-  if (!acts_alone(spec) || limits.per_cycle.total || limits.in_flight.total || limits.rate) return;
-  risks.emplace_back(
-      "spec.limits: without perCycle.total, inFlight.total or rate, only the operator's own limits apply to the "
-      "evictions of an Automatic policy");
-}
-
-void add_no_budgets(const Spec& spec, const ClusterContext& around, Risks& risks) {
-  if (!acts_alone(spec) || around.has_budgets) return;
-  risks.emplace_back(
-      "spec.mode: Automatic, and the cluster has no PodDisruptionBudget: all pods of a workload may be evicted");
-}
-
-void add_no_breaker(const Spec& spec, Risks& risks) {
-  if (!acts_alone(spec) || spec.circuit_breaker.failures != 0) return;
-  risks.emplace_back(
-      "spec.circuitBreaker.failures: 0 lets the policy continue regardless of how many of its moves leave workloads "
-      "without a Ready replacement");
-}
-
-void add_lost_data(const Spec& spec, Risks& risks) {
-  const auto& disabled = spec.evictability.pod_protections.default_disabled;
-  if (!acts(spec) || std::ranges::find(disabled, api::PodProtection::kPodsWithLocalStorage) == disabled.end()) return;
-  risks.emplace_back(
-      "spec.evictability.podProtections.defaultDisabled: without PodsWithLocalStorage, evicted pods may lose the data "
-      "in their emptyDir and hostPath volumes");
-}
 
 /// Two policies may share nodes if their nodeSelectors are equal or one of them has none.
 bool may_share_nodes(const Spec& a, const Spec& b) {
@@ -86,10 +56,23 @@ void add_conflicting_policies(const std::string& name, const Spec& spec, const C
 
 std::vector<std::string> risks_of(const std::string& name, const Spec& spec, const ClusterContext& around) {
   Risks risks;
-  add_unbounded(spec, risks);
-  add_no_budgets(spec, around, risks);
-  add_no_breaker(spec, risks);
-  add_lost_data(spec, risks);
+  const auto warn = [&](bool is_risky, const char* text) {
+    if (is_risky) risks.emplace_back(text);
+  };
+  const bool acts_alone = spec.mode == api::PolicyMode::kAutomatic && !spec.suspend;
+  const bool is_limited = spec.limits.per_cycle.total || spec.limits.in_flight.total || spec.limits.rate;
+  const auto& disabled = spec.evictability.pod_protections.default_disabled;
+  warn(acts_alone && !is_limited,
+       "spec.limits: without perCycle.total, inFlight.total or rate, only the operator's own limits apply to the "
+       "evictions of an Automatic policy");
+  warn(acts_alone && !around.has_budgets,
+       "spec.mode: Automatic, and the cluster has no PodDisruptionBudget: all pods of a workload may be evicted");
+  warn(acts_alone && spec.circuit_breaker.failures == 0,
+       "spec.circuitBreaker.failures: 0 lets the policy continue regardless of how many of its moves leave workloads "
+       "without a Ready replacement");
+  warn(acts(spec) && std::ranges::find(disabled, api::PodProtection::kPodsWithLocalStorage) != disabled.end(),
+       "spec.evictability.podProtections.defaultDisabled: without PodsWithLocalStorage, evicted pods may lose the data "
+       "in their emptyDir and hostPath volumes");
   add_conflicting_policies(name, spec, around, risks);
   return risks;
 }

@@ -1,5 +1,11 @@
 #include "controllers/webhooks/validation/webhook.hpp"
 
+#include <nlohmann/json.hpp>
+
+#include "api/json/json_access.hpp"
+#include "controllers/evacuation/spec_problems.hpp"
+#include "controllers/policy/spec_problems.hpp"
+#include "controllers/webhooks/validation/creator_change.hpp"
 #include "kube/resource.hpp"
 
 namespace controllers::validation {
@@ -8,6 +14,26 @@ using base::kv;
 using webhooks::AdmissionReview;
 
 namespace {
+
+using api::Json;
+
+/// Returns the spec without the fields that users change to pause or end an operation.
+Json checked_part(const Json& object, std::initializer_list<const char*> unchecked) {
+  const Json* spec = api::find_at(object, {"spec"});
+  if (spec == nullptr || !spec->is_object()) return spec != nullptr ? *spec : Json();
+  Json rest = *spec;
+  for (const char* each : unchecked) rest.erase(each);
+  return rest;
+}
+
+bool is_let_through(const AdmissionReview& review, std::initializer_list<const char*> unchecked) {
+  if (!review.old_object.is_object()) return false;
+  // The stored object decides, because a client can send any deletionTimestamp in a creation.
+  return api::find_at(review.old_object, {"metadata", "deletionTimestamp"}) != nullptr ||
+         checked_part(review.object, unchecked) == checked_part(review.old_object, unchecked);
+}
+
+std::string text_of(const api::FieldErrors& errors) { return errors.empty() ? "" : api::to_error(errors).message; }
 
 constexpr const char* kValidate = "validate";
 constexpr const char* kRecordCreator = "record-creator";
@@ -23,8 +49,17 @@ bool is_ours(const AdmissionReview& review) {
 
 Verdict Webhook::check(const AdmissionReview& review) const {
   if (!is_ours(review)) return {};
-  if (review.resource == kube::kPolicies.plural) return check_policy(review, deps_.registry, deps_.look());
-  return check_evacuation(review, deps_.registry);
+  if (review.resource != kube::kPolicies.plural) {
+    if (is_let_through(review, {"suspend", "priority", "cancel"})) return {};
+    const auto evacuation = api::decode_evacuation(review.object);
+    return {evacuation ? text_of(problems_of(evacuation->spec, deps_.registry)) : evacuation.error().message};
+  }
+  if (is_let_through(review, {"suspend"})) return {};
+  const auto policy = api::decode_descheduler_policy(review.object);
+  if (!policy) return {policy.error().message};
+  Verdict opinion{text_of(problems_of(policy->spec, deps_.registry))};
+  if (opinion.problem.empty()) opinion.warnings = risks_of(policy->meta.name, policy->spec, deps_.look());
+  return opinion;
 }
 
 std::optional<std::string> Webhook::validate(std::string_view body) {

@@ -9,6 +9,7 @@
 #include "controllers/evacuation/origin/keys.hpp"
 #include "controllers/evacuation/origin/spec_hash.hpp"
 #include "controllers/policy/decide.hpp"
+#include "controllers/webhooks/placement/hints.hpp"
 #include "controllers/webhooks/placement/webhook.hpp"
 #include "controllers/webhooks/validation/webhook.hpp"
 #include "controllers/webhooks/webhook_server.hpp"

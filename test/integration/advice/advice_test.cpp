@@ -5,6 +5,7 @@
 #include "advisor/rolling/codec.hpp"
 #include "api/advice/resource_advice.hpp"
 #include "api/core/codec.hpp"
+#include "controllers/advice/advice_poller.hpp"
 #include "kube/resource.hpp"
 #include "simulator/objects.hpp"
 #include "test/integration/rig/rig.hpp"

@@ -3,11 +3,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "controllers/observability/notifications/http_post.hpp"
 #include "controllers/observability/notifications/notifier.hpp"
 #include "controllers/observability/tracing/exporter.hpp"
-#include "controllers/observability/tracing/otlp_post.hpp"
 #include "controllers/operator/http_services.hpp"
+#include "controllers/policy/gates/answers.hpp"
 #include "controllers/policy/gates/client.hpp"
 #include "evictors/classify.hpp"
 #include "evictors/handoff/stateful_handoff.hpp"

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/base64.hpp"
-#include "controllers/webhooks/configurations.hpp"
+#include "controllers/webhooks/ca_bundle.hpp"
 #include "kube/client.hpp"
 #include "simulator/api/server.hpp"
 #include "simulator/cluster.hpp"

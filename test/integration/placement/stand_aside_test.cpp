@@ -7,7 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "controllers/webhooks/configurations.hpp"
+#include "controllers/webhooks/ca_bundle.hpp"
 #include "kube/client.hpp"
 #include "simulator/api/server.hpp"
 #include "simulator/cluster.hpp"

@@ -1,4 +1,4 @@
-#include "controllers/policy/forbidden.hpp"
+#include "controllers/policy/cycle.hpp"
 
 #include <gtest/gtest.h>
 

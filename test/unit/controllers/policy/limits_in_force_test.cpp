@@ -1,4 +1,4 @@
-#include "controllers/policy/limits_in_force.hpp"
+#include "controllers/policy/admission_rules.hpp"
 
 #include <gtest/gtest.h>
 

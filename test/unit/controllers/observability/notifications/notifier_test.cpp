@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "controllers/observability/notifications/http_post.hpp"
 #include "http_server/server.hpp"
 #include "test/fakes/temp_folder.hpp"
 

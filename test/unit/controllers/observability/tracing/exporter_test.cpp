@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "api/json/json.hpp"
-#include "controllers/observability/tracing/otlp_post.hpp"
 #include "http_server/server.hpp"
 #include "test/fakes/temp_folder.hpp"
 

@@ -1,4 +1,5 @@
 #include "controllers/policy/gates/client.hpp"
+#include "controllers/policy/gates/answers.hpp"
 
 #include <gtest/gtest.h>
 

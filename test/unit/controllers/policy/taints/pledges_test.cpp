@@ -1,4 +1,4 @@
-#include "controllers/policy/taints/pledges.hpp"
+#include "controllers/policy/taints/claims.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "controllers/policy/usage/spikes.hpp"
+#include "controllers/policy/triggers.hpp"
 
 #include <gtest/gtest.h>
 
