@@ -233,7 +233,7 @@ class DuplicateSpreader {
   template <typename F>
   bool for_each_node(DuplicateSpan set, F&& each) const {
     while (!set.empty()) {
-      const auto is_elsewhere = [here = set.front().node](const Placed& each) { return each.node != here; };
+      const auto is_elsewhere = [here = set.front().node](const Placed& pod) { return pod.node != here; };
       const auto count = static_cast<std::size_t>(std::ranges::find_if(set, is_elsewhere) - set.begin());
       if (!each(set.first(count))) return false;
       set = set.subspan(count);
