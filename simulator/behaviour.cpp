@@ -1,11 +1,11 @@
 #include "simulator/behaviour.hpp"
 
-#include <charconv>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "simulator/text.hpp"
 
 namespace simulator::behaviour {
 namespace {
@@ -19,15 +19,14 @@ bool is_set(const api::Json& object, std::string_view annotation) {
 }
 
 std::optional<base::Duration> parse_duration(std::string_view text) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (error != std::errc{} || end != text.data() + text.size()) {
+  auto seconds = parse_number<double>(text);
+  if (!seconds) {
     const auto duration = base::parse_duration(text);
-    if (!duration || *duration < base::Duration::zero()) return std::nullopt;
+    if (!duration) return std::nullopt;
     seconds = std::chrono::duration<double>(*duration).count();
   }
-  if (!(seconds >= 0 && seconds <= kMax)) return std::nullopt;
-  return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(seconds));
+  if (!(*seconds >= 0 && *seconds <= kMax)) return std::nullopt;
+  return std::chrono::duration_cast<base::Duration>(std::chrono::duration<double>(*seconds));
 }
 
 std::optional<base::Duration> duration_of(const api::Json& object, std::string_view annotation) {
@@ -36,10 +35,7 @@ std::optional<base::Duration> duration_of(const api::Json& object, std::string_v
 }
 
 int integer_of(const api::Json& object, std::string_view annotation, int otherwise) {
-  const std::string text = api::text_at(object, {"metadata", "annotations", annotation});
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return !text.empty() && error == std::errc{} && end == text.data() + text.size() ? value : otherwise;
+  return parse_number<int>(api::text_at(object, {"metadata", "annotations", annotation})).value_or(otherwise);
 }
 
 }  // namespace simulator::behaviour

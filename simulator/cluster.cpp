@@ -7,15 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
-#include "simulator/controllers/cleanup.hpp"
-#include "simulator/controllers/disruption.hpp"
-#include "simulator/controllers/garbage_collector.hpp"
-#include "simulator/controllers/workloads.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/operators/background_protocol.hpp"
-#include "simulator/operators/handoff_operator.hpp"
+#include "simulator/operators/handoff_script.hpp"
 #include "simulator/scheduler/scheduler.hpp"
-#include "simulator/scheduler/volume_binder.hpp"
 
 namespace simulator {
 namespace {
@@ -33,21 +28,21 @@ std::optional<HandoffScript> script_of(const std::string& text) {
 /// kubelets run them, budgets count them.
 std::vector<std::unique_ptr<Actor>> controllers(Store& store, EventRecorder& events, const ClusterOptions& options) {
   std::vector<std::unique_ptr<Actor>> actors;
-  actors.push_back(std::make_unique<NodeLifecycle>(store, events, options.nodes));
-  actors.push_back(std::make_unique<DeploymentController>(store, events));
-  actors.push_back(std::make_unique<ReplicaSetController>(store, events));
-  actors.push_back(std::make_unique<StatefulSetController>(store, events));
-  actors.push_back(std::make_unique<DaemonSetController>(store, events));
-  actors.push_back(std::make_unique<JobController>(store, events));
-  if (options.scheduler) actors.push_back(std::make_unique<Scheduler>(store, events, options.scoring));
-  actors.push_back(std::make_unique<VolumeBinder>(store));
-  actors.push_back(std::make_unique<Kubelet>(store, events, options.kubelet));
-  actors.push_back(std::make_unique<HandoffOperator>(store, events, script_of(options.handoff_script)));
-  actors.push_back(std::make_unique<BackgroundMover>(store));
-  actors.push_back(std::make_unique<GarbageCollector>(store));
-  actors.push_back(std::make_unique<PodGarbageCollector>(store, events));
-  actors.push_back(std::make_unique<NamespaceController>(store));
-  actors.push_back(std::make_unique<DisruptionController>(store, events));
+  actors.push_back(make_node_lifecycle(store, events));
+  actors.push_back(make_deployment_controller(store, events));
+  actors.push_back(make_replica_set_controller(store, events));
+  actors.push_back(make_stateful_set_controller(store, events));
+  actors.push_back(make_daemon_set_controller(store, events));
+  actors.push_back(make_job_controller(store, events));
+  if (options.scheduler) actors.push_back(make_scheduler(store, events, options.scoring));
+  actors.push_back(make_volume_binder(store));
+  actors.push_back(make_kubelet(store, events, options.kubelet));
+  actors.push_back(make_handoff_operator(store, events, script_of(options.handoff_script)));
+  actors.push_back(make_background_mover(store));
+  actors.push_back(make_garbage_collector(store));
+  actors.push_back(make_pod_garbage_collector(store));
+  actors.push_back(make_namespace_controller(store));
+  actors.push_back(make_disruption_controller(store, events));
   return actors;
 }
 

@@ -12,8 +12,7 @@
 #include "base/result.hpp"
 #include "planner/scheduling/scoring/resource_scores.hpp"
 #include "simulator/actor.hpp"
-#include "simulator/controllers/kubelet.hpp"
-#include "simulator/controllers/node_lifecycle.hpp"
+#include "simulator/controllers/controllers.hpp"
 #include "simulator/event_recorder.hpp"
 #include "simulator/store.hpp"
 
@@ -22,7 +21,6 @@ namespace simulator {
 struct ClusterOptions {
   std::uint64_t seed = 1;  ///< seed of UIDs and generated names
   KubeletOptions kubelet{};
-  NodeLifecycleOptions nodes{};
   bool events = true;     ///< write Events
   bool scheduler = true;  ///< if false, creators of pods must set nodeName
   scheduling::NodeScoring scoring = scheduling::NodeScoring::kLeastAllocated;  ///< scoring strategy of the scheduler

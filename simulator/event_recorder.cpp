@@ -62,13 +62,12 @@ bool EventRecorder::count_up(const Identity& identity) {
   const auto found = known_.find(identity);
   if (found == known_.end()) return false;
   const base::TimePoint now = store_.clock().now();
-  const auto counted = store_.mutate(kube::kEvents, found->second, Part::kAll, [&](Json& event) -> base::Status {
+  const auto counted = store_.edit(kube::kEvents, found->second, Part::kAll, "", [&](Json& event) {
     event["deprecatedCount"] = api::number_at(event, {"deprecatedCount"}).value_or(0) + 1;
     event["deprecatedLastTimestamp"] = base::format_time(now);
     event["series"] = {{"count", event["deprecatedCount"]}, {"lastObservedTime", base::format_micro_time(now)}};
-    return base::Done{};
   });
-  return counted.ok();
+  return counted != nullptr;
 }
 
 void EventRecorder::forget_oldest() {

@@ -1,20 +1,33 @@
 #include "simulator/faults.hpp"
 
-#include <cstdlib>
+#include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "api/json/strict_object.hpp"
 
 namespace simulator {
 namespace {
 
-constexpr FaultEffect kAllEffects[] = {
-    FaultEffect::kDropRequest, FaultEffect::kDropResponse,    FaultEffect::kDuplicate,     FaultEffect::kDelay,
-    FaultEffect::kCutAnswer,   FaultEffect::kTooManyRequests, FaultEffect::kInternalError, FaultEffect::kUnavailable,
-    FaultEffect::kCutWatch,    FaultEffect::kStallWatch,      FaultEffect::kHoldBookmark,  FaultEffect::kStaleList,
-    FaultEffect::kProxyPage};
+constexpr std::array kEffects = {
+    api::WireName<FaultEffect>{FaultEffect::kDropRequest, "drop-request"},
+    api::WireName<FaultEffect>{FaultEffect::kDropResponse, "drop-response"},
+    api::WireName<FaultEffect>{FaultEffect::kDuplicate, "duplicate"},
+    api::WireName<FaultEffect>{FaultEffect::kDelay, "delay"},
+    api::WireName<FaultEffect>{FaultEffect::kCutAnswer, "cut-answer"},
+    api::WireName<FaultEffect>{FaultEffect::kTooManyRequests, "too-many-requests"},
+    api::WireName<FaultEffect>{FaultEffect::kInternalError, "internal-error"},
+    api::WireName<FaultEffect>{FaultEffect::kUnavailable, "unavailable"},
+    api::WireName<FaultEffect>{FaultEffect::kProxyPage, "proxy-page"},
+    api::WireName<FaultEffect>{FaultEffect::kCutWatch, "cut-watch"},
+    api::WireName<FaultEffect>{FaultEffect::kStallWatch, "stall-watch"},
+    api::WireName<FaultEffect>{FaultEffect::kHoldBookmark, "hold-bookmark"},
+    api::WireName<FaultEffect>{FaultEffect::kStaleList, "stale-list"},
+};
 
 /// Statuses that proxies, load balancers and login gateways return themselves.
 constexpr int kPageStatuses[] = {400, 402, 403, 405, 406, 407, 408, 409, 410, 411, 412, 413, 415, 421, 422, 425, 451};
@@ -34,17 +47,12 @@ bool concerns(const FaultRule& rule, const FaultSubject& subject) {
 base::Result<FaultRule> parse_rule(const api::Json& json) {
   FaultRule rule;
   const std::string effect = api::text_at(json, {"effect"});
-  bool known = false;
-  for (const FaultEffect candidate : kAllEffects) {
-    if (to_string(candidate) != effect) continue;
-    rule.effect = candidate;
-    known = true;
+  const auto known = api::value_of(kEffects, effect);
+  if (!known) {
+    return base::invalid(
+        fmt::format("effect: \"{}\" is unknown; one of {}", effect, fmt::join(api::all_names(kEffects), ", ")));
   }
-  if (!known)
-    return base::invalid(fmt::format(
-        "effect: \"{}\" is unknown; one of drop-request, drop-response, duplicate, delay, cut-answer, "
-        "too-many-requests, internal-error, unavailable, proxy-page, cut-watch, stall-watch, hold-bookmark, stale-list",
-        effect));
+  rule.effect = *known;
   rule.verb = api::text_at(json, {"verb"});
   rule.resource = api::text_at(json, {"resource"});
   rule.subresource = api::text_at(json, {"subresource"});
@@ -63,24 +71,7 @@ base::Result<FaultRule> parse_rule(const api::Json& json) {
 
 }  // namespace
 
-std::string_view to_string(FaultEffect effect) {
-  switch (effect) {
-    case FaultEffect::kDropRequest: return "drop-request";
-    case FaultEffect::kDropResponse: return "drop-response";
-    case FaultEffect::kDuplicate: return "duplicate";
-    case FaultEffect::kDelay: return "delay";
-    case FaultEffect::kCutAnswer: return "cut-answer";
-    case FaultEffect::kTooManyRequests: return "too-many-requests";
-    case FaultEffect::kInternalError: return "internal-error";
-    case FaultEffect::kUnavailable: return "unavailable";
-    case FaultEffect::kProxyPage: return "proxy-page";
-    case FaultEffect::kCutWatch: return "cut-watch";
-    case FaultEffect::kStallWatch: return "stall-watch";
-    case FaultEffect::kHoldBookmark: return "hold-bookmark";
-    case FaultEffect::kStaleList: return "stale-list";
-  }
-  std::abort();
-}
+std::string_view to_string(FaultEffect effect) { return api::name_of(kEffects, effect); }
 
 void Faults::set(std::vector<FaultRule> rules, std::optional<std::uint64_t> seed) {
   const std::scoped_lock lock(mutex_);

@@ -29,8 +29,7 @@ enum class FaultEffect {
   kHoldBookmark,     ///< a streamed list never sends its final bookmark; changes are still sent
   kStaleList,        ///< a list returns the state `lag` revisions ago
 };
-/// Returns "drop-request", "drop-response", "duplicate", "delay", "cut-answer", "too-many-requests", "internal-error",
-/// "unavailable", "proxy-page", "cut-watch", "stall-watch", "hold-bookmark" or "stale-list".
+/// Returns the name in JSON, such as "drop-request".
 std::string_view to_string(FaultEffect effect);
 
 /// A fault and the requests that it applies to. Empty strings match everything.

@@ -1,8 +1,6 @@
 #include "simulator/journal.hpp"
 
-#include <nlohmann/json.hpp>
-
-#include "api/json/json_access.hpp"
+#include "simulator/pod_facts.hpp"
 
 namespace simulator {
 
@@ -42,13 +40,8 @@ void Journal::replay_all() {
 
 void Journal::notify_all(const kube::ResourceType& type, const Handler& handler) const {
   for (const Object& object : store_.list(type)) {
-    Change change;
-    change.revision = seen_;
-    change.group = type.group;
-    change.plural = type.plural;
-    change.key = {api::text_at(*object, {"metadata", "namespace"}), api::text_at(*object, {"metadata", "name"})};
-    change.object = object;
-    handler(change);
+    handler({seen_, ChangeKind::kAdded, std::string(type.group), std::string(type.plural), key_of(*object), object,
+             nullptr});
   }
 }
 

@@ -56,6 +56,13 @@ Json workload(const kube::ResourceType& type, std::string_view ns, std::string_v
           {"spec", std::move(spec)}};
 }
 
+Json scaled_workload(const kube::ResourceType& type, std::string_view ns, std::string_view name, int replicas,
+                     std::string_view cpu, std::string_view memory) {
+  Json object = workload(type, ns, name, cpu, memory);
+  object["spec"]["replicas"] = replicas;
+  return object;
+}
+
 Json node_condition(std::string_view type, std::string_view status, std::string_view reason, std::string_view message) {
   return {{"type", type}, {"status", status}, {"reason", reason}, {"message", message}};
 }
@@ -118,22 +125,17 @@ Json pod(std::string_view ns, std::string_view name, std::string_view cpu, std::
 
 Json deployment(std::string_view ns, std::string_view name, int replicas, std::string_view cpu,
                 std::string_view memory) {
-  Json object = workload(kube::kDeployments, ns, name, cpu, memory);
-  object["spec"]["replicas"] = replicas;
-  return object;
+  return scaled_workload(kube::kDeployments, ns, name, replicas, cpu, memory);
 }
 
 Json replica_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu,
                  std::string_view memory) {
-  Json object = workload(kube::kReplicaSets, ns, name, cpu, memory);
-  object["spec"]["replicas"] = replicas;
-  return object;
+  return scaled_workload(kube::kReplicaSets, ns, name, replicas, cpu, memory);
 }
 
 Json stateful_set(std::string_view ns, std::string_view name, int replicas, std::string_view cpu,
                   std::string_view memory) {
-  Json object = workload(kube::kStatefulSets, ns, name, cpu, memory);
-  object["spec"]["replicas"] = replicas;
+  Json object = scaled_workload(kube::kStatefulSets, ns, name, replicas, cpu, memory);
   object["spec"]["serviceName"] = name;
   return object;
 }
@@ -195,6 +197,34 @@ Json priority_class(std::string_view name, std::int32_t value, bool global_defau
           {"value", value},
           {"globalDefault", global_default},
           {"preemptionPolicy", "PreemptLowerPriority"}};
+}
+
+Json open_object() { return {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}}; }
+
+Json definition(const kube::ResourceType& type, Json names, Json columns, bool status, Json spec_schema) {
+  names["plural"] = type.plural;
+  names["kind"] = type.kind;
+  Json schema = {{"type", "object"},
+                 {"properties",
+                  {{"apiVersion", {{"type", "string"}}},
+                   {"kind", {{"type", "string"}}},
+                   {"metadata", {{"type", "object"}}},
+                   {"spec", std::move(spec_schema)},
+                   {"status", open_object()}}}};
+  Json version = {{"name", type.version},
+                  {"served", true},
+                  {"storage", true},
+                  {"schema", {{"openAPIV3Schema", std::move(schema)}}},
+                  {"additionalPrinterColumns", std::move(columns)}};
+  if (status) version["subresources"] = {{"status", Json::object()}};
+  return {{"apiVersion", "apiextensions.k8s.io/v1"},
+          {"kind", "CustomResourceDefinition"},
+          {"metadata", {{"name", std::string(type.plural) + "." + std::string(type.group)}}},
+          {"spec",
+           {{"group", type.group},
+            {"scope", "Namespaced"},
+            {"names", std::move(names)},
+            {"versions", Json::array({std::move(version)})}}}};
 }
 
 Json& template_of(Json& workload) {

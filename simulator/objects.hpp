@@ -49,6 +49,13 @@ api::Json persistent_volume_claim(std::string_view ns, std::string_view name, st
 api::Json persistent_volume(std::string_view name, std::string_view size, std::string_view zone = {});
 api::Json priority_class(std::string_view name, std::int32_t value, bool global_default = false);
 
+/// Returns a CRD of a namespaced kind. `names` has the names other than plural and kind, `columns` the printer columns.
+/// It accepts any status field. With `status`, it has the status subresource.
+api::Json definition(const kube::ResourceType& type, api::Json names, api::Json columns, bool status,
+                     api::Json spec_schema);
+/// Returns a schema that accepts any object.
+api::Json open_object();
+
 /// Returns spec.template of a workload, or the pod itself, to add annotations and scheduling rules.
 api::Json& template_of(api::Json& workload);
 /// Sets an annotation of the object itself. Returns the object for chaining.

@@ -1,13 +1,13 @@
 #include "simulator/pod_facts.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "simulator/text.hpp"
 
 namespace simulator {
 namespace {
@@ -15,9 +15,7 @@ namespace {
 using api::Json;
 
 const Json* controller_of(const Json& object) {
-  const Json* owners = api::find_at(object, {"metadata", "ownerReferences"});
-  if (!owners || !owners->is_array()) return nullptr;
-  for (const Json& owner : *owners) {
+  for (const Json& owner : api::items_at(object, {"metadata", "ownerReferences"})) {
     if (api::flag_at(owner, {"controller"})) return &owner;
   }
   return nullptr;
@@ -31,22 +29,11 @@ std::optional<api::TaintEffect> taint_effect(const std::string& text) {
 }
 
 std::optional<api::SelectorOperator> selector_operator(const std::string& text) {
-  if (text == "In") return api::SelectorOperator::kIn;
-  if (text == "NotIn") return api::SelectorOperator::kNotIn;
-  if (text == "Exists") return api::SelectorOperator::kExists;
-  if (text == "DoesNotExist") return api::SelectorOperator::kDoesNotExist;
-  if (text == "Gt") return api::SelectorOperator::kGt;
-  if (text == "Lt") return api::SelectorOperator::kLt;
-  return std::nullopt;
-}
-
-std::vector<std::string> string_items(const Json* array) {
-  std::vector<std::string> found;
-  if (!array || !array->is_array()) return found;
-  for (const Json& text : *array) {
-    if (text.is_string()) found.push_back(text.get<std::string>());
+  using enum api::SelectorOperator;
+  for (const auto op : {kIn, kNotIn, kExists, kDoesNotExist, kGt, kLt}) {
+    if (to_string(op) == text) return op;
   }
-  return found;
+  return std::nullopt;
 }
 
 /// Returns the node name in the matchFields that the DaemonSet controller sets, empty if there is none.
@@ -60,13 +47,6 @@ std::string daemon_target(const Json& pod) {
   return {};
 }
 
-std::int64_t deletion_cost_of(const Json& pod) {
-  const std::string text = api::text_at(pod, {"metadata", "annotations", "controller.kubernetes.io/pod-deletion-cost"});
-  std::int64_t cost = 0;
-  std::from_chars(text.data(), text.data() + text.size(), cost);
-  return cost;
-}
-
 }  // namespace
 
 PodFacts facts_of(const Json& pod) {
@@ -76,7 +56,9 @@ PodFacts facts_of(const Json& pod) {
   facts.node = api::text_at(pod, {"spec", "nodeName"});
   facts.phase = api::text_at(pod, {"status", "phase"});
   facts.terminating = is_terminating(pod);
-  facts.deletion_cost = deletion_cost_of(pod);
+  facts.deletion_cost = parse_number<std::int64_t>(api::text_at(pod, {"metadata", "annotations",
+                                                                      "controller.kubernetes.io/pod-deletion-cost"}))
+                            .value_or(0);
   facts.revision = api::text_at(pod, {"metadata", "labels", "controller-revision-hash"});
   facts.created = time_at(pod, {"metadata", "creationTimestamp"}).value_or(base::TimePoint{});
   if (const Json* owner = controller_of(pod)) {
@@ -98,6 +80,11 @@ api::ObjectKey key_of(const Json& object) {
 std::string uid_of(const Json& object) { return api::text_at(object, {"metadata", "uid"}); }
 
 bool is_terminating(const Json& object) { return !api::text_at(object, {"metadata", "deletionTimestamp"}).empty(); }
+
+bool is_newer(const std::shared_ptr<const Json>& written, const Json& before) {
+  return written && api::text_at(*written, {"metadata", "resourceVersion"}) !=
+                        api::text_at(before, {"metadata", "resourceVersion"});
+}
 
 std::string controller_uid_of(const Json& object) {
   const Json* owner = controller_of(object);
@@ -130,7 +117,7 @@ std::vector<api::SelectorRequirement> requirements_of(const Json* expressions) {
   if (!expressions || !expressions->is_array()) return found;
   for (const Json& expression : *expressions) {
     if (const auto op = selector_operator(api::text_at(expression, {"operator"}))) {
-      found.push_back({api::text_at(expression, {"key"}), *op, string_items(api::find_at(expression, {"values"}))});
+      found.push_back({api::text_at(expression, {"key"}), *op, strings_at(expression, {"values"})});
     }
   }
   return found;
@@ -157,9 +144,7 @@ bool selects_node(const Json& pod_spec, const Json& node) {
 
 std::vector<api::Taint> taints_of(const Json& node) {
   std::vector<api::Taint> found;
-  const Json* taints = api::find_at(node, {"spec", "taints"});
-  if (!taints || !taints->is_array()) return found;
-  for (const Json& taint : *taints) {
+  for (const Json& taint : api::items_at(node, {"spec", "taints"})) {
     if (const auto effect = taint_effect(api::text_at(taint, {"effect"}))) {
       found.push_back({api::text_at(taint, {"key"}), api::text_at(taint, {"value"}), *effect});
     }
@@ -169,9 +154,7 @@ std::vector<api::Taint> taints_of(const Json& node) {
 
 std::vector<api::Toleration> tolerations_of(const Json& pod_spec) {
   std::vector<api::Toleration> found;
-  const Json* tolerations = api::find_at(pod_spec, {"tolerations"});
-  if (!tolerations || !tolerations->is_array()) return found;
-  for (const Json& entry : *tolerations) {
+  for (const Json& entry : api::items_at(pod_spec, {"tolerations"})) {
     api::Toleration toleration;
     toleration.key = api::text_at(entry, {"key"});
     toleration.exists = api::text_at(entry, {"operator"}) == "Exists";
@@ -190,11 +173,18 @@ std::optional<std::int64_t> scaled_value(const Json* value, std::int64_t total, 
   if (!value->is_string()) return std::nullopt;
   const auto& text = value->get_ref<const std::string&>();
   if (!text.ends_with('%')) return std::nullopt;
-  int percent = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size() - 1, percent);
-  if (error != std::errc{} || end != text.data() + text.size() - 1 || percent < 0) return std::nullopt;
-  const double exact = static_cast<double>(percent) * static_cast<double>(total) / 100.0;
+  const auto percent = parse_number<int>(std::string_view(text).substr(0, text.size() - 1));
+  if (!percent || *percent < 0) return std::nullopt;
+  const double exact = static_cast<double>(*percent) * static_cast<double>(total) / 100.0;
   return static_cast<std::int64_t>(round_up ? std::ceil(exact) : std::floor(exact));
+}
+
+std::vector<std::string> strings_at(const Json& object, std::initializer_list<std::string_view> path) {
+  std::vector<std::string> found;
+  for (const Json& item : api::items_at(object, path)) {
+    if (item.is_string()) found.push_back(item.get<std::string>());
+  }
+  return found;
 }
 
 std::optional<base::TimePoint> time_at(const Json& object, std::initializer_list<std::string_view> path) {
@@ -225,15 +215,11 @@ Json& array_in(Json& parent, std::string_view name) {
   return member;
 }
 
-bool put_condition(Json& status, std::string_view type, std::string_view value, std::string_view reason,
-                   std::string_view message, base::TimePoint now) {
-  Json next = {{"type", type}, {"status", value}, {"lastTransitionTime", base::format_time(now)}};
-  if (!reason.empty()) next["reason"] = reason;
-  if (!message.empty()) next["message"] = message;
+bool put_condition(Json& status, Json next) {
   Json& conditions = array_in(status, "conditions");
   for (Json& known : conditions) {
-    if (api::text_at(known, {"type"}) != type) continue;
-    if (api::text_at(known, {"status"}) == value)
+    if (api::text_at(known, {"type"}) != api::text_at(next, {"type"})) continue;
+    if (api::text_at(known, {"status"}) == api::text_at(next, {"status"}))
       next["lastTransitionTime"] = api::text_at(known, {"lastTransitionTime"});
     if (known == next) return false;
     known = std::move(next);
@@ -243,13 +229,30 @@ bool put_condition(Json& status, std::string_view type, std::string_view value, 
   return true;
 }
 
+bool put_condition(Json& status, std::string_view type, std::string_view value, std::string_view reason,
+                   std::string_view message, base::TimePoint now) {
+  Json next = {{"type", type}, {"status", value}, {"lastTransitionTime", base::format_time(now)}};
+  if (!reason.empty()) next["reason"] = reason;
+  if (!message.empty()) next["message"] = message;
+  return put_condition(status, std::move(next));
+}
+
 const Json* condition_of(const Json& object, std::string_view type) {
-  const Json* conditions = api::find_at(object, {"status", "conditions"});
-  if (!conditions || !conditions->is_array()) return nullptr;
-  for (const Json& condition : *conditions) {
+  for (const Json& condition : api::items_at(object, {"status", "conditions"})) {
     if (api::text_at(condition, {"type"}) == type) return &condition;
   }
   return nullptr;
+}
+
+std::string condition_value(const Json& object, std::string_view type, std::string_view member) {
+  const Json* condition = condition_of(object, type);
+  return condition ? api::text_at(*condition, {member}) : std::string();
+}
+
+bool same_at(const Json& a, const Json& b, std::initializer_list<std::string_view> path) {
+  const Json* left = api::find_at(a, path);
+  const Json* right = api::find_at(b, path);
+  return left && right ? *left == *right : left == right;
 }
 
 Json controller_reference(const Json& owner) {
@@ -281,7 +284,7 @@ Json pod_from_template(const Json& owner, const Json* pod_template) {
 std::string template_hash(const Json& pod_template) {
   constexpr std::string_view kAlphabet = "bcdfghjklmnpqrstvwxz2456789";
   std::uint64_t hash = 1469598103934665603ULL;
-  for (const char c : pod_template.dump(-1, ' ', false, Json::error_handler_t::replace)) {
+  for (const char c : api::to_json_text(pod_template)) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   }
   std::string text;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,6 +44,8 @@ PodFacts facts_of(const api::Json& pod);
 api::ObjectKey key_of(const api::Json& object);
 std::string uid_of(const api::Json& object);
 bool is_terminating(const api::Json& object);
+/// Returns true if `written`, the result of Store::edit(), is newer than `before`.
+bool is_newer(const std::shared_ptr<const api::Json>& written, const api::Json& before);
 /// Returns the UID of the ownerReference with controller: true, empty if there is none.
 std::string controller_uid_of(const api::Json& object);
 
@@ -61,6 +64,8 @@ std::vector<api::Toleration> tolerations_of(const api::Json& pod_spec);
 /// neither.
 std::optional<std::int64_t> scaled_value(const api::Json* int_or_percent, std::int64_t total, bool round_up);
 
+/// Returns the strings of the array at the path; other items are skipped.
+std::vector<std::string> strings_at(const api::Json& object, std::initializer_list<std::string_view> path);
 /// Returns the RFC 3339 time at the path, nullopt if absent or invalid.
 std::optional<base::TimePoint> time_at(const api::Json& object, std::initializer_list<std::string_view> path);
 /// Returns the number of seconds at the path, between 0 and ten years.
@@ -72,12 +77,17 @@ std::int64_t count_at(const api::Json& object, std::initializer_list<std::string
 api::Json& object_in(api::Json& parent, std::string_view name);
 /// Returns the member `name` of `parent`, replaced by an empty array if it is not an array.
 api::Json& array_in(api::Json& parent, std::string_view name);
-/// Inserts or replaces `status.conditions[type]`. lastTransitionTime changes only with the status. Returns true if the
-/// condition changed.
+/// Inserts or replaces a condition in status.conditions. lastTransitionTime changes only with the status. Returns true
+/// if the condition changed.
+bool put_condition(api::Json& status, api::Json next);
 bool put_condition(api::Json& status, std::string_view type, std::string_view value, std::string_view reason,
                    std::string_view message, base::TimePoint now);
 /// Returns the condition of that type in status.conditions, nullptr if there is none.
 const api::Json* condition_of(const api::Json& object, std::string_view type);
+/// Returns a member of that condition, empty if there is none.
+std::string condition_value(const api::Json& object, std::string_view type, std::string_view member = "status");
+/// Returns true if both objects have equal values at the path, or none.
+bool same_at(const api::Json& a, const api::Json& b, std::initializer_list<std::string_view> path);
 
 /// Returns a pod of `owner` as its controller would create it: labels, annotations and spec of `pod_template`,
 /// ownerReference, generateName "<owner>-". Without a template the spec is empty.

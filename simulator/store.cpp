@@ -38,10 +38,6 @@ std::string resource_name(const kube::ResourceType& type) {
   return type.group.empty() ? std::string(type.plural) : fmt::format("{}.{}", type.plural, type.group);
 }
 
-std::string kind_name(const kube::ResourceType& type) {
-  return type.group.empty() ? std::string(type.kind) : fmt::format("{}.{}", type.kind, type.group);
-}
-
 base::Error missing_in_store(const kube::ResourceType& type, const ObjectKey& key) {
   return {base::ErrorCode::kNotFound, fmt::format("{} \"{}\" not found", resource_name(type), key.name)};
 }
@@ -55,29 +51,6 @@ base::Error stale_write(const kube::ResourceType& type, const ObjectKey& key) {
           fmt::format("Operation cannot be fulfilled on {} \"{}\": the object has been modified; please apply your "
                       "changes to the latest version and try again",
                       resource_name(type), key.name)};
-}
-
-base::Status check_preconditions(const Preconditions& expected, const kube::ResourceType& type, const ObjectKey& key,
-                                 const Json& object) {
-  const std::string uid = api::text_at(object, {"metadata", "uid"});
-  if (!expected.uid.empty() && expected.uid != uid) {
-    return base::Error{
-        base::ErrorCode::kConflict,
-        fmt::format(
-            "Operation cannot be fulfilled on {} \"{}\": the UID in the precondition ({}) does not match the UID in "
-            "record ({}). The object might have been deleted and then recreated",
-            kind_name(type), key.name, expected.uid, uid)};
-  }
-  const std::string version = api::text_at(object, {"metadata", "resourceVersion"});
-  if (!expected.resource_version.empty() && expected.resource_version != version) {
-    return base::Error{
-        base::ErrorCode::kConflict,
-        fmt::format(
-            "Operation cannot be fulfilled on {} \"{}\": the ResourceVersion in the precondition ({}) does not match "
-            "the ResourceVersion in record ({}). The object might have been modified",
-            kind_name(type), key.name, expected.resource_version, version)};
-  }
-  return base::Done{};
 }
 
 /// Returns true if the object has metadata.finalizers or, for namespaces, spec.finalizers, which have the same effect.
@@ -110,19 +83,6 @@ void bump_generation(Json& object) {
   if (found != metadata.end() && found->is_number_integer()) *found = found->get<std::int64_t>() + 1;
 }
 
-/// Restores the metadata fields that only the server sets.
-void keep_system_metadata(const Json& stored, Json& edited) {
-  for (const char* name : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
-                           "deletionGracePeriodSeconds", "generation", "resourceVersion", "generateName"}) {
-    api::copy_member(stored.at("metadata"), edited["metadata"], name);
-  }
-}
-
-void keep_other_parts(const Json& stored, Json& edited, Part part) {
-  if (part == Part::kMain) api::copy_member(stored, edited, "status");
-  if (part == Part::kStatus) api::revert_all_but_status(stored, edited);
-}
-
 /// Returns the grace period of the deletion in seconds; 0 deletes immediately.
 std::int64_t grace_of(const kube::ResourceType& type, const Json& object, std::optional<std::int64_t> asked) {
   if (type.group != "" || type.plural != "pods") return 0;
@@ -135,6 +95,33 @@ std::int64_t grace_of(const kube::ResourceType& type, const Json& object, std::o
 }
 
 }  // namespace
+
+std::optional<std::string> unmet_precondition(const Preconditions& expected, const Json& object) {
+  const auto mismatch = [](const char* what, const std::string& wanted, const std::string& is, const char* hint) {
+    return fmt::format(
+        "the {} in the precondition ({}) does not match the {} in record ({}). The object might have been "
+        "{}",
+        what, wanted, what, is, hint);
+  };
+  const std::string uid = uid_of(object);
+  if (!expected.uid.empty() && expected.uid != uid)
+    return mismatch("UID", expected.uid, uid, "deleted and then recreated");
+  const std::string version = api::text_at(object, {"metadata", "resourceVersion"});
+  if (!expected.resource_version.empty() && expected.resource_version != version)
+    return mismatch("ResourceVersion", expected.resource_version, version, "modified");
+  return std::nullopt;
+}
+
+void restore_unwritable_fields(const Json& stored, Json& edited, Part part) {
+  for (const char* name : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
+                           "deletionGracePeriodSeconds", "generation", "resourceVersion", "generateName", "selfLink"}) {
+    api::copy_member(stored.at("metadata"), edited["metadata"], name);
+  }
+  if (part == Part::kMain) api::copy_member(stored, edited, "status");
+  if (part == Part::kStatus) api::revert_all_but_status(stored, edited);
+  edited["apiVersion"] = stored.at("apiVersion");
+  edited["kind"] = stored.at("kind");
+}
 
 struct Store::Impl {
   /// Group and plural. Lookups do not allocate strings.
@@ -235,7 +222,7 @@ std::vector<Object> Store::Impl::undo_since(std::uint64_t wanted, const kube::Re
                                             std::vector<Object> now) {
   Objects then;
   for (Object& object : now) {
-    ObjectKey key{api::text_at(*object, {"metadata", "namespace"}), api::text_at(*object, {"metadata", "name"})};
+    ObjectKey key = key_of(*object);
     then.emplace_hint(then.end(), std::move(key), std::move(object));
   }
   for (auto at = journal.rbegin(); at != journal.rend() && at->revision > wanted; ++at) {
@@ -265,10 +252,7 @@ base::Result<Object> Store::Impl::write(const kube::ResourceType& type, Objects:
   if (!uid.empty() && uid != api::text_at(*stored, {"metadata", "uid"})) {
     return base::invalid(fmt::format("metadata.uid: Invalid value: \"{}\": field is immutable", uid));
   }
-  keep_system_metadata(*stored, edited);
-  keep_other_parts(*stored, edited, part);
-  edited["apiVersion"] = stored->at("apiVersion");
-  edited["kind"] = stored->at("kind");
+  restore_unwritable_fields(*stored, edited, part);
   return commit(type, at, std::move(edited));
 }
 
@@ -276,7 +260,7 @@ Object Store::Impl::commit(const kube::ResourceType& type, Objects::iterator at,
   const Json& stored = *at->second;
   if (edited == stored) return at->second;
   if (differs_in_spec(stored, edited)) bump_generation(edited);
-  const bool terminating = api::find_at(edited, {"metadata", "deletionTimestamp"}) != nullptr;
+  const bool terminating = is_terminating(edited);
   const bool grace_is_over = api::number_at(edited, {"metadata", "deletionGracePeriodSeconds"}).value_or(0) == 0;
   if (terminating && grace_is_over && !has_finalizers(edited)) return erase(type, at, std::move(edited));
   return replace(type, at, std::move(edited));
@@ -377,6 +361,16 @@ base::Result<Object> Store::mutate(const kube::ResourceType& type, const ObjectK
   return impl_->write(type, *found, part, std::move(edited));
 }
 
+Object Store::edit(const kube::ResourceType& type, const ObjectKey& key, Part part, const std::string& uid,
+                   const std::function<void(Json& object)>& change) {
+  auto edited = mutate(type, key, part, [&](Json& object) -> base::Status {
+    if (!uid.empty() && uid_of(object) != uid) return stale_write(type, key);
+    change(object);
+    return base::Done{};
+  });
+  return edited ? *std::move(edited) : nullptr;
+}
+
 base::Result<Object> Store::update(const kube::ResourceType& type, const ObjectKey& key, Part part, Json object) {
   const std::scoped_lock lock(impl_->mutex);
   const auto found = impl_->find(type, key);
@@ -390,9 +384,12 @@ base::Result<Object> Store::remove(const kube::ResourceType& type, const ObjectK
   const auto found = impl_->find(type, key);
   if (!found) return missing_in_store(type, key);
   const Objects::iterator at = *found;
-  if (base::Status held = check_preconditions(expected, type, key, *at->second); !held) return std::move(held).error();
-  const bool terminating = api::find_at(*at->second, {"metadata", "deletionTimestamp"}) != nullptr;
-  if (terminating) return impl_->continue_termination(type, at, grace_seconds);
+  if (const auto unmet = unmet_precondition(expected, *at->second)) {
+    return base::Error{base::ErrorCode::kConflict,
+                       fmt::format("Operation cannot be fulfilled on {}{}{} \"{}\": {}", type.kind,
+                                   type.group.empty() ? "" : ".", type.group, key.name, *unmet)};
+  }
+  if (is_terminating(*at->second)) return impl_->continue_termination(type, at, grace_seconds);
   return impl_->start_termination(type, at, grace_of(type, *at->second, grace_seconds));
 }
 

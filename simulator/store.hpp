@@ -36,10 +36,16 @@ struct Change {
 /// The part of an object that a write may change; other parts remain as stored.
 enum class Part { kAll, kMain, kStatus };
 
+/// Restores the fields that only the server may set and, by `part`, the parts that the write may not change.
+void restore_unwritable_fields(const api::Json& stored, api::Json& edited, Part part);
+
 struct Preconditions {
   std::string uid;
   std::string resource_version;
 };
+
+/// Returns why `object` does not meet the preconditions, in Kubernetes' words, nullopt if it meets them.
+std::optional<std::string> unmet_precondition(const Preconditions& expected, const api::Json& object);
 
 struct Listing {
   std::vector<Object> items;
@@ -82,6 +88,10 @@ class Store {
   /// Removing the last finalizer of a terminating object deletes the object.
   base::Result<Object> mutate(const kube::ResourceType& type, const api::ObjectKey& key, Part part,
                               const std::function<base::Status(api::Json& object)>& change);
+
+  /// Edits the object like mutate(), if it exists and, unless `uid` is empty, has that UID. Returns nullptr on failure.
+  Object edit(const kube::ResourceType& type, const api::ObjectKey& key, Part part, const std::string& uid,
+              const std::function<void(api::Json& object)>& change);
 
   /// Writes `object`, which is compared by its resourceVersion like the copy of mutate().
   base::Result<Object> update(const kube::ResourceType& type, const api::ObjectKey& key, Part part, api::Json object);

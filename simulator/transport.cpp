@@ -52,28 +52,30 @@ base::Result<kube::Response> SimulatorTransport::round_trip(const kube::Request&
   ApiAnswer answer = server_.answer(request, user_);
   if (answer.dropped)
     return base::Error{base::ErrorCode::kOutcomeUnknown,
-                       "the connection was closed before the answer (a fault of the simulator)"};
+                       "the connection was closed before the response (fault injected by the simulator)"};
   if (answer.delay >= request.timeout) {
-    return base::Error{base::ErrorCode::kOutcomeUnknown,
-                       fmt::format("no answer within {} ms (a fault of the simulator)", request.timeout.count())};
+    return base::Error{
+        base::ErrorCode::kOutcomeUnknown,
+        fmt::format("no response within {} ms (fault injected by the simulator)", request.timeout.count())};
   }
   if (answer.cut_at)
     return base::Error{base::ErrorCode::kOutcomeUnknown,
-                       "the connection was closed within the answer (a fault of the simulator)"};
+                       "the connection was closed during the response (fault injected by the simulator)"};
   return std::move(answer.response);
 }
 
 base::Result<std::unique_ptr<kube::WatchStream>> SimulatorTransport::list(const kube::Request& request) {
   ApiAnswer answer = server_.answer(request, user_);
   if (answer.dropped || answer.delay >= request.timeout)
-    return base::unavailable("the connection was closed before the answer (a fault of the simulator)");
+    return base::unavailable("the connection was closed before the response (fault injected by the simulator)");
   if (answer.response.status != 200) {
     auto classified = kube::classify(std::move(answer.response));
     if (!classified) return std::move(classified).error();
-    return base::unavailable("the server refused to list");
+    return base::unavailable("the server rejected the list");
   }
   if (answer.response.content_type != api::protobuf::kMediaType)
-    return base::Error{base::ErrorCode::kUnsupported, "the list comes as " + answer.response.content_type};
+    return base::Error{base::ErrorCode::kUnsupported,
+                       "unexpected content type of the list: " + answer.response.content_type};
   const std::size_t end = answer.cut_at.value_or(answer.response.body.size());
   return std::unique_ptr<kube::WatchStream>(std::make_unique<ListStream>(std::move(answer.response.body), end));
 }
@@ -81,9 +83,10 @@ base::Result<std::unique_ptr<kube::WatchStream>> SimulatorTransport::list(const 
 base::Result<std::unique_ptr<kube::WatchStream>> SimulatorTransport::watch(const kube::Request& request) {
   ApiServer::WatchAnswer answer = server_.watch(request, user_);
   if (answer.stream) return std::move(answer.stream);
-  if (answer.refusal.status == 0) return base::unavailable("the connection was closed (a fault of the simulator)");
+  if (answer.refusal.status == 0)
+    return base::unavailable("the connection was closed (fault injected by the simulator)");
   auto classified = kube::classify(std::move(answer.refusal));
-  if (classified) return base::unavailable("the server refused to watch");
+  if (classified) return base::unavailable("the server rejected the watch");
   return std::move(classified).error();
 }
 

@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
 #include "api/json/json_access.hpp"
+#include "api/json/schema.hpp"
 #include "simulator/api/core.hpp"
-#include "simulator/registry/custom_objects.hpp"
+#include "simulator/cel/rules.hpp"
 #include "simulator/registry/kinds.hpp"
 
 namespace simulator {
@@ -13,6 +14,44 @@ using api::Json;
 
 void append(FieldErrors& errors, FieldErrors more) {
   errors.insert(errors.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+constexpr const char* kServerFields[] = {"apiVersion", "kind", "metadata"};
+
+/// Calls `work` on the object without the fields of every kind, which the CRD's schema does not describe.
+template <typename Work>
+auto without_server_fields(Json& object, const Work& work) {
+  Json kept = Json::object();
+  for (const char* field : kServerFields) {
+    if (auto found = object.find(field); found != object.end()) kept[field] = std::move(*found);
+    object.erase(field);
+  }
+  auto result = work(object);
+  for (auto& [field, value] : kept.items()) object[field] = std::move(value);
+  return result;
+}
+
+/// Removes fields unknown to the schema and returns their paths.
+std::vector<std::string> prune_custom(const ServedResource& resource, Json& object) {
+  const Json& schema = resource.custom->schema;
+  if (!schema.is_object()) return {};
+  return without_server_fields(object, [&](Json& rest) { return api::prune(schema, rest); });
+}
+
+void default_custom(const ServedResource& resource, Json& object) {
+  const Json& schema = resource.custom->schema;
+  if (schema.is_object()) api::apply_defaults(schema, object);
+}
+
+/// Validates by the schema and, if that finds no error, by the CEL rules, like the API server.
+FieldErrors validate_custom(const ServedResource& resource, const Json* before, const Json& object) {
+  const Json& schema = resource.custom->schema;
+  if (!schema.is_object()) return {};
+  auto errors = api::validate_schema(schema, object);
+  if (!errors.empty() || before == nullptr) return errors.empty() ? cel::check_rules(schema, object, nullptr) : errors;
+  Json old = *before;
+  api::apply_defaults(schema, old);  // stored objects get defaults when they are read
+  return cel::check_rules(schema, object, &old);
 }
 
 /// Returns `Evacuation in version "v1alpha1" cannot be handled as a Evacuation: strict decoding error: unknown field
@@ -49,11 +88,7 @@ Failure denied(const Webhook& webhook, const Denial& denial) {
   if (denial.call_failed) {
     return internal_error(fmt::format("failed calling webhook \"{}\": {}", webhook.name, denial.message));
   }
-  const std::string message =
-      denial.message.empty()
-          ? fmt::format("admission webhook \"{}\" denied the request without explanation", webhook.name)
-          : fmt::format("admission webhook \"{}\" denied the request: {}", webhook.name, denial.message);
-  return {denial.code < 400 ? 400 : denial.code, denial.reason, message, nullptr};
+  return denied_by_webhook(webhook.name, denial.code, denial.reason, denial.message);
 }
 
 }  // namespace
@@ -82,9 +117,8 @@ CheckResult admit(ApiCore& core, const Call& call, std::string_view verb, const 
                                  call.key(), object, old_object,     call.dry_run};
   for (const Webhook& webhook : core.webhooks) {
     if (call.dry_run && !webhook.supports_dry_run) {
-      if (!webhook.concerns || webhook.concerns(request)) {
+      if (!webhook.concerns || webhook.concerns(request))
         return bad_request(fmt::format("admission webhook \"{}\" does not support dry run", webhook.name));
-      }
       continue;
     }
     if (const auto denial = webhook.review(request)) return denied(webhook, *denial);

@@ -15,17 +15,19 @@
 #include "simulator/api/request_info.hpp"
 #include "simulator/api/server.hpp"
 #include "simulator/registry/output.hpp"
-#include "simulator/webhooks/https_caller.hpp"
+#include "simulator/registry/selection.hpp"
 
 namespace simulator {
 
 struct ApiCore {
+  static constexpr std::size_t kJournalLimit = 100'000;
+
   ApiCore(Store& its_store, ApiServerOptions its_options)
       : store(its_store),
         options(std::move(its_options)),
         registry(options.policy),
         faults(options.seed),
-        log(options.journal_limit),
+        log(kJournalLimit),
         configured(store, options.call_webhook ? options.call_webhook : https_caller()) {}
 
   Store& store;
@@ -63,6 +65,8 @@ kube::Response get_object(ApiCore& core, const Call& call);
 kube::Response list_objects(ApiCore& core, const Call& call);
 /// Returns the revision that a list must show, nullopt for the current one. Returns 504 for a future revision.
 Outcome<std::optional<std::uint64_t>> wanted_revision(ApiCore& core, const Call& call);
+/// Returns labelSelector and fieldSelector of the query.
+Outcome<Selection> selection_of(const Call& call);
 /// Ignores paging.
 Outcome<std::vector<Object>> select_objects(ApiCore& core, const Call& call);
 

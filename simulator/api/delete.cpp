@@ -4,6 +4,7 @@
 
 #include "api/json/json_access.hpp"
 #include "simulator/api/core.hpp"
+#include "simulator/pod_facts.hpp"
 
 namespace simulator {
 namespace {
@@ -36,8 +37,7 @@ Outcome<DeleteOptions> delete_options_of(const Call& call) {
 CheckResult add_finalizer(ApiCore& core, const ServedResource& resource, const api::ObjectKey& key,
                           const char* finalizer) {
   auto done = core.store.mutate(resource.storage, key, Part::kAll, [finalizer](Json& object) -> base::Status {
-    Json& list = object["metadata"]["finalizers"];
-    if (list.is_null()) list = Json::array();
+    Json& list = array_in(object["metadata"], "finalizers");
     if (std::ranges::find(list, Json(finalizer)) == list.end()) list.push_back(finalizer);
     return base::Done{};
   });
@@ -64,29 +64,12 @@ Outcome<Object> remove_one(ApiCore& core, const ServedResource& resource, const 
   auto removed = core.store.remove(resource.storage, key, options.preconditions, options.grace_seconds);
   if (!removed) return from_store(removed.error(), resource.group, resource.plural, resource.kind, key.name);
   if (is_namespace_resource(resource)) {
-    auto marked = core.store.mutate(resource.storage, key, Part::kStatus, [](Json& object) -> base::Status {
-      object["status"]["phase"] = "Terminating";
-      return base::Done{};
-    });
-    if (marked) removed = std::move(marked);
+    const Object marked = core.store.edit(resource.storage, key, Part::kStatus, "",
+                                          [](Json& object) { object_in(object, "status")["phase"] = "Terminating"; });
+    if (marked) removed = marked;
   }
   if (is_namespace_resource(resource) || is_definition(resource)) core.something_terminates = true;
   return *std::move(removed);
-}
-
-/// Checks the preconditions that remove() checks, for dry runs.
-CheckResult check_delete_preconditions(const ServedResource& resource, const Json& object,
-                                       const Preconditions& expected) {
-  const std::string name = api::text_at(object, {"metadata", "name"});
-  const std::string uid = api::text_at(object, {"metadata", "uid"});
-  if (!expected.uid.empty() && expected.uid != uid) {
-    return conflict(resource.group, resource.kind, name,
-                    fmt::format("the UID in the precondition ({}) does not match the UID in record ({}). The object "
-                                "might have been deleted and "
-                                "then recreated",
-                                expected.uid, uid));
-  }
-  return base::Done{};
 }
 
 /// Responds with the object if it is a pod or still exists, otherwise with a Status.
@@ -96,8 +79,7 @@ kube::Response deleted_answer(const Call& call, const Object& object, bool still
     return {200, encode_object(resource, *object, call.output), {}, "application/json"};
   }
   Json status = success_status();
-  status["details"] = {
-      {"name", call.info.name}, {"kind", resource.plural}, {"uid", api::text_at(*object, {"metadata", "uid"})}};
+  status["details"] = {{"name", call.info.name}, {"kind", resource.plural}, {"uid", uid_of(*object)}};
   if (!resource.group.empty()) status["details"]["group"] = resource.group;
   return json_response(200, status);
 }
@@ -105,9 +87,7 @@ kube::Response deleted_answer(const Call& call, const Object& object, bool still
 /// Removes all objects of `type` in the namespace. Returns true if none is left.
 bool delete_contents(ApiCore& core, const kube::ResourceType& type, const std::string& ns) {
   for (const Object& object : core.store.list(type, ns)) {
-    if (api::find_at(*object, {"metadata", "deletionTimestamp"})) continue;
-    (void)core.store.remove(
-        type, {api::text_at(*object, {"metadata", "namespace"}), api::text_at(*object, {"metadata", "name"})});
+    if (!is_terminating(*object)) (void)core.store.remove(type, key_of(*object));
   }
   return core.store.list(type, ns).empty();
 }
@@ -120,19 +100,11 @@ bool empty_namespace(ApiCore& core, const std::string& ns) {
   return empty;
 }
 
-void finish_namespace(ApiCore& core, const std::string& ns) {
-  (void)core.store.mutate(kube::kNamespaces, {"", ns}, Part::kAll, [](Json& object) -> base::Status {
-    object["spec"]["finalizers"] = Json::array();
-    return base::Done{};
-  });
-}
-
 void finish_definition(ApiCore& core, const kube::ResourceType& definitions, const std::string& name) {
-  (void)core.store.mutate(definitions, {"", name}, Part::kAll, [](Json& object) -> base::Status {
+  core.store.edit(definitions, {"", name}, Part::kAll, "", [](Json& object) {
     Json& list = object["metadata"]["finalizers"];
     if (list.is_array())
       std::erase_if(list.get_ref<Json::array_t&>(), [](const Json& item) { return item == kDefinitionFinalizer; });
-    return base::Done{};
   });
   core.registry.stop_serving(name);
 }
@@ -151,8 +123,8 @@ bool sweep(ApiCore& core, const kube::ResourceType& type, const std::function<bo
            const std::function<void(const std::string&)>& finish) {
   bool left = false;
   for (const Object& object : core.store.list(type)) {
-    if (!api::find_at(*object, {"metadata", "deletionTimestamp"})) continue;
-    const std::string name = api::text_at(*object, {"metadata", "name"});
+    if (!is_terminating(*object)) continue;
+    const std::string name = key_of(*object).name;
     if (empty(name)) {
       finish(name);
     } else {
@@ -168,17 +140,15 @@ Outcome<DeleteOptions> read_delete_options(const Json& body) {
   DeleteOptions options;
   const std::string kind = api::text_at(body, {"kind"});
   if (!kind.empty() && kind != "DeleteOptions")
-    return bad_request("the body of a delete must be DeleteOptions, is " + kind);
+    return bad_request("the request body must be DeleteOptions, got " + kind);
   options.grace_seconds = api::number_at(body, {"gracePeriodSeconds"});
   options.preconditions.uid = api::text_at(body, {"preconditions", "uid"});
   options.preconditions.resource_version = api::text_at(body, {"preconditions", "resourceVersion"});
   options.propagation = api::text_at(body, {"propagationPolicy"});
   if (api::flag_at(body, {"orphanDependents"})) options.propagation = "Orphan";
   if (api::flag_at(body, {"ignoreStoreReadErrorWithClusterBreakingPotential"})) {
-    return Failure{422, "Invalid",
-                   "DeleteOptions.meta.k8s.io \"\" is invalid: ignoreStoreReadErrorWithClusterBreakingPotential: "
-                   "Forbidden: this server does not support it",
-                   nullptr};
+    return invalid_options("DeleteOptions", "ignoreStoreReadErrorWithClusterBreakingPotential",
+                           "Forbidden: this server does not support it");
   }
   if (const Json* dry = api::find_at(body, {"dryRun"}); dry && dry->is_array() && !dry->empty()) {
     if (*dry != Json::array({"All"})) return bad_request("dryRun: Unsupported value: supported values: \"All\"");
@@ -186,13 +156,10 @@ Outcome<DeleteOptions> read_delete_options(const Json& body) {
   }
   const std::string& policy = options.propagation;
   if (!policy.empty() && policy != "Background" && policy != "Foreground" && policy != "Orphan") {
-    return Failure{
-        422, "Invalid",
-        fmt::format(
-            "DeleteOptions.meta.k8s.io \"\" is invalid: propagationPolicy: Invalid value: \"{}\": must be one of "
-            "\"Background\",\"Foreground\",\"Orphan\" or nil",
-            policy),
-        nullptr};
+    return invalid_options("DeleteOptions", "propagationPolicy",
+                           fmt::format("Invalid value: \"{}\": must be one of "
+                                       "\"Background\",\"Foreground\",\"Orphan\" or nil",
+                                       policy));
   }
   return options;
 }
@@ -204,11 +171,11 @@ kube::Response delete_object(ApiCore& core, Call& call) {
   const ServedResource& resource = *call.resource;
   const Object found = core.store.get(resource.storage, call.key());
   if (!found) return to_response(not_found(resource.group, resource.plural, call.info.name));
-  call.uid = api::text_at(*found, {"metadata", "uid"});
+  call.uid = uid_of(*found);
   if (CheckResult allowed = admit(core, call, "delete", nullptr, found.get()); !allowed)
     return to_response(allowed.failure());
-  if (CheckResult sound = check_delete_preconditions(resource, *found, options->preconditions); !sound)
-    return to_response(sound.failure());
+  if (const auto unmet = unmet_precondition({options->preconditions.uid, ""}, *found))
+    return to_response(conflict(resource.group, resource.kind, call.info.name, *unmet));
   if (options->dry_run) return deleted_answer(call, found, false);
   auto removed = remove_one(core, resource, call.key(), *options);
   if (!removed) return to_response(removed.failure());
@@ -223,12 +190,11 @@ kube::Response delete_collection(ApiCore& core, Call& call) {
   if (!selected) return to_response(selected.failure());
   ListPage page;
   for (const Object& object : *selected) {
-    const api::ObjectKey key{api::text_at(*object, {"metadata", "namespace"}),
-                             api::text_at(*object, {"metadata", "name"})};
     if (CheckResult allowed = admit(core, call, "delete", nullptr, object.get()); !allowed)
       return to_response(allowed.failure());
     if (!options->dry_run) {
-      if (auto removed = remove_one(core, *call.resource, key, *options); !removed && removed.failure().code != 404) {
+      if (auto removed = remove_one(core, *call.resource, key_of(*object), *options);
+          !removed && removed.failure().code != 404) {
         return to_response(removed.failure());
       }
     }
@@ -246,7 +212,10 @@ void finish_terminating(ApiCore& core) {
   const ServedPtr definitions = core.registry.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
   const bool namespaces_left = sweep(
       core, kube::kNamespaces, [&](const std::string& ns) { return empty_namespace(core, ns); },
-      [&](const std::string& ns) { finish_namespace(core, ns); });
+      [&](const std::string& ns) {
+        core.store.edit(kube::kNamespaces, {"", ns}, Part::kAll, "",
+                        [](Json& object) { object["spec"]["finalizers"] = Json::array(); });
+      });
   const bool definitions_left = sweep(
       core, definitions->storage, [&](const std::string& name) { return empty_definition(core, name); },
       [&](const std::string& name) { finish_definition(core, definitions->storage, name); });

@@ -70,22 +70,18 @@ Json resource_list(const ApiCore& core, const std::string& group, const std::str
   for (const ServedPtr& resource : core.registry.all()) {
     if (resource->group == group && resource->version == version) add_resource(list, *resource, core.options.policy);
   }
+  if (group == "authorization.k8s.io" && version == "v1") {
+    list.push_back({{"name", "selfsubjectaccessreviews"},
+                    {"singularName", "selfsubjectaccessreview"},
+                    {"namespaced", false},
+                    {"kind", "SelfSubjectAccessReview"},
+                    {"verbs", Json::array({"create"})}});
+  }
   if (list.empty()) return nullptr;
   return {{"kind", "APIResourceList"},
           {"apiVersion", "v1"},
           {"groupVersion", group.empty() ? version : fmt::format("{}/{}", group, version)},
           {"resources", std::move(list)}};
-}
-
-Json authorization_list() {
-  return {{"kind", "APIResourceList"},
-          {"apiVersion", "v1"},
-          {"groupVersion", "authorization.k8s.io/v1"},
-          {"resources", Json::array({{{"name", "selfsubjectaccessreviews"},
-                                      {"singularName", "selfsubjectaccessreview"},
-                                      {"namespaced", false},
-                                      {"kind", "SelfSubjectAccessReview"},
-                                      {"verbs", Json::array({"create"})}}})}};
 }
 
 Json group_list(const ApiCore& core) {
@@ -106,7 +102,6 @@ kube::Response one_group(const ApiCore& core, const std::string& name) {
 }
 
 kube::Response resources_of(const ApiCore& core, const std::string& group, const std::string& version) {
-  if (group == "authorization.k8s.io" && version == "v1") return json_response(200, authorization_list());
   const Json list = resource_list(core, group, version);
   return list.is_null() ? to_response(no_such_path()) : json_response(200, list);
 }

@@ -4,6 +4,7 @@
 
 #include "api/json/json_access.hpp"
 #include "simulator/api/core.hpp"
+#include "simulator/pod_facts.hpp"
 #include "simulator/registry/selection.hpp"
 
 /// POST pods/<name>/eviction, with Kubernetes' order of checks and responses (wire-protocols.md#eviction-order).
@@ -37,20 +38,11 @@ Failure broken_budget(const std::string& pdb, std::string_view why) {
   return forbidden("policy", "poddisruptionbudget", pdb, why);
 }
 
-const Json* status_condition(const Json& object, std::string_view type) {
-  const Json* conditions = api::find_at(object, {"status", "conditions"});
-  if (!conditions || !conditions->is_array()) return nullptr;
-  const auto found =
-      std::ranges::find_if(*conditions, [&](const Json& c) { return api::text_at(c, {"type"}) == type; });
-  return found == conditions->end() ? nullptr : &*found;
-}
-
 /// Returns why disruptionsAllowed is 0.
 std::string exhausted_cause(const Json& pdb, const std::string& name) {
-  const Json* allowed = status_condition(pdb, "DisruptionAllowed");
-  if (allowed && api::text_at(*allowed, {"reason"}) == "SyncFailed") {
+  if (condition_value(pdb, "DisruptionAllowed", "reason") == "SyncFailed") {
     return fmt::format("The disruption budget {} does not allow evicting pods currently because it failed sync: {}",
-                       name, api::text_at(*allowed, {"message"}));
+                       name, condition_value(pdb, "DisruptionAllowed", "message"));
   }
   const std::int64_t desired = api::number_at(pdb, {"status", "desiredHealthy"}).value_or(0);
   const std::int64_t healthy = api::number_at(pdb, {"status", "currentHealthy"}).value_or(0);
@@ -74,41 +66,30 @@ std::optional<Failure> refusal_of(const Json& pdb) {
   return std::nullopt;
 }
 
-void deny_further_disruptions(Json& status, const std::string& now, std::int64_t generation) {
-  Json& conditions = status["conditions"];
-  if (!conditions.is_array()) conditions = Json::array();
-  Json next = {{"type", "DisruptionAllowed"},      {"status", "False"},
-               {"reason", "InsufficientPods"},     {"message", ""},
-               {"observedGeneration", generation}, {"lastTransitionTime", now}};
-  for (Json& known : conditions) {
-    if (api::text_at(known, {"type"}) != "DisruptionAllowed") continue;
-    if (api::text_at(known, {"status"}) == "False")
-      next["lastTransitionTime"] = api::text_at(known, {"lastTransitionTime"});
-    known = std::move(next);
-    return;
-  }
-  conditions.push_back(std::move(next));
-}
-
 /// A single atomic step, so the server's conflict retries are never exhausted.
 CheckResult check_and_decrement(ApiCore& core, const std::string& pod, const Json& pdb, bool dry_run) {
   if (dry_run) {
     if (auto refusal = refusal_of(pdb)) return *std::move(refusal);
     return base::Done{};
   }
-  const api::ObjectKey key{api::text_at(pdb, {"metadata", "namespace"}), api::text_at(pdb, {"metadata", "name"})};
+  const api::ObjectKey key = key_of(pdb);
   const std::string now = base::format_time(core.store.clock().now());
   std::optional<Failure> refusal;
   auto done = core.store.mutate(kube::kPdbs, key, Part::kStatus, [&](Json& object) -> base::Status {
     refusal = refusal_of(object);
     if (refusal) return base::invalid("refused");
-    Json& status = object["status"];
+    Json& status = object_in(object, "status");
     const std::int64_t left = api::number_at(status, {"disruptionsAllowed"}).value_or(0) - 1;
     status["disruptionsAllowed"] = left;
-    if (left == 0)
-      deny_further_disruptions(status, now, api::number_at(object, {"metadata", "generation"}).value_or(0));
-    if (!status["disruptedPods"].is_object()) status["disruptedPods"] = Json::object();
-    status["disruptedPods"][pod] = now;
+    if (left == 0) {
+      put_condition(status, {{"type", "DisruptionAllowed"},
+                             {"status", "False"},
+                             {"reason", "InsufficientPods"},
+                             {"message", ""},
+                             {"observedGeneration", api::number_at(object, {"metadata", "generation"}).value_or(0)},
+                             {"lastTransitionTime", now}});
+    }
+    object_in(status, "disruptedPods")[pod] = now;
     return base::Done{};
   });
   if (refusal) return *std::move(refusal);
@@ -116,16 +97,7 @@ CheckResult check_and_decrement(ApiCore& core, const std::string& pod, const Jso
   return base::Done{};
 }
 
-bool ignores_budgets(const Json& pod) {
-  const std::string phase = api::text_at(pod, {"status", "phase"});
-  return phase == "Pending" || phase == "Succeeded" || phase == "Failed" ||
-         api::find_at(pod, {"metadata", "deletionTimestamp"});
-}
-
-bool is_ready(const Json& pod) {
-  const Json* ready = status_condition(pod, "Ready");
-  return ready && api::text_at(*ready, {"status"}) == "True";
-}
+bool ignores_budgets(const PodFacts& pod) { return pod.phase == "Pending" || !pod.is_active(); }
 
 std::vector<Object> budgets_of(ApiCore& core, const Json& pod) {
   const Json* labels = api::find_at(pod, {"metadata", "labels"});
@@ -145,41 +117,9 @@ std::vector<Object> budgets_of(ApiCore& core, const Json& pod) {
   return found;
 }
 
-void set_disruption_target(Json& pod, const std::string& now) {
-  Json& conditions = pod["status"]["conditions"];
-  if (!conditions.is_array()) conditions = Json::array();
-  Json next = {{"type", "DisruptionTarget"},          {"status", "True"},         {"reason", "EvictionByEvictionAPI"},
-               {"message", "Eviction API: evicting"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}};
-  for (Json& known : conditions) {
-    if (api::text_at(known, {"type"}) != "DisruptionTarget") continue;
-    if (api::text_at(known, {"status"}) == "True")
-      next["lastTransitionTime"] = api::text_at(known, {"lastTransitionTime"});
-    known = std::move(next);
-    return;
-  }
-  conditions.push_back(std::move(next));
-}
-
-Failure precondition_failure(const std::string& pod, std::string_view what, const std::string& wanted,
-                             const std::string& is, std::string_view hint) {
-  return conflict("", "Pod", pod,
-                  fmt::format("the {} in the precondition ({}) does not match the {} in record ({}). {}", what, wanted,
-                              what, is, hint));
-}
-
 std::optional<Failure> check_pod(const Json& pod, const Preconditions& expected) {
-  const std::string name = api::text_at(pod, {"metadata", "name"});
-  const std::string uid = api::text_at(pod, {"metadata", "uid"});
-  const std::string version = api::text_at(pod, {"metadata", "resourceVersion"});
-  if (!expected.uid.empty() && expected.uid != uid) {
-    return precondition_failure(name, "UID", expected.uid, uid,
-                                "The object might have been deleted and then recreated");
-  }
-  if (!expected.resource_version.empty() && expected.resource_version != version) {
-    return precondition_failure(name, "ResourceVersion", expected.resource_version, version,
-                                "The object might have been modified");
-  }
-  return std::nullopt;
+  const auto unmet = unmet_precondition(expected, pod);
+  return unmet ? std::optional(conflict("", "Pod", key_of(pod).name, *unmet)) : std::nullopt;
 }
 
 /// Sets the pod's condition and deletes the pod. Each step checks the preconditions.
@@ -196,7 +136,12 @@ CheckResult mark_and_delete(ApiCore& core, const api::ObjectKey& key, DeleteOpti
     auto marked = core.store.mutate(kube::kPods, key, Part::kStatus, [&](Json& object) -> base::Status {
       failed = check_pod(object, options.preconditions);
       if (failed) return base::invalid("refused");
-      set_disruption_target(object, now);
+      put_condition(object_in(object, "status"), {{"type", "DisruptionTarget"},
+                                                  {"status", "True"},
+                                                  {"reason", "EvictionByEvictionAPI"},
+                                                  {"message", "Eviction API: evicting"},
+                                                  {"lastProbeTime", nullptr},
+                                                  {"lastTransitionTime", now}});
       return base::Done{};
     });
     if (failed) return *std::move(failed);
@@ -220,19 +165,17 @@ bool passes_unready(const Json& pdb) {
 
 /// Deletes a pod that is pending, finished or terminating without consulting budgets.
 CheckResult delete_ignoring_budgets(ApiCore& core, const Json& pod, DeleteOptions options) {
-  const bool guard =
-      api::text_at(pod, {"status", "phase"}) == "Pending" && !api::find_at(pod, {"metadata", "deletionTimestamp"});
+  const bool guard = api::text_at(pod, {"status", "phase"}) == "Pending" && !is_terminating(pod);
   if (guard && options.preconditions.resource_version.empty())
     options.preconditions.resource_version = api::text_at(pod, {"metadata", "resourceVersion"});
-  return mark_and_delete(core, {api::text_at(pod, {"metadata", "namespace"}), api::text_at(pod, {"metadata", "name"})},
-                         std::move(options));
+  return mark_and_delete(core, key_of(pod), std::move(options));
 }
 
 CheckResult delete_within_budget(ApiCore& core, const Json& pod, DeleteOptions options) {
-  const api::ObjectKey key{api::text_at(pod, {"metadata", "namespace"}), api::text_at(pod, {"metadata", "name"})};
+  const api::ObjectKey key = key_of(pod);
   const std::vector<Object> budgets = budgets_of(core, pod);
   if (budgets.size() > 1) return Failure{500, "", kMoreThanOne, nullptr};
-  const bool guard = budgets.size() == 1 && !is_ready(pod) && passes_unready(*budgets[0]);
+  const bool guard = budgets.size() == 1 && !facts_of(pod).ready && passes_unready(*budgets[0]);
   if (budgets.size() == 1 && !guard) {
     if (CheckResult spent = check_and_decrement(core, key.name, *budgets[0], options.dry_run); !spent) return spent;
   }
@@ -287,7 +230,7 @@ CheckResult evict(ApiCore& core, Call& call, const Json& eviction) {
   if (!pod) return not_found("", "pods", call.info.name);
   call.uid = api::text_at(*pod, {"metadata", "uid"});
   call.dry_run = options->dry_run;
-  if (ignores_budgets(*pod)) return delete_ignoring_budgets(core, *pod, *std::move(options));
+  if (ignores_budgets(facts_of(*pod))) return delete_ignoring_budgets(core, *pod, *std::move(options));
   return delete_within_budget(core, *pod, *std::move(options));
 }
 
@@ -297,9 +240,7 @@ kube::Response evict_pod(ApiCore& core, Call& call) {
   auto eviction = read_body(call);
   if (!eviction) return to_response(eviction.failure());
   if (CheckResult done = evict(core, call, *eviction); !done) return to_response(done.failure());
-  Json status = success_status();
-  status["code"] = 201;
-  return json_response(201, status);
+  return created_status();
 }
 
 }  // namespace simulator

@@ -15,6 +15,11 @@ Json details_of(std::string_view group, std::string_view kind, std::string_view 
   return details;
 }
 
+Failure about(int code, const char* reason, std::string_view group, std::string_view kind, std::string_view name,
+              std::string message) {
+  return {code, reason, std::move(message), details_of(group, kind, name)};
+}
+
 /// Returns the reason of a cause, derived from the prefix of Kubernetes' field error message.
 std::string cause_reason(std::string_view message) {
   const std::pair<std::string_view, const char*> known[] = {
@@ -38,24 +43,27 @@ std::string qualified(std::string_view group, std::string_view name) {
 Failure bad_request(std::string message) { return {400, "BadRequest", std::move(message), nullptr}; }
 
 Failure not_found(std::string_view group, std::string_view plural, std::string_view name) {
-  return {404, "NotFound", fmt::format("{} \"{}\" not found", qualified(group, plural), name),
-          details_of(group, plural, name)};
+  return about(404, "NotFound", group, plural, name,
+               fmt::format("{} \"{}\" not found", qualified(group, plural), name));
 }
 
 Failure already_exists(std::string_view group, std::string_view plural, std::string_view name) {
-  return {409, "AlreadyExists", fmt::format("{} \"{}\" already exists", qualified(group, plural), name),
-          details_of(group, plural, name)};
+  return about(409, "AlreadyExists", group, plural, name,
+               fmt::format("{} \"{}\" already exists", qualified(group, plural), name));
 }
 
 Failure conflict(std::string_view group, std::string_view plural, std::string_view name, std::string_view why) {
-  return {409, "Conflict",
-          fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", qualified(group, plural), name, why),
-          details_of(group, plural, name)};
+  return about(409, "Conflict", group, plural, name,
+               fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", qualified(group, plural), name, why));
 }
 
 Failure forbidden(std::string_view group, std::string_view plural, std::string_view name, std::string_view why) {
-  return {403, "Forbidden", fmt::format("{} \"{}\" is forbidden: {}", qualified(group, plural), name, why),
-          details_of(group, plural, name)};
+  return about(403, "Forbidden", group, plural, name,
+               fmt::format("{} \"{}\" is forbidden: {}", qualified(group, plural), name, why));
+}
+
+Failure invalid_options(std::string_view kind, std::string_view path, std::string_view message) {
+  return {422, "Invalid", fmt::format("{}.meta.k8s.io \"\" is invalid: {}: {}", kind, path, message), nullptr};
 }
 
 Failure invalid_object(std::string_view group, std::string_view kind, std::string_view name,
@@ -72,6 +80,12 @@ Failure invalid_object(std::string_view group, std::string_view kind, std::strin
   details["causes"] = std::move(causes);
   return {422, "Invalid", fmt::format("{} \"{}\" is invalid: {}", qualified(group, kind), name, text),
           std::move(details)};
+}
+
+Failure denied_by_webhook(std::string_view webhook, std::int64_t code, std::string reason, std::string_view message) {
+  const std::string why = message.empty() ? " without explanation" : fmt::format(": {}", message);
+  return {static_cast<int>(code < 400 ? 400 : code), std::move(reason),
+          fmt::format("admission webhook \"{}\" denied the request{}", webhook, why), nullptr};
 }
 
 Failure expired(std::string message) { return {410, "Expired", std::move(message), nullptr}; }
@@ -100,9 +114,9 @@ Failure no_such_path() { return {404, "NotFound", "the server could not find the
 Failure from_store(const base::Error& error, std::string_view group, std::string_view plural, std::string_view kind,
                    std::string_view name) {
   switch (error.code) {
-    case base::ErrorCode::kNotFound: return {404, "NotFound", error.message, details_of(group, plural, name)};
-    case base::ErrorCode::kAlreadyExists: return {409, "AlreadyExists", error.message, details_of(group, plural, name)};
-    case base::ErrorCode::kConflict: return {409, "Conflict", error.message, details_of(group, plural, name)};
+    case base::ErrorCode::kNotFound: return about(404, "NotFound", group, plural, name, error.message);
+    case base::ErrorCode::kAlreadyExists: return about(409, "AlreadyExists", group, plural, name, error.message);
+    case base::ErrorCode::kConflict: return about(409, "Conflict", group, plural, name, error.message);
     case base::ErrorCode::kGone: return expired(error.message);
     case base::ErrorCode::kInvalid: {
       const auto colon = error.message.find(": ");
@@ -128,7 +142,13 @@ kube::Response to_response(const Failure& failure) {
 }
 
 kube::Response json_response(int code, const Json& body) {
-  return {code, body.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", {}, "application/json"};
+  return {code, api::to_json_text(body) + "\n", {}, "application/json"};
+}
+
+kube::Response created_status() {
+  Json status = success_status();
+  status["code"] = 201;
+  return json_response(201, status);
 }
 
 Json success_status() {

@@ -60,6 +60,10 @@ Failure forbidden(std::string_view group, std::string_view plural, std::string_v
 /// each.
 Failure invalid_object(std::string_view group, std::string_view kind, std::string_view name,
                        const api::FieldErrors& errors);
+/// Returns 422: `<kind>.meta.k8s.io "" is invalid: <path>: <message>`.
+Failure invalid_options(std::string_view kind, std::string_view path, std::string_view message);
+/// Returns the denial by an admission webhook. Codes below 400 become 400.
+Failure denied_by_webhook(std::string_view webhook, std::int64_t code, std::string reason, std::string_view message);
 /// Returns 410 for a resourceVersion or continue token that was compacted.
 Failure expired(std::string message);
 Failure method_not_allowed();
@@ -78,5 +82,7 @@ api::Json status_object(const Failure& failure);
 kube::Response to_response(const Failure& failure);
 kube::Response json_response(int code, const api::Json& body);
 api::Json success_status();
+/// Returns 201 for a subresource that creates no object.
+kube::Response created_status();
 
 }  // namespace simulator

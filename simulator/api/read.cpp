@@ -2,7 +2,7 @@
 
 #include "api/json/json_access.hpp"
 #include "simulator/api/core.hpp"
-#include "simulator/registry/selection.hpp"
+#include "simulator/pod_facts.hpp"
 
 namespace simulator {
 namespace {
@@ -36,8 +36,8 @@ std::optional<ContinueToken> decode_token(std::string_view text) {
 Failure expired_token() {
   return expired(
       "The provided continue parameter is too old to display a consistent list result. You can start a new list "
-      "without the continue "
-      "parameter, or use the continue token in this response to retrieve the remainder of the results.");
+      "without the continue parameter, or use the continue token in this response to retrieve the remainder of the "
+      "results.");
 }
 
 Outcome<Listing> take_listing(ApiCore& core, const Call& call, std::optional<ContinueToken>& token) {
@@ -61,11 +61,6 @@ Outcome<Listing> take_listing(ApiCore& core, const Call& call, std::optional<Con
   return *std::move(listing);
 }
 
-bool comes_after(const Json& object, const api::ObjectKey& key) {
-  return api::ObjectKey{api::text_at(object, {"metadata", "namespace"}), api::text_at(object, {"metadata", "name"})} >
-         key;
-}
-
 ListPage cut_page(const Listing& listing, const Selection& selection, const std::optional<ContinueToken>& token,
                   std::int64_t limit) {
   ListPage page;
@@ -73,14 +68,14 @@ ListPage cut_page(const Listing& listing, const Selection& selection, const std:
   api::ObjectKey last;
   for (std::size_t i = 0; i < listing.items.size(); ++i) {
     const Json& object = *listing.items[i];
-    if (token && !comes_after(object, token->after)) continue;
+    if (token && key_of(object) <= token->after) continue;
     if (!selection.matches(object)) continue;
     if (limit > 0 && static_cast<std::int64_t>(page.items.size()) == limit) {
       page.continue_token = encode_token({listing.revision, last});
       if (selection.everything()) page.remaining = static_cast<std::int64_t>(listing.items.size() - i);
       break;
     }
-    last = {api::text_at(object, {"metadata", "namespace"}), api::text_at(object, {"metadata", "name"})};
+    last = key_of(object);
     page.items.push_back(listing.items[i]);
   }
   return page;
@@ -115,14 +110,18 @@ kube::Response get_object(ApiCore& core, const Call& call) {
   return {200, core.texts.encode(call.resource, found, call.output), {}, "application/json"};
 }
 
+Outcome<Selection> selection_of(const Call& call) {
+  return Selection::parse(*call.resource, call.info.query.value("labelSelector"),
+                          call.info.query.value("fieldSelector"));
+}
+
 kube::Response list_objects(ApiCore& core, const Call& call) {
-  auto selection =
-      Selection::parse(*call.resource, call.info.query.value("labelSelector"), call.info.query.value("fieldSelector"));
+  auto selection = selection_of(call);
   if (!selection) return to_response(selection.failure());
   const std::string limit_text = call.info.query.value("limit");
   const auto limit = call.info.query.number("limit");
   if (!limit_text.empty() && (!limit || *limit < 0))
-    return to_response(bad_request("limit: must be a non-negative integer, is " + limit_text));
+    return to_response(bad_request("limit: must be a non-negative integer, got " + limit_text));
   std::optional<ContinueToken> token;
   auto listing = take_listing(core, call, token);
   if (!listing) return to_response(listing.failure());
@@ -131,8 +130,7 @@ kube::Response list_objects(ApiCore& core, const Call& call) {
 }
 
 Outcome<std::vector<Object>> select_objects(ApiCore& core, const Call& call) {
-  auto selection =
-      Selection::parse(*call.resource, call.info.query.value("labelSelector"), call.info.query.value("fieldSelector"));
+  auto selection = selection_of(call);
   if (!selection) return std::move(selection.failure());
   std::vector<Object> found = core.store.list(call.resource->storage, call.info.ns);
   std::erase_if(found, [&](const Object& object) { return !selection->matches(*object); });

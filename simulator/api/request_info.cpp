@@ -1,7 +1,8 @@
 #include "simulator/api/request_info.hpp"
 
+#include "simulator/text.hpp"
+
 #include <algorithm>
-#include <charconv>
 
 namespace simulator {
 namespace {
@@ -54,14 +55,14 @@ std::string percent_decode(std::string_view text, bool plus_is_space) {
 
 Query Query::parse(std::string_view text) {
   Query query;
-  while (!text.empty()) {
-    const auto end = std::min(text.find('&'), text.size());
-    const std::string_view pair = text.substr(0, end);
+  for (std::size_t start = 0; start < text.size();) {
+    const auto end = std::min(text.find('&', start), text.size());
+    const std::string_view pair = text.substr(start, end - start);
     const auto equals = std::min(pair.find('='), pair.size());
     const std::string_view value = equals < pair.size() ? pair.substr(equals + 1) : std::string_view();
     if (!pair.empty())
       query.pairs_.emplace_back(percent_decode(pair.substr(0, equals), true), percent_decode(value, true));
-    text.remove_prefix(std::min(end + 1, text.size()));
+    start = end + 1;
   }
   return query;
 }
@@ -83,11 +84,7 @@ bool Query::flag(std::string_view name) const {
 }
 
 std::optional<std::int64_t> Query::number(std::string_view name) const {
-  const std::string text = value(name);
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return number;
+  return parse_number<std::int64_t>(value(name));
 }
 
 RequestInfo read_request(const kube::Request& request) {

@@ -7,6 +7,7 @@
 #include "api/core/protobuf/envelope.hpp"
 #include "api/json/json_access.hpp"
 #include "simulator/api/core.hpp"
+#include "simulator/pod_facts.hpp"
 #include "simulator/protobuf/encoder.hpp"
 
 namespace simulator {
@@ -155,16 +156,8 @@ std::optional<ApiAnswer> instead_of_serving(const FaultRule& fault) {
     case FaultEffect::kInternalError: return ApiAnswer{to_response(internal_error("fault injected by the simulator"))};
     case FaultEffect::kProxyPage: return ApiAnswer{proxy_page(fault.status)};
     case FaultEffect::kUnavailable: return ApiAnswer{to_response(unavailable_failure())};
-    case FaultEffect::kDropResponse:
-    case FaultEffect::kDuplicate:
-    case FaultEffect::kDelay:
-    case FaultEffect::kCutAnswer:
-    case FaultEffect::kStaleList:
-    case FaultEffect::kHoldBookmark:
-    case FaultEffect::kCutWatch:
-    case FaultEffect::kStallWatch: return std::nullopt;
+    default: return std::nullopt;
   }
-  std::abort();
 }
 
 Call call_of(const kube::Request& request, const User& user) {
@@ -176,9 +169,8 @@ base::Status admit_made_inside(const ApiCore& core, const kube::ResourceType& ty
   if (core.configured.mutates_nothing()) return base::Done{};
   object["apiVersion"] = type.api_version();
   object["kind"] = type.kind;
-  const api::ObjectKey key{api::text_at(object, {"metadata", "namespace"}), api::text_at(object, {"metadata", "name"})};
-  auto admitted =
-      core.configured.mutate({"system:kube-controller-manager", {"system:authenticated"}, type, key, false}, object);
+  auto admitted = core.configured.mutate(
+      {"system:kube-controller-manager", {"system:authenticated"}, type, key_of(object), false}, object);
   if (!admitted) return base::Error{base::ErrorCode::kForbidden, admitted.failure().message};
   object = *std::move(admitted);
   return base::Done{};
@@ -251,7 +243,7 @@ base::Status ApiServer::install_crd(const Json& definition) {
       "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + api::text_at(definition, {"metadata", "name"});
   request.query = "fieldManager=simulator&force=true";
   request.content_type = "application/apply-patch+yaml";
-  request.body = definition.dump(-1, ' ', false, Json::error_handler_t::replace);
+  request.body = api::to_json_text(definition);
   const kube::Response response = handle(request, User{"system:simulator", {}, {}});
   if (response.status < 300) return base::Done{};
   return base::invalid("installing the CRD: " + response.body);

@@ -59,7 +59,7 @@ struct Webhook {
   bool supports_dry_run = true;
   /// Returns true if a dry run of the request must be refused when supports_dry_run is false. If empty, every dry run
   /// is refused.
-  std::function<bool(const AdmissionRequest& request)> concerns;
+  std::function<bool(const AdmissionRequest& request)> concerns{};
 };
 
 /// Validation of one kind beyond its schema and CEL rules. `before` is nullptr on create.
@@ -75,7 +75,6 @@ struct ApiServerOptions {
       PolicyVersion::kV1;  ///< kV1beta1 behaves like a server before 1.21 regarding PDBs, Evictions and empty selectors
   std::string version = "v1.36.0";
   std::uint64_t seed = 1;  ///< seed of the faults
-  std::size_t journal_limit = 100'000;
   /// If false, creates and updates do not change metadata.managedFields, which is a third of the cost of a write. Only
   /// for clusters without server-side apply and readers of managedFields.
   bool track_fields = true;

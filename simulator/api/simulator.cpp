@@ -15,8 +15,7 @@ kube::Response serve_journal(ApiCore& core, const Call& call) {
     return json_response(200, success_status());
   }
   std::string lines;
-  for (const JournalEntry& entry : core.log.entries())
-    lines += to_json(entry).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  for (const JournalEntry& entry : core.log.entries()) lines += api::to_json_text(to_json(entry)) + "\n";
   return {200, std::move(lines), {}, "application/x-ndjson"};
 }
 

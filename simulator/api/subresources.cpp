@@ -2,6 +2,7 @@
 
 #include "api/json/json_access.hpp"
 #include "simulator/api/core.hpp"
+#include "simulator/pod_facts.hpp"
 #include "simulator/registry/patch.hpp"
 
 namespace simulator {
@@ -76,31 +77,28 @@ kube::Response bind_pod(ApiCore& core, Call& call) {
   const std::string now = base::format_time(core.store.clock().now());
   std::optional<Failure> refused;
   auto bound = core.store.mutate(kube::kPods, call.key(), Part::kAll, [&](Json& pod) -> base::Status {
-    call.uid = api::text_at(pod, {"metadata", "uid"});
+    call.uid = uid_of(pod);
     if (const std::string has = api::text_at(pod, {"spec", "nodeName"}); !has.empty()) {
       refused = conflict("", "pods/binding", call.info.name,
                          fmt::format("pod {} is already assigned to node \"{}\"", call.info.name, has));
       return base::invalid("refused");
     }
     pod["spec"]["nodeName"] = node;
-    Json& conditions = pod["status"]["conditions"];
-    if (!conditions.is_array()) conditions = Json::array();
-    conditions.push_back(
-        {{"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}});
+    array_in(object_in(pod, "status"), "conditions")
+        .push_back(
+            {{"type", "PodScheduled"}, {"status", "True"}, {"lastProbeTime", nullptr}, {"lastTransitionTime", now}});
     return base::Done{};
   });
   if (refused) return to_response(*refused);
   if (!bound) return to_response(from_store(bound.error(), "", "pods", "Pod", call.info.name));
-  Json status = success_status();
-  status["code"] = 201;
-  return json_response(201, status);
+  return created_status();
 }
 
 kube::Response review_access(const Call& call) {
   auto body = read_body(call);
   if (!body) return to_response(body.failure());
   Json answer = *body;
-  answer["status"] = {{"allowed", true}, {"reason", "the simulator allows everything"}};
+  answer["status"] = {{"allowed", true}, {"reason", "the simulator allows every request"}};
   return json_response(201, answer);
 }
 

@@ -6,7 +6,6 @@
 
 #include "api/json/json_access.hpp"
 #include "simulator/api/core.hpp"
-#include "simulator/registry/selection.hpp"
 
 namespace simulator {
 namespace {
@@ -117,7 +116,7 @@ class Watch final : public kube::WatchStream {
       return;
     }
     for (const Change& change : *changes) {
-      if (in_scope(change.key.ns)) tell(change);
+      if (in_scope(change.key.ns)) emit(change);
       if (ended_ || stalled_) return;
       revision = std::max(revision, change.revision);
     }
@@ -125,7 +124,7 @@ class Watch final : public kube::WatchStream {
   }
 
   /// Emits a change. An object that enters or leaves the selection is reported as ADDED or DELETED.
-  void tell(const Change& change) {
+  void emit(const Change& change) {
     const bool was = change.before && selection_.matches(*change.before);
     const bool is = change.kind != ChangeKind::kDeleted && selection_.matches(*change.object);
     if (!was && !is) return;
@@ -166,15 +165,8 @@ class Watch final : public kube::WatchStream {
 
 ApiServer::WatchAnswer refuse(const Failure& failure) { return {nullptr, to_response(failure)}; }
 
-/// Opens a watch from a resourceVersion. If it is too old, the watch opens with 200 and the first event is a 410, like
-/// in Kubernetes.
-std::unique_ptr<Watch> from_version(ApiCore& core, const Call& call, Selection selection, std::int64_t version) {
-  return std::make_unique<Watch>(core, call, std::move(selection), static_cast<std::uint64_t>(version));
-}
-
 Failure forbidden_option(const char* option, const char* why) {
-  return {422, "Invalid", fmt::format("ListOptions.meta.k8s.io \"\" is invalid: {}: Forbidden: {}", option, why),
-          nullptr};
+  return invalid_options("ListOptions", option, fmt::format("Forbidden: {}", why));
 }
 
 /// Returns nullopt if the query does not request a streamed list or requests it correctly.
@@ -199,8 +191,7 @@ std::optional<Failure> check_streamed_list(const ApiCore& core, const Query& que
 ApiServer::WatchAnswer open_watch(ApiCore& core, Call call) {
   const Query& query = call.info.query;
   if (const auto refused = check_streamed_list(core, query)) return refuse(*refused);
-  auto selection =
-      Selection::parse(*call.resource, call.info.query.value("labelSelector"), call.info.query.value("fieldSelector"));
+  auto selection = selection_of(call);
   if (!selection) return refuse(selection.failure());
   if (!call.info.name.empty()) {  // GET …/<name>?watch=true, sent by old clients
     selection = Selection::parse(*call.resource, "", "metadata.name=" + call.info.name);
@@ -218,7 +209,8 @@ ApiServer::WatchAnswer open_watch(ApiCore& core, Call call) {
   }
   const auto version = query.number("resourceVersion");
   if (!version || *version < 0) return refuse(bad_request(fmt::format("invalid resource version \"{}\"", text)));
-  return {from_version(core, call, *std::move(selection), *version), {}};
+  // If the version is too old, the first event is a 410, as in Kubernetes.
+  return {std::make_unique<Watch>(core, call, *std::move(selection), static_cast<std::uint64_t>(*version)), {}};
 }
 
 }  // namespace simulator

@@ -3,6 +3,7 @@
 #include "api/json/json_access.hpp"
 #include "api/json/yaml.hpp"
 #include "simulator/api/core.hpp"
+#include "simulator/pod_facts.hpp"
 #include "simulator/registry/kinds.hpp"
 #include "simulator/registry/managed_fields.hpp"
 #include "simulator/registry/patch.hpp"
@@ -38,7 +39,8 @@ Outcome<Json> parse_body(const std::string& body, std::string_view content_type)
     if (!documents) return bad_request("the request body is not valid YAML: " + documents.error().message);
     if (documents->size() == 1) json = std::move(documents->front());
   }
-  if (json.is_discarded()) return bad_request("the request body is not valid JSON (this server reads no protobuf)");
+  if (json.is_discarded())
+    return bad_request("the request body is not valid JSON (protobuf is not supported in requests)");
   if (api::is_nested_deeper(json, kMaxDepth)) return bad_request("the request body is nested too deeply");
   return json;
 }
@@ -91,18 +93,7 @@ CheckResult restore_server_fields(const Call& call, const Json& stored, Json& ne
     return conflict(resource.group, resource.plural, call.info.name,
                     "the object has been modified; please apply your changes to the latest version and try again");
   }
-  if (part == Part::kStatus) {
-    api::revert_all_but_status(stored, next);
-  } else if (part == Part::kMain) {
-    api::copy_member(stored, next, "status");
-  }
-  for (const char* field :
-       {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
-        "generation", "generateName", "selfLink", "resourceVersion"}) {
-    api::copy_member(stored.at("metadata"), metadata, field);
-  }
-  next["apiVersion"] = stored.at("apiVersion");
-  next["kind"] = stored.at("kind");
+  restore_unwritable_fields(stored, next, part);
   return base::Done{};
 }
 
@@ -140,8 +131,7 @@ CheckResult mutate(ApiCore& core, const Call& call, const Json* before, Json& ob
 CheckResult review(ApiCore& core, const Call& call, const Json* before, Json& object) {
   if (CheckResult valid = check_object(core, call, before, object); !valid) return valid;
   if (CheckResult mutated = mutate(core, call, before, object); !mutated) return mutated;
-  if (CheckResult valid = core.configured.validate(write_request(call, before, object), object); !valid) return valid;
-  return base::Done{};
+  return core.configured.validate(write_request(call, before, object), object);
 }
 
 /// Prepares a new object for the store: identity, status, defaults, validation, webhooks.
@@ -193,7 +183,7 @@ Outcome<Object> store_new(ApiCore& core, Call& call, Json object) {
   }
   auto created = core.store.create(resource.storage, std::move(object));
   if (!created) return from_store(created.error(), resource.group, resource.plural, resource.kind, name);
-  call.uid = api::text_at(**created, {"metadata", "uid"});
+  call.uid = uid_of(**created);
   call.created_name = api::text_at(**created, {"metadata", "name"});
   if (is_definition(resource)) core.registry.serve(**created);
   return *std::move(created);
@@ -228,9 +218,7 @@ void restrict_applied(const Call& call, Json& config) {
 
 CheckResult check_apply(const Call& call, Json& config) {
   if (call.info.query.value("fieldManager").empty()) {
-    return Failure{
-        422, "Invalid",
-        "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch", nullptr};
+    return invalid_options("PatchOptions", "fieldManager", "Required value: is required for apply patch");
   }
   if (!config.is_object()) return bad_request("the applied configuration is not an object");
   if (api::text_at(config, {"kind"}).empty())
@@ -262,8 +250,8 @@ kube::Response apply_object(ApiCore& core, Call& call, Json config) {
 /// Checks the preconditions of a PUT: the UID, if the body has one, and a resourceVersion, which custom kinds require.
 CheckResult check_update(const Call& call, const Json& stored, const Json& body) {
   const ServedResource& resource = *call.resource;
-  const std::string uid = api::text_at(body, {"metadata", "uid"});
-  const std::string uid_there = api::text_at(stored, {"metadata", "uid"});
+  const std::string uid = uid_of(body);
+  const std::string uid_there = uid_of(stored);
   if (!uid.empty() && uid != uid_there) {
     return conflict(
         resource.group, resource.plural, call.info.name,
@@ -282,7 +270,7 @@ Outcome<base::Result<Object>> write_once(ApiCore& core, Call& call, Part part, c
   const ServedResource& resource = *call.resource;
   const Object stored = core.store.get(resource.storage, call.key());
   if (!stored) return not_found(resource.group, resource.plural, call.info.name);
-  call.uid = api::text_at(*stored, {"metadata", "uid"});
+  call.uid = uid_of(*stored);
   auto changed = transform(served_form(resource, *stored));
   if (!changed) return std::move(changed.failure());
   Json next = stored_form(resource, *std::move(changed));
@@ -314,7 +302,7 @@ CheckResult check_namespace(ApiCore& core, const Call& call, const std::string& 
   if (!call.resource->namespaced) return base::Done{};
   const Object ns = core.store.get(kube::kNamespaces, {"", call.info.ns});
   if (!ns) return not_found("", "namespaces", call.info.ns);
-  if (!api::find_at(*ns, {"metadata", "deletionTimestamp"})) return base::Done{};
+  if (!is_terminating(*ns)) return base::Done{};
   Failure failure = forbidden(
       call.resource->group, call.resource->plural, name,
       fmt::format("unable to create new content in namespace {} because it is being terminated", call.info.ns));
@@ -383,10 +371,7 @@ kube::Response patch_object(ApiCore& core, Call& call) {
   const std::string_view type = bare_type(call.request.content_type);
   if (type == kApplyType) return apply_object(core, call, *std::move(body));
   if (call.info.query.flag("force")) {
-    return to_response(
-        {422, "Invalid",
-         "PatchOptions.meta.k8s.io \"\" is invalid: force: Forbidden: may not be specified for non-apply patch",
-         nullptr});
+    return to_response(invalid_options("PatchOptions", "force", "Forbidden: may not be specified for non-apply patch"));
   }
   auto saved = write_object(core, call, part_of(call),
                             [&](Json served) { return patched(call, type, *body, std::move(served)); });

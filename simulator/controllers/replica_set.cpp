@@ -1,10 +1,14 @@
+#include "simulator/controllers/workloads.hpp"
+
 #include <algorithm>
+#include <map>
+#include <set>
 #include <tuple>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
-#include "simulator/controllers/workloads.hpp"
 
 namespace simulator {
 namespace {
@@ -35,34 +39,47 @@ void count_replicas(Json& status, const std::vector<const PodFacts*>& active, st
   status["availableReplicas"] = available;
 }
 
+/// Maintains spec.replicas pods. Deletes unscheduled, then unready, then young pods first, like Kubernetes.
+class ReplicaSetController final : public WorkloadController {
+ public:
+  ReplicaSetController(Store& store, EventRecorder& events) : WorkloadController(store, events, kube::kReplicaSets) {}
+  std::string_view name() const override { return "replicaset-controller"; }
+
+ private:
+  bool reconcile(const Json& owner, const Pods& pods, base::TimePoint now) override {
+    const std::int64_t wanted = count_at(owner, {"spec", "replicas"}, 1);
+    const base::seconds min_ready = seconds_at(owner, {"spec", "minReadySeconds"}).value_or(base::seconds(0));
+    std::vector<const PodFacts*> active;
+    std::int64_t available = 0;
+    for (const auto& [key, pod] : pods) {
+      if (!pod.is_active()) continue;
+      active.push_back(&pod);
+      if (pod.is_available(min_ready, now)) {
+        ++available;
+      } else if (pod.ready_since) {
+        reconcile_at(owner, *pod.ready_since + min_ready);
+      }
+    }
+
+    bool changed = write_status(owner, [&](Json& status) { count_replicas(status, active, available); });
+    for (auto missing = wanted - std::ssize(active); missing > 0; --missing) {
+      if (!create_pod(owner, pod_from_template(owner, api::find_at(owner, {"spec", "template"})))) break;
+      changed = true;
+    }
+    const auto surplus = std::ssize(active) - wanted;
+    if (surplus > 0) {
+      sort_victims(active);
+      for (std::ptrdiff_t i = 0; i < surplus; ++i)
+        changed = delete_pod(*active[static_cast<std::size_t>(i)]) || changed;
+    }
+    return changed;
+  }
+};
+
 }  // namespace
 
-bool ReplicaSetController::reconcile(const Json& owner, const Pods& pods, base::TimePoint now) {
-  const std::int64_t wanted = count_at(owner, {"spec", "replicas"}, 1);
-  const base::seconds min_ready = seconds_at(owner, {"spec", "minReadySeconds"}).value_or(base::seconds(0));
-  std::vector<const PodFacts*> active;
-  std::int64_t available = 0;
-  for (const auto& [key, pod] : pods) {
-    if (!pod.is_active()) continue;
-    active.push_back(&pod);
-    if (pod.is_available(min_ready, now)) {
-      ++available;
-    } else if (pod.ready_since) {
-      reconcile_at(owner, *pod.ready_since + min_ready);
-    }
-  }
-
-  bool changed = write_status(owner, [&](Json& status) { count_replicas(status, active, available); });
-  for (auto missing = wanted - std::ssize(active); missing > 0; --missing) {
-    if (!create_pod(owner, pod_from_template(owner, api::find_at(owner, {"spec", "template"})))) break;
-    changed = true;
-  }
-  const auto surplus = std::ssize(active) - wanted;
-  if (surplus > 0) {
-    sort_victims(active);
-    for (std::ptrdiff_t i = 0; i < surplus; ++i) changed = delete_pod(*active[static_cast<std::size_t>(i)]) || changed;
-  }
-  return changed;
+std::unique_ptr<Actor> make_replica_set_controller(Store& store, EventRecorder& events) {
+  return std::make_unique<ReplicaSetController>(store, events);
 }
 
 }  // namespace simulator

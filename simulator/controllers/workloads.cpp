@@ -12,7 +12,7 @@ namespace simulator {
 using api::Json;
 
 WorkloadController::WorkloadController(Store& store, EventRecorder& events, kube::ResourceType type)
-    : store_(store), events_(events), journal_(store), type_(type) {
+    : KeyedActor(store), events_(events), type_(type) {
   journal_.on_reset([this] {
     owners_.clear();
     key_by_uid_.clear();
@@ -23,18 +23,12 @@ WorkloadController::WorkloadController(Store& store, EventRecorder& events, kube
   journal_.follow(kube::kPods, [this](const Change& change) { on_pod(change); });
 }
 
-bool WorkloadController::tick(base::TimePoint now) {
-  journal_.poll();
-  for (const api::ObjectKey& key : later_.take_due(now)) dirty_.insert(key);
-  bool changed = false;
-  for (const api::ObjectKey& key : std::exchange(dirty_, {})) {
-    const auto found = owners_.find(key);
-    if (found == owners_.end()) continue;
-    const Object owner = found->second;
-    if (is_terminating(*owner)) continue;  // the garbage collector deletes its pods
-    changed = reconcile(*owner, pods_by_owner_[uid_of(*owner)], now) || changed;
-  }
-  return changed;
+bool WorkloadController::process(const api::ObjectKey& key, base::TimePoint now) {
+  const auto found = owners_.find(key);
+  if (found == owners_.end()) return false;
+  const Object owner = found->second;
+  if (is_terminating(*owner)) return false;  // the garbage collector deletes its pods
+  return reconcile(*owner, pods_by_owner_[uid_of(*owner)], now);
 }
 
 void WorkloadController::reconcile_all() {
@@ -49,7 +43,7 @@ void WorkloadController::on_owner(const Change& change) {
     pods_by_owner_.erase(uid_of(*known->second));
     forget(uid_of(*known->second));
     owners_.erase(known);
-    later_.drop(change.key);
+    agenda_.drop(change.key);
   }
   if (change.kind == ChangeKind::kDeleted) return;
   owners_[change.key] = change.object;
@@ -91,17 +85,14 @@ bool WorkloadController::delete_pod(const PodFacts& pod) {
 }
 
 bool WorkloadController::write_status(const Json& owner, const StatusEdit& edit) {
-  const auto written = store_.mutate(type_, key_of(owner), Part::kStatus, [&](Json& object) -> base::Status {
-    if (uid_of(object) != uid_of(owner)) return base::Error{base::ErrorCode::kConflict, "another object"};
+  const auto written = store_.edit(type_, key_of(owner), Part::kStatus, uid_of(owner), [&](Json& object) {
     Json& status = object_in(object, "status");
     edit(status);
     // The generation that was reconciled, which may no longer be the newest.
     if (const auto generation = api::number_at(owner, {"metadata", "generation"}))
       status["observedGeneration"] = *generation;
-    return base::Done{};
   });
-  return written.ok() && api::text_at(**written, {"metadata", "resourceVersion"}) !=
-                             api::text_at(owner, {"metadata", "resourceVersion"});
+  return is_newer(written, owner);
 }
 
 }  // namespace simulator

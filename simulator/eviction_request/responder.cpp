@@ -8,6 +8,7 @@
 #include "simulator/behaviour.hpp"
 #include "simulator/eviction_request/sync.hpp"
 #include "simulator/pod_facts.hpp"
+#include "simulator/text.hpp"
 
 /// Behavior of active responders: the default one (imperative) and the scripted ones.
 
@@ -19,30 +20,11 @@ using api::Json;
 constexpr base::minutes kMaxHeartbeatInterval{3};
 constexpr base::seconds kMinHeartbeatInterval{5};
 
-std::string_view without_blanks(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\n");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
-}
-
-std::vector<std::string_view> pieces(std::string_view text, char separator) {
-  std::vector<std::string_view> found;
-  while (!text.empty()) {
-    const auto at = text.find(separator);
-    if (const auto piece = without_blanks(text.substr(0, at)); !piece.empty()) found.push_back(piece);
-    text = at == std::string_view::npos ? std::string_view() : text.substr(at + 1);
-  }
-  return found;
-}
-
 ResponderScript parse_items(std::string_view text) {
   ResponderScript script;
-  for (const std::string_view item : pieces(text, ',')) {
-    const auto equals = item.find('=');
-    const std::string_view key = item.substr(0, equals);
-    const auto value = equals == std::string_view::npos
-                           ? std::nullopt
-                           : behaviour::parse_duration(without_blanks(item.substr(equals + 1)));
+  for (const std::string_view item : split(text, ',')) {
+    const auto [key, time] = split_pair(item, '=');
+    const auto value = behaviour::parse_duration(time);
     if (key == "silent") script.act = ResponderScript::Act::kSilent;
     if (key == "evict") script.act = ResponderScript::Act::kEvict;
     if (key == "decline") script.act = ResponderScript::Act::kDecline;
@@ -84,11 +66,11 @@ bool is_report_due(const Json& active, const ResponderMemory& memory, base::Time
 ResponderScript responder_script(const Json& pod, std::string_view responder) {
   const std::string text = api::text_at(pod, {"metadata", "annotations", behaviour::kResponders});
   std::string_view general;
-  for (const std::string_view entry : pieces(text, ';')) {
+  for (const std::string_view entry : split(text, ';')) {
     const auto colon = entry.find(':');
     if (colon == std::string_view::npos) {
       general = entry;
-    } else if (without_blanks(entry.substr(0, colon)) == responder) {
+    } else if (trim(entry.substr(0, colon)) == responder) {
       return parse_items(entry.substr(colon + 1));
     }
   }
@@ -129,7 +111,7 @@ ResponderStep scripted_step(const Json& active, const Json* pod, const Responder
   }
   const base::TimePoint acts_at = *start + script.after;
   if (now >= acts_at && script.act == ResponderScript::Act::kDecline) {
-    step.entry = completed(active, now, "declined: somebody else, please");
+    step.entry = completed(active, now, "declined");
     return step;
   }
   step.delete_pod = now >= acts_at && !is_terminating(*pod);

@@ -62,12 +62,6 @@ void check_target(const Json& object, FieldErrors& errors) {
     errors.push_back({"spec.target.pod.uid", "Invalid value: must be a lowercase UUID"});
 }
 
-bool same_at(const Json& a, const Json& b, std::initializer_list<std::string_view> path) {
-  const Json* left = api::find_at(a, path);
-  const Json* right = api::find_at(b, path);
-  return left && right ? *left == *right : left == right;
-}
-
 void check_observed_generation(const Json* before, const Json& after, FieldErrors& errors) {
   const auto was = before ? api::number_at(*before, {"status", "observedGeneration"}) : std::nullopt;
   const auto is = api::number_at(after, {"status", "observedGeneration"});
@@ -81,19 +75,14 @@ std::string path_of_responder(std::string_view name, std::string_view field) {
   return fmt::format("status.responders[{}].{}", name, field);
 }
 
-const Json* entry_of(const Json& object, std::string_view list, std::string_view name) {
-  const Json* entries = api::find_at(object, {"status", list});
-  if (!entries || !entries->is_array()) return nullptr;
-  const auto at =
-      std::ranges::find_if(*entries, [&](const Json& each) { return api::text_at(each, {"name"}) == name; });
-  return at == entries->end() ? nullptr : &*at;
+std::string state_of(const Json& eviction, std::string_view responder) {
+  const Json* turn = status_entry(eviction, "targetResponders", "name", responder);
+  return turn ? api::text_at(*turn, {"state"}) : std::string();
 }
 
 std::vector<std::string> names_in(const Json& object, std::string_view list) {
   std::vector<std::string> names;
-  const Json* entries = api::find_at(object, {"status", list});
-  if (!entries || !entries->is_array()) return names;
-  for (const Json& each : *entries) names.push_back(api::text_at(each, {"name"}));
+  for (const Json& each : api::items_at(object, {"status", list})) names.push_back(api::text_at(each, {"name"}));
   return names;
 }
 
@@ -132,21 +121,15 @@ void check_responder(const Json& before, const Json& after, std::string_view nam
 }
 
 bool is_final_eviction(const Json& eviction) {
-  for (const char* type : {"Failed", "TargetEvicted"}) {
-    const Json* condition = condition_of(eviction, type);
-    if (condition && api::text_at(*condition, {"status"}) == "True") return true;
-  }
-  return false;
+  return condition_value(eviction, "Failed") == "True" || condition_value(eviction, "TargetEvicted") == "True";
 }
 
 bool may_leave_active(const Json& before, const Json& after, std::string_view name, const Options& options,
                       base::TimePoint now) {
-  const Json* entry = entry_of(after, "responders", name);
+  const Json* entry = status_entry(after, "responders", "name", name);
   if (is_final_eviction(after) || !entry || entry->contains("completionTime")) return true;
-  const Json* known = entry_of(before, "responders", name);
-  const auto life =
-      known ? (known->contains("heartbeatTime") ? time_at(*known, {"heartbeatTime"}) : time_at(*known, {"startTime"}))
-            : std::nullopt;
+  const Json* known = status_entry(before, "responders", "name", name);
+  const auto life = known ? last_life(*known) : std::nullopt;
   return !life || now - *life >= options.heartbeat_deadline;
 }
 
@@ -154,8 +137,8 @@ void check_states(const Json& before, const Json& after, const Options& options,
                   FieldErrors& errors) {
   int active = 0;
   for (const std::string& name : names_in(after, "targetResponders")) {
-    const std::string was = api::text_at(*entry_of(before, "targetResponders", name), {"state"});
-    const std::string is = api::text_at(*entry_of(after, "targetResponders", name), {"state"});
+    const std::string was = state_of(before, name);
+    const std::string is = state_of(after, name);
     active += is == "Active" ? 1 : 0;
     const std::string path = fmt::format("status.targetResponders[{}].state", name);
     if (was == is) continue;
@@ -170,22 +153,17 @@ void check_states(const Json& before, const Json& after, const Options& options,
 
 void check_conditions_stay(const Json& before, const Json& after, FieldErrors& errors) {
   for (const char* type : {"Failed", "TargetEvicted"}) {
-    const Json* was = condition_of(before, type);
-    const Json* is = condition_of(after, type);
-    if (was && api::text_at(*was, {"status"}) == "True" && (!is || api::text_at(*is, {"status"}) != "True"))
+    if (condition_value(before, type) == "True" && condition_value(after, type) != "True")
       errors.push_back({fmt::format("status.conditions[{}]", type), "Forbidden: True is final"});
   }
 }
 
 void check_entries(const Json& before, const Json& after, base::TimePoint now, FieldErrors& errors) {
   for (const std::string& name : names_in(after, "responders")) {
-    const Json* was = entry_of(before, "responders", name);
-    const Json* is = entry_of(after, "responders", name);
+    const Json* was = status_entry(before, "responders", "name", name);
+    const Json* is = status_entry(after, "responders", "name", name);
     if (!was || *was == *is) continue;
-    const Json* turn = entry_of(after, "targetResponders", name);
-    const Json* turn_before = entry_of(before, "targetResponders", name);
-    const bool active = (turn && api::text_at(*turn, {"state"}) == "Active") ||
-                        (turn_before && api::text_at(*turn_before, {"state"}) == "Active");
+    const bool active = state_of(after, name) == "Active" || state_of(before, name) == "Active";
     if (!active) {
       errors.push_back(
           {fmt::format("status.responders[{}]", name), "Forbidden: only the Active responder's entry may change"});

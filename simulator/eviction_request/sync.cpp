@@ -22,18 +22,8 @@ using api::Json;
 constexpr int kDefaultPriority = 100;
 constexpr std::size_t kMaxName = 253;
 
-std::string condition_status(const Json& object, std::string_view type) {
-  const Json* found = condition_of(object, type);
-  return found ? api::text_at(*found, {"status"}) : std::string();
-}
-
-std::string condition_reason(const Json& object, std::string_view type) {
-  const Json* found = condition_of(object, type);
-  return found ? api::text_at(*found, {"reason"}) : std::string();
-}
-
-bool has_failed(const Json& object) { return condition_status(object, "Failed") == "True"; }
-bool has_succeeded(const Json& object) { return condition_status(object, "TargetEvicted") == "True"; }
+bool has_failed(const Json& object) { return condition_value(object, "Failed") == "True"; }
+bool has_succeeded(const Json& object) { return condition_value(object, "TargetEvicted") == "True"; }
 bool is_over(const Json& object) { return has_failed(object) || has_succeeded(object); }
 
 std::string requester_of(const Json& request) {
@@ -73,9 +63,8 @@ std::pair<std::vector<std::string>, std::string> domain_first(const std::string&
 
 std::vector<std::pair<std::string, std::int64_t>> responders_of(const Json* pod) {
   std::vector<std::pair<std::string, std::int64_t>> found;
-  const Json* listed = pod ? api::find_at(*pod, {"spec", "evictionResponders"}) : nullptr;
-  if (listed && listed->is_array()) {
-    for (const Json& each : *listed)
+  if (pod) {
+    for (const Json& each : api::items_at(*pod, {"spec", "evictionResponders"}))
       found.emplace_back(api::text_at(each, {"name"}), api::number_at(each, {"priority"}).value_or(0));
   }
   found.emplace_back(std::string(kImperativeResponder), kDefaultPriority);
@@ -93,35 +82,23 @@ void initialise_responders(Json& status, const Json* pod) {
   }
 }
 
-Json* entry_named(Json& status, const char* list, const std::string& name) {
+Json* entry_with(Json& status, const char* list, std::string_view member, const std::string& value) {
   for (Json& each : array_in(status, list)) {
-    if (api::text_at(each, {"name"}) == name) return &each;
+    if (api::text_at(each, {member}) == value) return &each;
   }
   return nullptr;
 }
 
-Json* active_turn(Json& status) {
-  for (Json& each : array_in(status, "targetResponders")) {
-    if (api::text_at(each, {"state"}) == "Active") return &each;
-  }
-  return nullptr;
-}
+Json* active_turn(Json& status) { return entry_with(status, "targetResponders", "state", "Active"); }
 
 /// Activates the next responder. Returns false if there is none left.
 bool activate_next(Json& status, base::TimePoint now) {
-  for (Json& each : array_in(status, "targetResponders")) {
-    if (api::text_at(each, {"state"}) != "Inactive") continue;
-    each["state"] = "Active";
-    if (Json* entry = entry_named(status, "responders", api::text_at(each, {"name"})))
-      (*entry)["startTime"] = base::format_time(now);
-    return true;
-  }
-  return false;
-}
-
-std::optional<base::TimePoint> last_life(const Json& entry) {
-  const auto heartbeat = time_at(entry, {"heartbeatTime"});
-  return heartbeat ? heartbeat : time_at(entry, {"startTime"});
+  Json* next = entry_with(status, "targetResponders", "state", "Inactive");
+  if (!next) return false;
+  (*next)["state"] = "Active";
+  if (Json* entry = entry_with(status, "responders", "name", api::text_at(*next, {"name"})))
+    (*entry)["startTime"] = base::format_time(now);
+  return true;
 }
 
 // --- the status of an Eviction
@@ -135,7 +112,7 @@ void conclude(Json& status, const char* failed, const char* failed_why, const ch
 void activate_or_advance(Json& status, const Options& options, base::TimePoint now) {
   Json* turn = active_turn(status);
   if (turn) {
-    const Json* entry = entry_named(status, "responders", api::text_at(*turn, {"name"}));
+    const Json* entry = entry_with(status, "responders", "name", api::text_at(*turn, {"name"}));
     const auto life = entry ? last_life(*entry) : std::nullopt;
     if (entry && entry->contains("completionTime")) {
       (*turn)["state"] = "Completed";
@@ -158,7 +135,7 @@ void cancel(Json& status, base::TimePoint now) {
 /// Concludes the Eviction after the pod has left. The active responder gets completion_delay to report completion.
 void succeed(Json& status, const TargetState& state, const Options& options, base::TimePoint now) {
   Json* turn = active_turn(status);
-  const Json* entry = turn ? entry_named(status, "responders", api::text_at(*turn, {"name"})) : nullptr;
+  const Json* entry = turn ? entry_with(status, "responders", "name", api::text_at(*turn, {"name"})) : nullptr;
   const bool reported = !entry || entry->contains("completionTime");
   if (!reported && now < state.left_at.value_or(now) + options.completion_delay) return;
   if (turn && reported) (*turn)["state"] = "Completed";
@@ -178,9 +155,8 @@ void record_requesters(Json& status, const TargetState& state) {
 }
 
 bool anybody_asks(const Json& status) {
-  const Json* requesters = api::find_at(status, {"requesters"});
-  return requesters && std::ranges::any_of(
-                           *requesters, [](const Json& each) { return api::text_at(each, {"intent"}) == "Eviction"; });
+  return std::ranges::any_of(api::items_at(status, {"requesters"}),
+                             [](const Json& each) { return api::text_at(each, {"intent"}) == "Eviction"; });
 }
 
 /// Returns true if an older Eviction of the target is still open.
@@ -246,7 +222,7 @@ const Json* relevant_eviction(const TargetState& state) {
 }
 
 bool is_complete_request(const Json& request) {
-  const bool invalid = has_failed(request) && condition_reason(request, "Failed") == "EvictionInvalid";
+  const bool invalid = has_failed(request) && condition_value(request, "Failed", "reason") == "EvictionInvalid";
   const bool unchanged =
       api::number_at(request, {"metadata", "generation"}) == api::number_at(request, {"status", "observedGeneration"});
   return unchanged && (invalid || has_succeeded(request));
@@ -260,6 +236,18 @@ void copy_condition(const Json& eviction, Json& status, const char* type, base::
 }
 
 }  // namespace
+
+const Json* status_entry(const Json& eviction, std::string_view list, std::string_view member, std::string_view value) {
+  const Json& entries = api::items_at(eviction, {"status", list});
+  const auto found =
+      std::ranges::find_if(entries, [&](const Json& each) { return api::text_at(each, {member}) == value; });
+  return found == entries.end() ? nullptr : &*found;
+}
+
+std::optional<base::TimePoint> last_life(const Json& entry) {
+  const auto heartbeat = time_at(entry, {"heartbeatTime"});
+  return heartbeat ? heartbeat : time_at(entry, {"startTime"});
+}
 
 bool TargetState::pod_stays() const { return pod && uid_of(*pod) == target.uid && !facts_of(*pod).is_terminal(); }
 
@@ -339,17 +327,10 @@ std::optional<base::TimePoint> due_time_of(const Json& eviction, const TargetSta
   if (!api::find_at(eviction, {"metadata", "labels"})) return labels_due(eviction, options);
   if (is_over(eviction)) return std::nullopt;
   if (!state.pod_stays() && state.left_at) return *state.left_at + options.completion_delay;
-  const Json* turns = api::find_at(eviction, {"status", "targetResponders"});
-  const Json* entries = api::find_at(eviction, {"status", "responders"});
-  if (!turns || !entries) return std::nullopt;
-  for (const Json& turn : *turns) {
-    if (api::text_at(turn, {"state"}) != "Active") continue;
-    for (const Json& entry : *entries) {
-      const auto life = api::text_at(entry, {"name"}) == api::text_at(turn, {"name"}) ? last_life(entry) : std::nullopt;
-      if (life) return *life + options.heartbeat_deadline;
-    }
-  }
-  return std::nullopt;
+  const Json* turn = status_entry(eviction, "targetResponders", "state", "Active");
+  const Json* entry = turn ? status_entry(eviction, "responders", "name", api::text_at(*turn, {"name"})) : nullptr;
+  const auto life = entry ? last_life(*entry) : std::nullopt;
+  return life ? std::optional(*life + options.heartbeat_deadline) : std::nullopt;
 }
 
 }  // namespace simulator::eviction_request

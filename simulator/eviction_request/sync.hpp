@@ -32,6 +32,11 @@ struct Target {
   friend auto operator<=>(const Target&, const Target&) = default;
 };
 Target target_of(const api::Json& object);
+/// Returns the entry of status.<list> whose `member` has that value, nullptr if there is none.
+const api::Json* status_entry(const api::Json& eviction, std::string_view list, std::string_view member,
+                              std::string_view value);
+/// Returns the last heartbeat or the start of a responder, from its entry in status.responders.
+std::optional<base::TimePoint> last_life(const api::Json& entry);
 
 // --- Validation by the API server. `before` is nullptr on create.
 api::FieldErrors validate_eviction_request(const api::Json* before, const api::Json& after, const Options& options);

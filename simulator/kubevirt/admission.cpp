@@ -97,17 +97,14 @@ std::string vmi_name_of(const Json* pod) { return pod ? annotation_of(*pod, kDom
 
 /// Returns nullptr if there is no owner launcher or, with `error` set, if it could not be read.
 Object owner_launcher(const Port& port, const Json& pod, std::string& error) {
-  const Json* owners = api::find_at(pod, {"metadata", "ownerReferences"});
-  if (!owners || !owners->is_array() || owners->size() != 1) return nullptr;
-  const auto found = port.get(kube::kPods, {key_of(pod).ns, api::text_at(owners->front(), {"name"})});
+  const Json& owners = api::items_at(pod, {"metadata", "ownerReferences"});
+  if (owners.size() != 1) return nullptr;
+  const auto found = port.get(kube::kPods, {key_of(pod).ns, api::text_at(owners.front(), {"name"})});
   if (!found && !base::is_not_found(found.error())) error = found.error().message;
   return found ? *found : nullptr;
 }
 
-bool has_one_owner(const Json& pod) {
-  const Json* owners = api::find_at(pod, {"metadata", "ownerReferences"});
-  return owners && owners->is_array() && owners->size() == 1;
-}
+bool has_one_owner(const Json& pod) { return api::items_at(pod, {"metadata", "ownerReferences"}).size() == 1; }
 
 }  // namespace
 

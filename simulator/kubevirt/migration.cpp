@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <charconv>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -7,6 +6,7 @@
 #include "api/json/json_access.hpp"
 #include "simulator/kubevirt/controllers.hpp"
 #include "simulator/pod_facts.hpp"
+#include "simulator/text.hpp"
 
 namespace simulator::kubevirt {
 namespace {
@@ -23,6 +23,13 @@ struct Course {
   MigrationScript script;
   Writes& writes;
 
+  /// Adds writes of status.migrationState of the VMI.
+  void set_state(Json state) const {
+    writes.merge(kube::kVmis, vmi, {{"status", {{"migrationState", std::move(state)}}}});
+  }
+  void enter(std::string_view phase) const { enter_phase(writes, vmim, phase, view.now); }
+  void fail(const std::string& why) const { fail_migration(writes, vmim, view.now, why); }
+
   base::TimePoint since() const { return phase_since(vmim); }
   /// Returns true once the migration has been in its phase for `time`. Otherwise schedules another run for then.
   bool passed(base::Duration time) const {
@@ -34,40 +41,31 @@ struct Course {
 
 /// KubeVirt reads only the migration's annotation, not the VMI's.
 base::seconds limit_of(const Course& course, std::string_view annotation, base::seconds otherwise) {
-  const std::string text = annotation_of(course.vmim, annotation);
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool number = !text.empty() && error == std::errc{} && end == text.data() + text.size();
-  return number ? base::seconds(value) : otherwise;
+  const auto number = parse_number<std::int64_t>(annotation_of(course.vmim, annotation));
+  return number ? base::seconds(*number) : otherwise;
 }
 
 bool is_unschedulable(const Json& pod) {
-  const Json* scheduled = condition_of(pod, "PodScheduled");
-  return api::text_at(pod, {"spec", "nodeName"}).empty() && scheduled &&
-         api::text_at(*scheduled, {"status"}) == "False";
+  return api::text_at(pod, {"spec", "nodeName"}).empty() && condition_value(pod, "PodScheduled") == "False";
 }
 
 void wait_for_target(const Course& course) {
   const Object pod = course.view.target_pod_of(course.vmim);
-  if (!pod || !facts_of(*pod).is_active())
-    return fail_migration(course.writes, course.vmim, course.view.now, "target pod is gone");
-  if (api::text_at(*pod, {"status", "phase"}) == "Running")
-    return enter_phase(course.writes, course.vmim, "Scheduled", course.view.now);
+  if (!pod || !facts_of(*pod).is_active()) return course.fail("target pod is gone");
+  if (api::text_at(*pod, {"status", "phase"}) == "Running") return course.enter("Scheduled");
   const bool unschedulable = is_unschedulable(*pod);
   const base::seconds limit = unschedulable ? limit_of(course, kUnschedulableTimeout, kUnschedulableLimit)
                                             : limit_of(course, kPendingTimeout, kPendingLimit);
   const base::TimePoint end = facts_of(*pod).created + limit;
   if (end > course.view.now) return course.writes.wake_at(end);
-  fail_migration(course.writes, course.vmim, course.view.now,
-                 unschedulable ? "target pod cannot be scheduled" : "target pod did not start in time");
+  course.fail(unschedulable ? "target pod cannot be scheduled" : "target pod did not start in time");
 }
 
 /// Hands the migration over to the nodes. From then on it is aborted by the nodes, not by deleting its pod.
 void hand_over(const Course& course) {
   const Object target = course.view.target_pod_of(course.vmim);
   const Object source = course.view.current_pod_of(course.vmi);
-  if (!target || !facts_of(*target).is_active() || !source)
-    return fail_migration(course.writes, course.vmim, course.view.now, "target pod is gone");
+  if (!target || !facts_of(*target).is_active() || !source) return course.fail("target pod is gone");
   Json state = {{"migrationUid", uid_of(course.vmim)}, {"sourceNode", api::text_at(course.vmi, {"status", "nodeName"})},
                 {"sourcePod", key_of(*source).name},   {"targetNode", api::text_at(*target, {"spec", "nodeName"})},
                 {"targetPod", key_of(*target).name},   {"mode", "PreCopy"}};
@@ -79,20 +77,16 @@ void hand_over(const Course& course) {
       {{"metadata", {{"labels", {{kTargetNode, state["targetNode"]}}}}}, {"status", {{"migrationState", state}}}});
   course.writes.merge(kube::kPods, *target,
                       {{"metadata", {{"annotations", {{kTargetReady, base::format_time(course.view.now)}}}}}});
-  enter_phase(course.writes, course.vmim, "PreparingTarget", course.view.now);
+  course.enter("PreparingTarget");
 }
 
 void begin_copy(const Course& course) {
-  course.writes.merge(kube::kVmis, course.vmi,
-                      {{"status", {{"migrationState", {{"startTimestamp", base::format_time(course.view.now)}}}}}});
-  enter_phase(course.writes, course.vmim, "Running", course.view.now);
+  course.set_state({{"startTimestamp", base::format_time(course.view.now)}});
+  course.enter("Running");
 }
 
 std::int64_t failures_so_far(const Json& vmi) {
-  const std::string text = annotation_of(vmi, kFailedCount);
-  std::int64_t count = 0;
-  (void)std::from_chars(text.data(), text.data() + text.size(), count);
-  return count;
+  return parse_number<std::int64_t>(annotation_of(vmi, kFailedCount)).value_or(0);
 }
 
 Json end_of(std::string_view now) { return {{"completed", true}, {"endTimestamp", now}}; }
@@ -134,7 +128,7 @@ void complete_arrival(const Course& course) {
       time_at(course.vmi, {"status", "migrationState", "endTimestamp"}).value_or(course.view.now);
   if (arrived + course.script.complete > course.view.now)
     return course.writes.wake_at(arrived + course.script.complete);
-  course.writes.merge(kube::kVmis, course.vmi, {{"status", {{"migrationState", {{"completed", true}}}}}});
+  course.set_state({{"completed", true}});
 }
 
 /// The guest ends while it is copied: its pod succeeds, and its VirtualMachine deletes the VMI.
@@ -155,8 +149,7 @@ bool abort_copy(const Course& course) {
   const auto deleted = time_at(course.vmim, {"metadata", "deletionTimestamp"}).value_or(course.view.now);
   const auto asked = std::max(deleted, course.since());
   if (!api::flag_at(course.vmi, {"status", "migrationState", "abortRequested"})) {
-    course.writes.merge(kube::kVmis, course.vmi,
-                        {{"status", {{"migrationState", {{"abortRequested", true}, {"abortStatus", "Aborting"}}}}}});
+    course.set_state({{"abortRequested", true}, {"abortStatus", "Aborting"}});
   }
   if (asked + course.script.abort > course.view.now) {
     course.writes.wake_at(asked + course.script.abort);
@@ -173,7 +166,7 @@ bool abort_copy(const Course& course) {
 void copy_guest(const Course& course) {
   if (course.script.shutdown && course.passed(*course.script.shutdown)) return shut_down(course);
   if (course.script.post_copy && !is_post_copy(course.vmi) && course.passed(*course.script.post_copy)) {
-    course.writes.merge(kube::kVmis, course.vmi, {{"status", {{"migrationState", {{"mode", "PostCopy"}}}}}});
+    course.set_state({{"mode", "PostCopy"}});
   }
   if (!course.passed(course.script.run)) return;
   const bool fails = course.script.fail < 0 || failures_so_far(course.vmi) < course.script.fail;
@@ -187,7 +180,7 @@ bool is_handed_over(const Json& vmi, const Json& vmim) {
 /// Ends a migration deleted before the hand-over, together with its pod.
 void drop(const Course& course) {
   if (const Object pod = course.view.target_pod_of(course.vmim)) course.writes.remove(kube::kPods, *pod);
-  fail_migration(course.writes, course.vmim, course.view.now, "migration was cancelled");
+  course.fail("migration was cancelled");
 }
 
 /// Records the result of the migration that the VMI reports.
@@ -209,13 +202,12 @@ void proceed(const Course& course) {
   if (handed_over && api::flag_at(course.vmi, {"status", "migrationState", "completed"})) return conclude(course);
   if (is_terminating(course.vmim) && !handed_over) return drop(course);
   if (!handed_over && (phase == "PreparingTarget" || phase == "TargetReady" || phase == "Running"))
-    return fail_migration(course.writes, course.vmim, course.view.now, "the VMI's migration state was cleared");
+    return course.fail("the VMI's migration state was cleared");
   if (phase == "Running" && has_arrived(course.vmi)) return complete_arrival(course);
   if (phase == "Running" && abort_copy(course)) return;
   if (phase == "Scheduling") return wait_for_target(course);
   if (phase == "Scheduled" && course.passed(course.script.scheduled)) return hand_over(course);
-  if (phase == "PreparingTarget" && course.passed(course.script.preparing))
-    return enter_phase(course.writes, course.vmim, "TargetReady", course.view.now);
+  if (phase == "PreparingTarget" && course.passed(course.script.preparing)) return course.enter("TargetReady");
   if (phase == "TargetReady" && course.passed(course.script.ready)) return begin_copy(course);
   if (phase == "Running") copy_guest(course);
 }

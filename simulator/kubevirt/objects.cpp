@@ -1,16 +1,17 @@
 #include <nlohmann/json.hpp>
 
 #include "simulator/kubevirt/types.hpp"
+#include "simulator/objects.hpp"
 
 namespace simulator::kubevirt {
 namespace {
 
 using api::Json;
+using objects::definition;
+using objects::open_object;
 
 constexpr int kSelectorSince = 6;  ///< addedNodeSelector, sendTo, receive
 constexpr int kPrioritySince = 7;
-
-Json open_object() { return {{"type", "object"}, {"x-kubernetes-preserve-unknown-fields", true}}; }
 
 Json column(const char* name, const char* path) { return {{"name", name}, {"type", "string"}, {"jsonPath", path}}; }
 
@@ -25,33 +26,6 @@ Json migration_spec(int minor) {
   if (minor >= kPrioritySince)
     fields["priority"] = {{"type", "string"}, {"enum", {"system-critical", "user-triggered", "system-maintenance"}}};
   return {{"type", "object"}, {"properties", std::move(fields)}};
-}
-
-/// Returns a CRD that accepts any status field, since the simulator does not implement KubeVirt's validation.
-Json definition(const kube::ResourceType& type, Json names, Json columns, bool status_subresource, Json spec) {
-  names["plural"] = type.plural;
-  names["kind"] = type.kind;
-  Json schema = {{"type", "object"},
-                 {"properties",
-                  {{"apiVersion", {{"type", "string"}}},
-                   {"kind", {{"type", "string"}}},
-                   {"metadata", {{"type", "object"}}},
-                   {"spec", std::move(spec)},
-                   {"status", open_object()}}}};
-  Json version = {{"name", type.version},
-                  {"served", true},
-                  {"storage", true},
-                  {"schema", {{"openAPIV3Schema", std::move(schema)}}},
-                  {"additionalPrinterColumns", std::move(columns)}};
-  if (status_subresource) version["subresources"] = {{"status", Json::object()}};
-  return {{"apiVersion", "apiextensions.k8s.io/v1"},
-          {"kind", "CustomResourceDefinition"},
-          {"metadata", {{"name", std::string(type.plural) + "." + std::string(type.group)}}},
-          {"spec",
-           {{"group", type.group},
-            {"scope", "Namespaced"},
-            {"names", std::move(names)},
-            {"versions", Json::array({std::move(version)})}}}};
 }
 
 }  // namespace

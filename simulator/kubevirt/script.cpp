@@ -1,21 +1,15 @@
 #include "simulator/kubevirt/script.hpp"
 
-#include <charconv>
 #include <map>
 
 #include <nlohmann/json.hpp>
 
 #include "simulator/behaviour.hpp"
 #include "simulator/kubevirt/types.hpp"
+#include "simulator/text.hpp"
 
 namespace simulator::kubevirt {
 namespace {
-
-std::string_view stripped(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 base::Error bad_word(std::string_view word, std::string_view why) {
   return base::invalid("migration script: \"" + std::string(word) + "\" " + std::string(why));
@@ -26,16 +20,14 @@ base::Status read_failures(std::string_view value, MigrationScript& script) {
     script.fail = -1;
     return base::Done{};
   }
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), script.fail);
-  if (value.empty() || error != std::errc{} || end != value.data() + value.size() || script.fail < 0)
-    return bad_word(value, "is no number of failures; write fail=2 or fail=always");
+  const auto count = parse_number<std::int64_t>(value);
+  if (!count || *count < 0) return bad_word(value, "is no number of failures; write fail=2 or fail=always");
+  script.fail = *count;
   return base::Done{};
 }
 
 base::Status read_word(std::string_view word, MigrationScript& script) {
-  const auto equals = word.find('=');
-  const std::string_view name = stripped(word.substr(0, equals));
-  const std::string_view value = equals == std::string_view::npos ? "" : stripped(word.substr(equals + 1));
+  const auto [name, value] = split_pair(word, '=');
   if (name == "never-starts") return script.never_starts = true, base::Done{};
   if (name == "unschedulable") return script.unschedulable = true, base::Done{};
   if (name == "over-quota") return script.over_quota = true, base::Done{};
@@ -62,10 +54,8 @@ base::Status read_word(std::string_view word, MigrationScript& script) {
 
 base::Result<MigrationScript> MigrationScript::parse(std::string_view text) {
   MigrationScript script;
-  while (!stripped(text).empty()) {
-    const auto comma = text.find(',');
-    if (auto read = read_word(stripped(text.substr(0, comma)), script); !read) return read.error();
-    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+  for (const std::string_view word : split(text, ',')) {
+    if (auto read = read_word(word, script); !read) return read.error();
   }
   return script;
 }

@@ -20,8 +20,6 @@ Json guarded(Json patch, const std::string& uid) {
   return patch;
 }
 
-bool is_launcher(const Json& pod) { return label_of(pod, kLauncherLabel) == kLauncher; }
-
 std::set<std::string> drained_nodes(const std::vector<Object>& nodes, const std::string& taint) {
   std::set<std::string> drained;
   for (const Object& node : nodes) {
@@ -152,25 +150,23 @@ Config read_config(const Port& port) {
 base::Result<View> read_view(const Port& port, base::TimePoint now) {
   View view;
   view.now = now;
-  auto vmis = port.list(kube::kVmis);
-  if (!vmis) return vmis.error();
-  auto vmims = port.list(kube::kVmims);
-  if (!vmims) return vmims.error();
-  view.vmis = *std::move(vmis);
-  view.vmims = *std::move(vmims);
+  const auto load = [&](const kube::ResourceType& type, std::vector<Object>& list) -> base::Status {
+    auto found = port.list(type);
+    if (!found) return std::move(found).error();
+    list = *std::move(found);
+    return base::Done{};
+  };
+  if (auto vmis = load(kube::kVmis, view.vmis); !vmis) return std::move(vmis).error();
+  if (auto vmims = load(kube::kVmims, view.vmims); !vmims) return std::move(vmims).error();
   if (view.vmis.empty() && view.vmims.empty()) return view;
   view.config = read_config(port);
-  auto pods = port.list(kube::kPods);
-  if (!pods) return pods.error();
-  std::ranges::copy_if(*pods, std::back_inserter(view.launchers), [](const Object& pod) { return is_launcher(*pod); });
-  auto budgets = port.list(kube::kPdbs);
-  if (!budgets) return budgets.error();
-  std::ranges::copy_if(*budgets, std::back_inserter(view.budgets), [](const Object& pdb) {
-    return api::text_at(*pdb, {"metadata", "name"}).starts_with(kBudgetPrefix);
-  });
-  auto nodes = port.list(kube::kNodes);
-  if (!nodes) return nodes.error();
-  view.drained = drained_nodes(*nodes, view.config.drain_taint);
+  if (auto pods = load(kube::kPods, view.launchers); !pods) return std::move(pods).error();
+  std::erase_if(view.launchers, [](const Object& pod) { return label_of(*pod, kLauncherLabel) != kLauncher; });
+  if (auto budgets = load(kube::kPdbs, view.budgets); !budgets) return std::move(budgets).error();
+  std::erase_if(view.budgets, [](const Object& pdb) { return !key_of(*pdb).name.starts_with(kBudgetPrefix); });
+  std::vector<Object> nodes;
+  if (auto listed = load(kube::kNodes, nodes); !listed) return std::move(listed).error();
+  view.drained = drained_nodes(nodes, view.config.drain_taint);
   return view;
 }
 
@@ -185,14 +181,8 @@ std::string strategy_of(const Json& vmi, const Config& config) {
   const std::string own = api::text_at(vmi, {"spec", "evictionStrategy"});
   return own.empty() ? config.strategy : own;
 }
-bool is_live_migratable(const Json& vmi) {
-  const Json* condition = condition_of(vmi, "LiveMigratable");
-  return condition && api::text_at(*condition, {"status"}) == "True";
-}
-bool forbids_migration(const Json& vmi) {
-  const Json* condition = condition_of(vmi, "LiveMigratable");
-  return condition && api::text_at(*condition, {"status"}) == "False";
-}
+bool is_live_migratable(const Json& vmi) { return condition_value(vmi, "LiveMigratable") == "True"; }
+bool forbids_migration(const Json& vmi) { return condition_value(vmi, "LiveMigratable") == "False"; }
 bool is_final(const Json& object) {
   const std::string phase = api::text_at(object, {"status", "phase"});
   return phase == "Succeeded" || phase == "Failed";

@@ -6,6 +6,7 @@
 #include "api/json/json_access.hpp"
 #include "simulator/kubevirt/admission.hpp"
 #include "simulator/pod_facts.hpp"
+#include "simulator/text.hpp"
 
 namespace simulator::kubevirt {
 namespace {
@@ -27,10 +28,8 @@ bool wants_dry_run(const Json& body) {
 }
 
 std::string not_migratable_reason(const Json& vmi) {
-  const Json* condition = condition_of(vmi, "LiveMigratable");
-  return fmt::format("Cannot migrate VMI, Reason: {}, Message: {}",
-                     condition ? api::text_at(*condition, {"reason"}) : std::string(),
-                     condition ? api::text_at(*condition, {"message"}) : std::string());
+  return fmt::format("Cannot migrate VMI, Reason: {}, Message: {}", condition_value(vmi, "LiveMigratable", "reason"),
+                     condition_value(vmi, "LiveMigratable", "message"));
 }
 
 bool is_drained(const Json& node, const std::string& taint) {
@@ -63,17 +62,9 @@ std::optional<Json> options_of(std::string_view body) {
 
 /// Returns true if the header contains the range */*, with or without parameters.
 bool takes_anything(std::string_view accept) {
-  if (accept.empty()) return true;
-  for (std::size_t begin = 0; begin <= accept.size();) {
-    const std::size_t end = std::min(accept.find(',', begin), accept.size());
-    std::string_view range = accept.substr(begin, end - begin);
-    range = range.substr(0, range.find(';'));
-    while (range.starts_with(' ')) range.remove_prefix(1);
-    while (range.ends_with(' ')) range.remove_suffix(1);
-    if (range == "*/*") return true;
-    begin = end + 1;
-  }
-  return false;
+  return accept.empty() || std::ranges::any_of(split(accept, ','), [](std::string_view range) {
+           return split_pair(range, ';').first == "*/*";
+         });
 }
 
 MigrationRefusal bad_migration(std::string message) { return {400, "", std::move(message)}; }
@@ -89,10 +80,9 @@ std::optional<MigrationRefusal> refused_priority(const Config& config, const Jso
 }
 
 bool is_owned_by_machine(const Json& vmi, const std::string& name) {
-  const Json* owners = api::find_at(vmi, {"metadata", "ownerReferences"});
-  return owners && owners->is_array() && std::ranges::any_of(*owners, [&](const Json& owner) {
-           return api::text_at(owner, {"kind"}) == "VirtualMachine" && api::text_at(owner, {"name"}) == name;
-         });
+  return std::ranges::any_of(api::items_at(vmi, {"metadata", "ownerReferences"}), [&](const Json& owner) {
+    return api::text_at(owner, {"kind"}) == "VirtualMachine" && api::text_at(owner, {"name"}) == name;
+  });
 }
 
 }  // namespace

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <map>
-#include <set>
-#include <string>
+#include <memory>
 
 #include "simulator/actor.hpp"
 #include "simulator/api/server.hpp"
-#include "simulator/journal.hpp"
 #include "simulator/store.hpp"
 
 namespace simulator {
@@ -18,24 +15,7 @@ Webhook background_webhook(Store& store);
 
 /// Owner behind that webhook. Some time after the mark it either moves the pod (deletes it; its controller creates
 /// another) or gives up (removes the mark). Controlled by the pod's annotation behaviour::kBackground: "move=10s",
-/// "fail=5s", "silent"; default move=5s.
-class BackgroundMover final : public Actor {
- public:
-  explicit BackgroundMover(Store& store);
-
-  std::string_view name() const override { return "background-mover"; }
-  bool tick(base::TimePoint now) override;
-  std::optional<base::TimePoint> next_due() const override { return agenda_.next(); }
-
- private:
-  void on_pod(const Change& change);
-  bool finish(const api::ObjectKey& key);
-
-  Store& store_;
-  Journal journal_;
-  base::TimePoint now_{};
-  std::map<api::ObjectKey, std::string> marked_;  // with the UID
-  Agenda<api::ObjectKey> agenda_;
-};
+/// "fail=5s", "silent"; default move=5s. The store must outlive the actor.
+std::unique_ptr<Actor> make_background_mover(Store& store);
 
 }  // namespace simulator

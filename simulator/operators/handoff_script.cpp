@@ -10,24 +10,12 @@
 #include "api/meta/well_known.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/pod_facts.hpp"
+#include "simulator/text.hpp"
 
 namespace simulator {
 namespace {
 
 namespace names = api::well_known;
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
-/// Splits `text` at the first `separator`. Without a separator the second part is empty.
-std::pair<std::string_view, std::string_view> cut(std::string_view text, char separator) {
-  const auto at = text.find(separator);
-  if (at == std::string_view::npos) return {text, {}};
-  return {text.substr(0, at), text.substr(at + 1)};
-}
 
 struct TimeWord {
   std::string_view word;
@@ -56,21 +44,19 @@ constexpr FlagWord kFlagWords[] = {
 };
 
 base::Status read_time(HandoffScript& script, const TimeWord& known, std::string_view value) {
-  const auto [time, rest] = cut(value, ':');
-  const auto parsed = behaviour::parse_duration(trimmed(time));
+  const auto [time, rest] = split_pair(value, ':');
+  const auto parsed = behaviour::parse_duration(time);
   if (!parsed) return base::invalid(fmt::format("{}: \"{}\" is no duration, such as 2s or 1m30s", known.word, time));
   script.*known.field = parsed;
   if (known.word != "failed" || rest.empty()) return base::Done{};
-  const auto [reason, message] = cut(rest, ':');
-  script.fail_reason = trimmed(reason);
-  script.fail_message = trimmed(message);
+  const auto [reason, message] = split_pair(rest, ':');
+  script.fail_reason = reason;
+  script.fail_message = message;
   return base::Done{};
 }
 
 base::Status read_word(HandoffScript& script, std::string_view entry) {
-  const auto [raw_word, raw_value] = cut(entry, '=');
-  const std::string_view word = trimmed(raw_word);
-  const std::string_view value = trimmed(raw_value);
+  const auto [word, value] = split_pair(entry, '=');
   for (const TimeWord& known : kTimeWords) {
     if (word == known.word) return read_time(script, known, value);
   }
@@ -203,11 +189,8 @@ void migrate(const HandoffScript& script, HandoffMemory& memory, base::TimePoint
 
 base::Result<HandoffScript> HandoffScript::parse(std::string_view text) {
   HandoffScript script;
-  while (!text.empty()) {
-    const auto [entry, rest] = cut(text, ',');
-    text = rest;
-    if (trimmed(entry).empty()) continue;
-    if (auto read = read_word(script, trimmed(entry)); !read) return std::move(read).error().during("handoff script");
+  for (const std::string_view entry : split(text, ',')) {
+    if (auto read = read_word(script, entry); !read) return std::move(read).error().during("handoff script");
   }
   return script;
 }

@@ -5,6 +5,7 @@
 /// HandoffOperatorState and performs the action.
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,6 +17,8 @@
 #include "api/meta/object_meta.hpp"
 #include "base/clock.hpp"
 #include "base/result.hpp"
+#include "simulator/actor.hpp"
+#include "simulator/event_recorder.hpp"
 
 namespace simulator {
 
@@ -78,6 +81,11 @@ HandoffStep handoff_decide(const HandoffScript& script, const api::StringMap& an
 /// Returns {"metadata": {"uid": …, "annotations": {…}}}. The UID ensures that a new pod with the same name is not
 /// changed.
 api::Json handoff_merge_patch(const HandoffStep& step, const std::string& uid);
+
+/// Returns the operator of stateful workloads in the simulated cluster. It responds to handoff requests according to
+/// the pods' scripts. The store and the recorder must outlive the actor.
+std::unique_ptr<Actor> make_handoff_operator(Store& store, EventRecorder& events,
+                                             std::optional<HandoffScript> default_script);
 
 /// Scripts and state of all pods. Not thread-safe.
 class HandoffOperatorState {

@@ -30,10 +30,9 @@ const PatroniTags& tags_of(const PatroniCluster& cluster, const std::string& mem
 void Patroni::add(PatroniCluster cluster) { states_.push_back({std::move(cluster)}); }
 
 PatroniCluster& Patroni::cluster(const std::string& name) {
-  for (State& state : states_) {
-    if (state.cluster.name == name) return state.cluster;
-  }
-  throw std::out_of_range(name);
+  const auto found = std::ranges::find(states_, name, [](const State& state) { return state.cluster.name; });
+  if (found == states_.end()) throw std::out_of_range(name);
+  return found->cluster;
 }
 
 std::string Patroni::leader(const std::string& name) const {
@@ -183,19 +182,15 @@ bool Patroni::show_member(const State& state, const PodFacts& pod) {
   if (tags.nofailover) told["tags"] = {{"nofailover", true}};
   const std::string role = !has_role ? "" : leads ? "master" : "replica";
   if (api::text_at(*stored, {"metadata", "labels", kRole}) == role && shown == told.dump()) return false;
-  return store_
-      .mutate(kube::kPods, pod.key, Part::kAll,
-              [&](Json& each) -> base::Status {
-                Json& labels = each["metadata"]["labels"];
-                if (role.empty()) {
-                  labels.erase(kRole);
-                } else {
-                  labels[kRole] = role;
-                }
-                each["metadata"]["annotations"]["status"] = told.dump();
-                return base::Done{};
-              })
-      .ok();
+  return store_.edit(kube::kPods, pod.key, Part::kAll, "", [&](Json& each) {
+    Json& labels = each["metadata"]["labels"];
+    if (role.empty()) {
+      labels.erase(kRole);
+    } else {
+      labels[kRole] = role;
+    }
+    each["metadata"]["annotations"]["status"] = told.dump();
+  }) != nullptr;
 }
 
 /// Creates or updates the key object. Null `annotations` delete it.
@@ -212,13 +207,8 @@ bool Patroni::show_key(const State& state, const std::string& suffix, const Json
   }
   const Json* known = api::find_at(*stored, {"metadata", "annotations"});
   if (known && *known == annotations) return false;
-  return store_
-      .mutate(type, key, Part::kAll,
-              [&](Json& each) -> base::Status {
-                each["metadata"]["annotations"] = annotations;
-                return base::Done{};
-              })
-      .ok();
+  return store_.edit(type, key, Part::kAll, "", [&](Json& each) { each["metadata"]["annotations"] = annotations; }) !=
+         nullptr;
 }
 
 bool Patroni::show(const State& state) {

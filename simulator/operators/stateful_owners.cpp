@@ -1,12 +1,20 @@
 #include "simulator/operators/stateful_owners.hpp"
 
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "simulator/api/server.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/cluster.hpp"
+#include "simulator/keyed_actor.hpp"
 #include "simulator/operators/pod_restarter.hpp"
 #include "simulator/pod_facts.hpp"
+#include "simulator/text.hpp"
 
 namespace simulator {
 namespace {
@@ -82,16 +90,10 @@ struct VitessScript {
 
 VitessScript vitess_script(const Json& pod) {
   VitessScript script;
-  std::string_view text;
-  const std::string all = api::text_at(pod, {"metadata", "annotations", behaviour::kVitess});
-  for (text = all; !text.empty();) {
-    const auto comma = std::min(text.find(','), text.size());
-    std::string_view item = text.substr(0, comma);
-    text.remove_prefix(std::min(comma + 1, text.size()));
-    while (item.starts_with(' ')) item.remove_prefix(1);
-    const auto equals = std::min(item.find('='), item.size() - (item.empty() ? 0 : 1));
-    const auto time = item.empty() ? std::nullopt : behaviour::parse_duration(item.substr(equals + 1));
-    const std::string_view key = item.substr(0, equals);
+  const std::string text = api::text_at(pod, {"metadata", "annotations", behaviour::kVitess});
+  for (const std::string_view item : split(text, ',')) {
+    const auto [key, value] = split_pair(item, '=');
+    const auto time = behaviour::parse_duration(value);
     if (key == "ack" && time) script.ack = *time;
     if (key == "finish" && time) script.finish = *time;
     if (key == "withdraw") script.withdraw = time;
@@ -99,101 +101,107 @@ VitessScript vitess_script(const Json& pod) {
   return script;
 }
 
-}  // namespace
+/// Vitess' operator. Responds to drain.planetscale.com/started with acknowledged and finished, and removes both when
+/// started is removed. Controlled by the pod's annotation behaviour::kVitess: "ack=1s, finish=20s, withdraw=5s"
+/// (finished is removed that time after it was set, and set again after another finish=); default ack=1s, finish=10s.
+class VitessOperator final : public KeyedActor<api::ObjectKey> {
+ public:
+  explicit VitessOperator(Store& store) : KeyedActor(store) {
+    journal_.follow(kube::kPods, [this](const Change& change) {
+      if (change.kind == ChangeKind::kDeleted) {
+        drains_.erase(change.key);
+        agenda_.drop(change.key);
+        return;
+      }
+      dirty_.insert(change.key);
+    });
+  }
 
-Webhook strimzi_webhook(Store& store) {
-  Webhook webhook;
-  webhook.name = "strimzi-drain-cleaner.strimzi.io";
-  webhook.review = [&store](const AdmissionRequest& request) { return review_kafka(store, request); };
-  return webhook;
-}
+  std::string_view name() const override { return "vitess-operator"; }
 
-Webhook couchbase_webhook(Store& store) {
-  Webhook webhook;
-  webhook.name = "reschedule-hook.couchbase.com";
-  webhook.review = [&store, memory = std::make_shared<CouchbaseMemory>()](const AdmissionRequest& request) {
-    return review_couchbase(store, *memory, request);
+ private:
+  struct Drain {
+    std::string uid;
+    base::TimePoint started{};
+    std::optional<base::TimePoint> finished;
+    bool withdrawn = false;
+    base::TimePoint withdrawn_at{};
   };
-  return webhook;
-}
 
-VitessOperator::VitessOperator(Store& store) : store_(store), journal_(store) {
-  journal_.follow(kube::kPods, [this](const Change& change) {
-    if (change.kind == ChangeKind::kDeleted) {
-      drains_.erase(change.key);
-      agenda_.drop(change.key);
-      return;
+  bool process(const api::ObjectKey& key, base::TimePoint now) override {
+    const Object pod = store_.get(kube::kPods, key);
+    agenda_.drop(key);
+    if (!pod || is_terminating(*pod)) return false;
+    if (!behaviour::is_set(*pod, kVitessStarted)) return drains_.erase(key) > 0 && clear(key);
+    auto [known, fresh] = drains_.try_emplace(key);
+    if (fresh || known->second.uid != uid_of(*pod)) known->second = Drain{uid_of(*pod), now, {}, false, {}};
+    return advance(key, *pod, known->second, now);
+  }
+
+  /// Implements Vitess' state AbortingDrain.
+  bool clear(const api::ObjectKey& key) {
+    const bool a = annotate(key, kVitessAcknowledged, false, {});
+    const bool b = annotate(key, kVitessFinished, false, {});
+    return a || b;
+  }
+
+  bool advance(const api::ObjectKey& key, const Json& pod, Drain& drain, base::TimePoint now) {
+    const VitessScript script = vitess_script(pod);
+    const auto due = [&](base::TimePoint when) {
+      if (when > now) agenda_.set(key, when);
+      return when <= now;
+    };
+    if (!behaviour::is_set(pod, kVitessAcknowledged)) {
+      return due(drain.started + script.ack) && annotate(key, kVitessAcknowledged, true, now);
     }
-    dirty_.insert(change.key);
-  });
-}
-
-bool VitessOperator::tick(base::TimePoint now) {
-  journal_.poll();
-  for (const api::ObjectKey& key : agenda_.take_due(now)) dirty_.insert(key);
-  bool changed = false;
-  for (const api::ObjectKey& key : std::exchange(dirty_, {})) changed = look_at(key, now) || changed;
-  return changed;
-}
-
-bool VitessOperator::look_at(const api::ObjectKey& key, base::TimePoint now) {
-  const Object pod = store_.get(kube::kPods, key);
-  agenda_.drop(key);
-  if (!pod || is_terminating(*pod)) return false;
-  if (!behaviour::is_set(*pod, kVitessStarted)) return drains_.erase(key) > 0 && clear(key);
-  auto [known, fresh] = drains_.try_emplace(key);
-  if (fresh || known->second.uid != uid_of(*pod)) known->second = Drain{uid_of(*pod), now, {}, false, {}};
-  return advance(key, *pod, known->second, now);
-}
-
-/// Implements Vitess' state AbortingDrain.
-bool VitessOperator::clear(const api::ObjectKey& key) {
-  const bool a = annotate(key, kVitessAcknowledged, false, {});
-  const bool b = annotate(key, kVitessFinished, false, {});
-  return a || b;
-}
-
-bool VitessOperator::advance(const api::ObjectKey& key, const Json& pod, Drain& drain, base::TimePoint now) {
-  const VitessScript script = vitess_script(pod);
-  const auto due = [&](base::TimePoint when) {
-    if (when > now) agenda_.set(key, when);
-    return when <= now;
-  };
-  if (!behaviour::is_set(pod, kVitessAcknowledged)) {
-    return due(drain.started + script.ack) && annotate(key, kVitessAcknowledged, true, now);
+    if (!drain.finished) {
+      const base::TimePoint from = drain.withdrawn ? drain.withdrawn_at : drain.started;
+      if (!due(from + script.finish)) return false;
+      drain.finished = now;
+      return annotate(key, kVitessFinished, true, now);
+    }
+    if (!script.withdraw || drain.withdrawn || !due(*drain.finished + *script.withdraw)) return false;
+    drain.withdrawn = true;
+    drain.withdrawn_at = now;
+    drain.finished.reset();
+    return annotate(key, kVitessFinished, false, now);
   }
-  if (!drain.finished) {
-    const base::TimePoint from = drain.withdrawn ? drain.withdrawn_at : drain.started;
-    if (!due(from + script.finish)) return false;
-    drain.finished = now;
-    return annotate(key, kVitessFinished, true, now);
+
+  bool annotate(const api::ObjectKey& key, std::string_view annotation, bool present, base::TimePoint now) {
+    return store_.edit(kube::kPods, key, Part::kMain, "", [&](Json& edited) {
+      Json& annotations = object_in(object_in(edited, "metadata"), "annotations");
+      if (present) {
+        annotations[std::string(annotation)] = base::format_time(now);
+      } else {
+        annotations.erase(std::string(annotation));
+      }
+    }) != nullptr;
   }
-  if (!script.withdraw || drain.withdrawn || !due(*drain.finished + *script.withdraw)) return false;
-  drain.withdrawn = true;
-  drain.withdrawn_at = now;
-  drain.finished.reset();
-  return annotate(key, kVitessFinished, false, now);
+
+  std::map<api::ObjectKey, Drain> drains_;
+};
+
+/// Strimzi's drain cleaner. Annotates pods with strimzi.io/kind=Kafka and a name ending in -kafka or -zookeeper, and
+/// denies their eviction.
+Webhook strimzi_webhook(Store& store) {
+  return {"strimzi-drain-cleaner.strimzi.io",
+          [&store](const AdmissionRequest& request) { return review_kafka(store, request); }};
 }
 
-bool VitessOperator::annotate(const api::ObjectKey& key, std::string_view annotation, bool present,
-                              base::TimePoint now) {
-  return store_
-      .mutate(kube::kPods, key, Part::kMain,
-              [&](Json& edited) -> base::Status {
-                Json& annotations = object_in(object_in(edited, "metadata"), "annotations");
-                if (present) {
-                  annotations[std::string(annotation)] = base::format_time(now);
-                } else {
-                  annotations.erase(std::string(annotation));
-                }
-                return base::Done{};
-              })
-      .ok();
+/// Couchbase's reschedule hook for label app=couchbase: 429 until the name belongs to another pod, then 404. With the
+/// pod's annotation behaviour::kSaysGone = n, it returns 404 for the living pod n times.
+Webhook couchbase_webhook(Store& store) {
+  return {"reschedule-hook.couchbase.com",
+          [&store, memory = std::make_shared<CouchbaseMemory>()](const AdmissionRequest& request) {
+            return review_couchbase(store, *memory, request);
+          }};
 }
+
+}  // namespace
 
 void add_stateful_owners(Cluster& cluster, ApiServer& server) {
   for (const RollMark& mark : {kStrimziMark, kCouchbaseMark, kTikvMark}) {
-    cluster.add_actor(std::make_unique<PodRestarter>(cluster.store(), mark));
+    cluster.add_actor(make_pod_restarter(cluster.store(), mark));
   }
   cluster.add_actor(std::make_unique<VitessOperator>(cluster.store()));
   server.add_webhook(strimzi_webhook(cluster.store()));

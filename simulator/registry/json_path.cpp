@@ -1,7 +1,8 @@
 #include "simulator/registry/json_path.hpp"
 
+#include "simulator/text.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -45,8 +46,7 @@ void step_into_items(Nodes& nodes, const Keep& keep) {
 }
 
 std::string_view unquoted(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  text = trim(text);
   const bool quoted = text.size() >= 2 && (text.front() == '\'' || text.front() == '"') && text.back() == text.front();
   return quoted ? text.substr(1, text.size() - 2) : text;
 }
@@ -73,10 +73,8 @@ bool step_into_brackets(Nodes& nodes, std::string_view inside) {
     return true;
   }
   if (inside.starts_with("?")) return step_by_filter(nodes, inside);
-  std::ptrdiff_t index = 0;
-  const auto [end, error] = std::from_chars(inside.data(), inside.data() + inside.size(), index);
-  if (error == std::errc{} && end == inside.data() + inside.size()) {
-    step_into_index(nodes, index);
+  if (const auto index = parse_number<std::ptrdiff_t>(inside)) {
+    step_into_index(nodes, *index);
     return true;
   }
   const std::string_view name = unquoted(inside);

@@ -1,5 +1,7 @@
 #include "simulator/registry/kinds.hpp"
 
+#include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <set>
 #include <string>
@@ -11,6 +13,7 @@
 
 #include "api/json/json_access.hpp"
 #include "api/meta/names.hpp"
+#include "simulator/pod_facts.hpp"
 #include "simulator/registry/selection.hpp"
 
 namespace simulator {
@@ -21,22 +24,20 @@ using api::Json;
 
 constexpr std::string_view kSubdomainRule =
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
-    "end with an alphanumeric "
-    "character (e.g. 'example.com', regex used for validation is "
+    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 constexpr std::string_view kLabelRule =
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
-    "an alphanumeric character "
-    "(e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 constexpr std::string_view kLabelValueRule =
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-    "end with an alphanumeric "
-    "character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
     "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 constexpr std::string_view kQualifiedNameRule =
     "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
-    "character (e.g. 'MyName',  or "
-    "'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+    "character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
 bool is(const ServedResource& resource, std::string_view group, std::string_view plural) {
   return resource.group == group && resource.plural == plural;
@@ -52,6 +53,23 @@ Json* object_member(Json& parent, const char* name) {
   Json& member = parent[name];
   if (member.is_null()) member = Json::object();
   return member.is_object() ? &member : nullptr;
+}
+
+/// Returns all containers of a pod spec.
+std::vector<Json*> containers_in(Json& spec) {
+  std::vector<Json*> found;
+  for (const char* list : {"containers", "initContainers"}) {
+    if (auto at = spec.find(list); at != spec.end() && at->is_array()) {
+      for (Json& container : *at) found.push_back(&container);
+    }
+  }
+  return found;
+}
+
+/// Returns the object at the path, an empty one if there is none.
+Json object_at(const Json& object, std::initializer_list<std::string_view> path) {
+  const Json* found = api::find_at(object, path);
+  return found && found->is_object() ? *found : Json::object();
 }
 
 // --- defaults
@@ -82,11 +100,7 @@ void default_pod_spec(Json& spec) {
   set_if_absent(spec, "schedulerName", "default-scheduler");
   set_if_absent(spec, "terminationGracePeriodSeconds", 30);
   set_if_absent(spec, "securityContext", Json::object());
-  for (const char* list : {"containers", "initContainers"}) {
-    if (auto found = spec.find(list); found != spec.end() && found->is_array()) {
-      for (Json& container : *found) default_container(container);
-    }
-  }
+  for (Json* container : containers_in(spec)) default_container(*container);
 }
 
 void add_toleration(Json& spec, std::string_view key) {
@@ -142,9 +156,7 @@ Json* template_spec(Json& spec) {
 void default_workload(const ServedResource& resource, Json& object) {
   Json* spec = object_member(object, "spec");
   if (!spec) return;
-  if (Json* pod_spec = template_spec(*spec)) {
-    default_pod_spec(*pod_spec);
-  }
+  if (Json* pod_spec = template_spec(*spec)) default_pod_spec(*pod_spec);
   if (resource.plural != "daemonsets") set_if_absent(*spec, "replicas", 1);
   if (resource.plural == "replicasets") return;
   set_if_absent(*spec, "revisionHistoryLimit", 10);
@@ -205,28 +217,23 @@ void default_service(Json& service) {
 }
 
 bool has_amounts(const Json& container, const char* kind) {
-  const Json* amounts = api::find_at(container, {"resources", kind});
-  return amounts && amounts->is_object() && (amounts->contains("cpu") || amounts->contains("memory"));
+  const Json amounts = object_at(container, {"resources", kind});
+  return amounts.contains("cpu") || amounts.contains("memory");
 }
 
 bool is_guaranteed(const Json& container) {
-  const Json* limits = api::find_at(container, {"resources", "limits"});
-  const Json* requests = api::find_at(container, {"resources", "requests"});
-  for (const char* name : {"cpu", "memory"}) {
-    const Json* limit = limits ? api::find_at(*limits, {name}) : nullptr;
-    const Json* request = requests ? api::find_at(*requests, {name}) : nullptr;
-    if (!limit || !request || *limit != *request) return false;
-  }
-  return true;
+  return std::ranges::all_of(std::array{"cpu", "memory"}, [&](const char* name) {
+    const Json* limit = api::find_at(container, {"resources", "limits", name});
+    const Json* request = api::find_at(container, {"resources", "requests", name});
+    return limit && request && *limit == *request;
+  });
 }
 
 std::string_view qos_class(const Json& pod) {
   bool any = false;
   bool guaranteed = true;
   for (const char* list : {"containers", "initContainers"}) {
-    const Json* containers = api::find_at(pod, {"spec", list});
-    if (!containers || !containers->is_array()) continue;
-    for (const Json& container : *containers) {
+    for (const Json& container : api::items_at(pod, {"spec", list})) {
       any = any || has_amounts(container, "requests") || has_amounts(container, "limits");
       guaranteed = guaranteed && is_guaranteed(container);
     }
@@ -264,9 +271,8 @@ void validate_string_map(const Json& metadata, const char* field, bool are_label
   for (const auto& [key, value] : map->items()) {
     if (!api::is_qualified_name(key)) errors.push_back({path, quoted_value(key, kQualifiedNameRule)});
     if (!value.is_string()) {
-      errors.push_back(
-          {fmt::format("{}.{}", path, key), fmt::format("Invalid value: {}: must be a string",
-                                                        value.dump(-1, ' ', false, Json::error_handler_t::replace))});
+      errors.push_back({fmt::format("{}.{}", path, key),
+                        fmt::format("Invalid value: {}: must be a string", api::to_json_text(value))});
     } else if (are_labels && !api::is_label_value(value.get_ref<const std::string&>())) {
       errors.push_back({path, quoted_value(value.get<std::string>(), kLabelValueRule)});
     }
@@ -297,26 +303,20 @@ void validate_finalizers(const Json& metadata, FieldErrors& errors) {
   if (!finalizers->is_array()) return errors.push_back({"metadata.finalizers", "Invalid value: must be an array"});
   for (const Json& finalizer : *finalizers) {
     if (!finalizer.is_string() || !api::is_qualified_name(finalizer.get_ref<const std::string&>())) {
-      errors.push_back(
-          {"metadata.finalizers",
-           fmt::format("Invalid value: {}: {}", finalizer.dump(-1, ' ', false, Json::error_handler_t::replace),
-                       kQualifiedNameRule)});
+      errors.push_back({"metadata.finalizers",
+                        fmt::format("Invalid value: {}: {}", api::to_json_text(finalizer), kQualifiedNameRule)});
     }
   }
 }
 
 void validate_pod_spec(const Json& spec, const std::string& path, FieldErrors& errors) {
-  const Json* containers = api::find_at(spec, {"containers"});
-  if (!containers || !containers->is_array() || containers->empty()) {
-    errors.push_back({path + ".containers", "Required value"});
-    return;
-  }
-  for (std::size_t i = 0; i < containers->size(); ++i) {
-    const Json& container = (*containers)[i];
-    if (api::text_at(container, {"name"}).empty())
-      errors.push_back({fmt::format("{}.containers[{}].name", path, i), "Required value"});
-    if (api::text_at(container, {"image"}).empty())
-      errors.push_back({fmt::format("{}.containers[{}].image", path, i), "Required value"});
+  const Json& containers = api::items_at(spec, {"containers"});
+  if (containers.empty()) return errors.push_back({path + ".containers", "Required value"});
+  for (std::size_t i = 0; i < containers.size(); ++i) {
+    for (const char* field : {"name", "image"}) {
+      if (api::text_at(containers[i], {field}).empty())
+        errors.push_back({fmt::format("{}.containers[{}].{}", path, i, field), "Required value"});
+    }
   }
   const Json* grace = api::find_at(spec, {"terminationGracePeriodSeconds"});
   if (grace && !grace->is_number_integer() && !grace->is_null()) {
@@ -336,8 +336,7 @@ void validate_selected_template(const Json& object, FieldErrors& errors) {
         {"spec.template.metadata.labels", fmt::format("Invalid value: {}: `selector` does not match template `labels`",
                                                       labels ? labels->dump() : "null")});
   }
-  const Json* spec = api::find_at(object, {"spec", "template", "spec"});
-  validate_pod_spec(spec ? *spec : Json(Json::object()), "spec.template.spec", errors);
+  validate_pod_spec(object_at(object, {"spec", "template", "spec"}), "spec.template.spec", errors);
 }
 
 void validate_pdb(const Json& pdb, FieldErrors& errors) {
@@ -360,23 +359,18 @@ Json fixed_part(const Json& pod) {
   for (const char* field :
        {"activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "nodeName", "schedulingGates"})
     fixed.erase(field);
-  for (const char* list : {"containers", "initContainers"}) {
-    if (auto found = fixed.find(list); found != fixed.end() && found->is_array()) {
-      for (Json& container : *found) {
-        if (container.is_object()) container.erase("image");
-      }
-    }
+  for (Json* container : containers_in(fixed)) {
+    if (container->is_object()) container->erase("image");
   }
   return fixed;
 }
 
 /// Checks that taints are unique by key and effect.
 void validate_taints(const Json& object, FieldErrors& errors) {
-  const Json* taints = api::find_at(object, {"spec", "taints"});
-  if (!taints || !taints->is_array()) return;
+  const Json& taints = api::items_at(object, {"spec", "taints"});
   std::set<std::pair<std::string, std::string>> seen;
-  for (std::size_t i = 0; i < taints->size(); ++i) {
-    const Json& taint = (*taints)[i];
+  for (std::size_t i = 0; i < taints.size(); ++i) {
+    const Json& taint = taints[i];
     if (!taint.is_object() || seen.emplace(taint.value("key", ""), taint.value("effect", "")).second) continue;
     errors.push_back(
         {fmt::format("spec.taints[{}]", i), "Duplicate value: taints must be unique by key and effect pair"});
@@ -429,13 +423,11 @@ FieldErrors validate_metadata(const ServedResource& resource, const Json& object
 FieldErrors validate_built_in(const ServedResource& resource, const Json& object) {
   FieldErrors errors;
   if (is(resource, "", "pods")) {
-    const Json* spec = api::find_at(object, {"spec"});
-    validate_pod_spec(spec && spec->is_object() ? *spec : Json(Json::object()), "spec", errors);
+    validate_pod_spec(object_at(object, {"spec"}), "spec", errors);
   }
   if (resource.group == "apps") validate_selected_template(object, errors);
   if (is(resource, "batch", "jobs")) {
-    const Json* spec = api::find_at(object, {"spec", "template", "spec"});
-    validate_pod_spec(spec && spec->is_object() ? *spec : Json(Json::object()), "spec.template.spec", errors);
+    validate_pod_spec(object_at(object, {"spec", "template", "spec"}), "spec.template.spec", errors);
   }
   if (is(resource, "policy", "poddisruptionbudgets")) validate_pdb(object, errors);
   if (is(resource, "", "nodes")) validate_taints(object, errors);
@@ -443,11 +435,7 @@ FieldErrors validate_built_in(const ServedResource& resource, const Json& object
 }
 
 FieldErrors validate_built_in_update(const ServedResource& resource, const Json& before, const Json& after) {
-  const auto unchanged = [&](std::initializer_list<std::string_view> path) {
-    const Json* a = api::find_at(before, path);
-    const Json* b = api::find_at(after, path);
-    return a && b ? *a == *b : a == b;
-  };
+  const auto unchanged = [&](std::initializer_list<std::string_view> path) { return same_at(before, after, path); };
   FieldErrors errors;
   if (is(resource, "", "pods")) {
     if (fixed_part(before) != fixed_part(after) || !unchanged({"spec", "nodeName"})) {

@@ -4,12 +4,14 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "api/json/json_access.hpp"
+#include "simulator/pod_facts.hpp"
 #include "simulator/registry/patch.hpp"
 
 namespace simulator {
@@ -73,13 +75,8 @@ class Shape {
     }
     const std::string type = schema_ ? api::text_at(*schema_, {"x-kubernetes-list-type"}) : "";
     if (type == "set") return {true, {}};
-    ListShape shape;
-    const Json* keys = schema_ ? api::find_at(*schema_, {"x-kubernetes-list-map-keys"}) : nullptr;
-    if (type != "map" || !keys || !keys->is_array()) return shape;
-    for (const Json& key : *keys) {
-      if (key.is_string()) shape.keys.push_back(key.get<std::string>());
-    }
-    return shape;
+    if (type != "map") return {};
+    return {false, strings_at(*schema_, {"x-kubernetes-list-map-keys"})};
   }
 
  private:
@@ -92,17 +89,15 @@ class Shape {
   std::string_view name_;
 };
 
-std::string text_of(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 /// Returns the name of an item of a keyed list or a set in fieldsV1, nullopt if the item lacks a key.
 std::optional<std::string> item_name(const Json& item, const ListShape& shape) {
-  if (shape.is_set) return "v:" + text_of(item);
+  if (shape.is_set) return "v:" + api::to_json_text(item);
   Json keys = Json::object();
   for (const std::string& key : shape.keys) {
     if (!item.is_object() || !item.contains(key)) return std::nullopt;
     keys[key] = item.at(key);
   }
-  return "k:" + text_of(keys);
+  return "k:" + api::to_json_text(keys);
 }
 
 bool is_server_owned(const FieldName& field) {
@@ -174,10 +169,10 @@ FieldSet fields_of(const ServedResource& resource, const Json& object) {
   return std::move(fields.all);
 }
 
-/// Returns the value of a field. `shape` defines the keys of the lists on its path.
-const Json* value_of_field(const Json& object, const FieldName& field, Shape shape) {
+/// Follows `steps` from `object`, of the given shape. `shape` becomes that of the result.
+const Json* follow(const Json& object, std::span<const std::string> steps, Shape& shape) {
   const Json* at = &object;
-  for (const std::string& step : field) {
+  for (const std::string& step : steps) {
     if (!at) return nullptr;
     const std::string_view name = std::string_view(step).substr(2);
     const bool is_member = step.starts_with("f:");
@@ -185,6 +180,10 @@ const Json* value_of_field(const Json& object, const FieldName& field, Shape sha
     shape = is_member ? shape.field(name) : shape.item();
   }
   return at;
+}
+
+const Json* value_of_field(const Json& object, const FieldName& field, Shape shape) {
+  return follow(object, field, shape);
 }
 
 bool ends_in_item(const FieldName& field) { return !field.empty() && field.back().starts_with("k:"); }
@@ -199,31 +198,16 @@ bool differs_at(const ServedResource& resource, const Json& a, const Json& b, co
 }
 
 void remove_field(Json& object, const FieldName& field, Shape shape) {
-  Json* at = &object;
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    const bool last = i + 1 == field.size();
-    const std::string_view name = std::string_view(field[i]).substr(2);
-    if (field[i].starts_with("f:")) {
-      const auto found = at->is_object() ? at->find(name) : at->end();
-      if (found == at->end()) return;
-      if (last) {
-        at->erase(found);
-        return;
-      }
-      at = &*found;
-      shape = shape.field(name);
-      continue;
-    }
-    if (!at->is_array()) return;
-    const ListShape list = shape.list();
-    const auto found = std::ranges::find_if(*at, [&](const Json& item) { return item_name(item, list) == field[i]; });
-    if (found == at->end()) return;
-    if (last) {
-      at->erase(found);
-      return;
-    }
-    at = &*found;
-    shape = shape.item();
+  if (field.empty()) return;
+  const auto parent_steps = std::span<const std::string>(field).first(field.size() - 1);
+  Json* parent = const_cast<Json*>(follow(object, parent_steps, shape));
+  if (!parent) return;
+  if (field.back().starts_with("f:")) {
+    if (parent->is_object()) parent->erase(field.back().substr(2));
+  } else if (parent->is_array()) {
+    const auto found =
+        std::ranges::find_if(*parent, [&](const Json& item) { return item_name(item, shape.list()) == field.back(); });
+    if (found != parent->end()) parent->erase(found);
   }
 }
 
@@ -337,7 +321,7 @@ std::string dotted(const FieldName& field) {
       const Json keys = Json::parse(name, nullptr, false);
       text += "[";
       for (const auto& [key, value] : keys.items())
-        text += fmt::format("{}{}={}", text.back() == '[' ? "" : ",", key, text_of(value));
+        text += fmt::format("{}{}={}", text.back() == '[' ? "" : ",", key, api::to_json_text(value));
       text += "]";
     }
   }

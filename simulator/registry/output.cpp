@@ -10,6 +10,7 @@
 #include "api/core/protobuf/fields.hpp"
 #include "api/json/json_access.hpp"
 #include "simulator/protobuf/encoder.hpp"
+#include "simulator/text.hpp"
 
 namespace simulator {
 namespace {
@@ -35,14 +36,13 @@ void rename_member(Json& object, const char* from, const char* to) {
   object[to] = std::move(value);
 }
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 bool is_served_as_stored(const ServedResource& resource, const Json& stored) {
   return resource.conversion == Conversion::kNone && stored.at("apiVersion") == resource.api_version();
 }
 
 std::string object_text(const ServedResource& resource, const Json& stored) {
-  return is_served_as_stored(resource, stored) ? dump(stored) : dump(served_form(resource, stored));
+  return is_served_as_stored(resource, stored) ? api::to_json_text(stored)
+                                               : api::to_json_text(served_form(resource, stored));
 }
 
 /// Encodes a list item. In Kubernetes, items of typed lists have no apiVersion and kind, except for custom resources.
@@ -55,7 +55,7 @@ std::string item_text(const ServedResource& resource, const Json& stored) {
   Json bare = served_form(resource, stored);
   bare.erase("apiVersion");
   bare.erase("kind");
-  return dump(bare);
+  return api::to_json_text(bare);
 }
 
 /// Encodes the object in an envelope. REQUIRES: protobuf_message_of(resource) is not nullptr.
@@ -76,21 +76,13 @@ Json metadata_only(const Json& stored) {
   return {{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/v1"}, {"metadata", stored.at("metadata")}};
 }
 
-std::string_view trim_blanks(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
-
 /// Returns the format of one media range of an Accept header, nullopt if it is not supported.
 std::optional<Output::Format> format_of(std::string_view range, bool has_protobuf) {
-  const auto end = range.find(';');
-  const std::string_view type = trim_blanks(range.substr(0, end));
-  if (type == api::protobuf::kMediaType && has_protobuf && range.find("as=") == std::string_view::npos)
+  const auto [type, parameters] = split_pair(range, ';');
+  if (type == api::protobuf::kMediaType && has_protobuf && parameters.find("as=") == std::string_view::npos)
     return Output::Format::kProtobuf;
   if (type != "application/json" && type != "*/*" && type != "application/*" && type != "application/json-seq")
     return std::nullopt;
-  const std::string_view parameters = end == std::string_view::npos ? std::string_view() : range.substr(end);
   if (parameters.find("as=Table") != std::string_view::npos) return Output::Format::kTable;
   if (parameters.find("as=PartialObjectMetadata") != std::string_view::npos) return Output::Format::kMetadata;
   if (parameters.find("as=") != std::string_view::npos) return std::nullopt;
@@ -105,14 +97,12 @@ Outcome<Output> negotiate(std::string_view accept, std::string_view include_obje
   output.now = now;
   if (include_object == "None") output.include = Output::Include::kNone;
   if (include_object == "Object") output.include = Output::Include::kObject;
-  if (trim_blanks(accept).empty()) return output;
-  while (!accept.empty()) {
-    const auto comma = std::min(accept.find(','), accept.size());
-    if (const auto format = format_of(accept.substr(0, comma), has_protobuf)) {
+  if (trim(accept).empty()) return output;
+  for (const std::string_view range : split(accept, ',')) {
+    if (const auto format = format_of(range, has_protobuf)) {
       output.format = *format;
       return output;
     }
-    accept.remove_prefix(std::min(comma + 1, accept.size()));
   }
   return Failure{406, "NotAcceptable", "only the following media types are accepted: application/json", nullptr};
 }
@@ -140,8 +130,9 @@ std::string encode_object(const ServedResource& resource, const Json& stored, co
   switch (output.format) {
     case Output::Format::kObject: return object_text(resource, stored) + "\n";
     case Output::Format::kProtobuf: return protobuf_object(resource, stored);
-    case Output::Format::kMetadata: return dump(metadata_only(stored)) + "\n";
-    case Output::Format::kTable: return dump(table_of(resource, {std::make_shared<const Json>(stored)}, output)) + "\n";
+    case Output::Format::kMetadata: return api::to_json_text(metadata_only(stored)) + "\n";
+    case Output::Format::kTable:
+      return api::to_json_text(table_of(resource, {std::make_shared<const Json>(stored)}, output)) + "\n";
   }
   std::abort();
 }
@@ -158,17 +149,18 @@ std::string encode_list(const ServedResource& resource, const ListPage& page, co
   if (output.format == Output::Format::kTable) {
     Json table = table_of(resource, page.items, output);
     table["metadata"] = list_metadata(page);
-    return dump(table) + "\n";
+    return api::to_json_text(table) + "\n";
   }
   const bool metadata = output.format == Output::Format::kMetadata;
-  std::string text = fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
-                                 metadata ? "PartialObjectMetadataList" : resource.list_kind,
-                                 metadata ? "meta.k8s.io/v1" : resource.api_version(), dump(list_metadata(page)));
+  std::string text =
+      fmt::format("{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{},\"items\":[",
+                  metadata ? "PartialObjectMetadataList" : resource.list_kind,
+                  metadata ? "meta.k8s.io/v1" : resource.api_version(), api::to_json_text(list_metadata(page)));
   bool first = true;
   for (const Object& item : page.items) {
     if (!first) text += ',';
     first = false;
-    text += metadata ? dump(metadata_only(*item)) : item_text(resource, *item);
+    text += metadata ? api::to_json_text(metadata_only(*item)) : item_text(resource, *item);
   }
   return text + "]}\n";
 }
@@ -205,13 +197,13 @@ std::string encode_bookmark(const ServedResource& resource, std::uint64_t revisi
     object = table_of(resource, {}, output);
     object["metadata"] = metadata;
   }
-  return fmt::format("{{\"type\":\"BOOKMARK\",\"object\":{}}}", dump(object));
+  return fmt::format("{{\"type\":\"BOOKMARK\",\"object\":{}}}", api::to_json_text(object));
 }
 
 std::string encode_error_event(const Failure& failure, const Output& output) {
   if (output.format == Output::Format::kProtobuf)
     return protobuf_event("ERROR", protobuf_status(status_object(failure)));
-  return fmt::format("{{\"type\":\"ERROR\",\"object\":{}}}", dump(status_object(failure)));
+  return fmt::format("{{\"type\":\"ERROR\",\"object\":{}}}", api::to_json_text(status_object(failure)));
 }
 
 }  // namespace simulator

@@ -1,7 +1,6 @@
 #include "simulator/registry/patch.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "simulator/text.hpp"
 
 namespace simulator {
 namespace {
@@ -44,11 +44,7 @@ std::optional<Pointer> parse_pointer(std::string_view text) {
 
 /// Returns the array index of `token` in an array of `size`; "-" is one past the end.
 std::optional<std::size_t> array_index(const std::string& token, std::size_t size) {
-  if (token == "-") return size;
-  std::size_t index = 0;
-  const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), index);
-  if (error != std::errc{} || end != token.data() + token.size()) return std::nullopt;
-  return index;
+  return token == "-" ? size : parse_number<std::size_t>(token);
 }
 
 Json* child_of(Json& parent, const std::string& token) {
@@ -114,7 +110,7 @@ std::optional<bool> run_operation(Json& root, const Json& operation, std::size_t
     const Json* source = from ? resolve(root, *from, from->size()) : nullptr;
     if (!source) return false;
     Json value = *source;
-    if (op == "copy") copied += value.dump(-1, ' ', false, Json::error_handler_t::replace).size();
+    if (op == "copy") copied += api::to_json_text(value).size();
     if (copied > kMaxCopied || api::is_nested_deeper(value, kMaxPatchDepth)) return false;
     if (op == "move" && !remove_at(root, *from)) return false;
     return add_at(root, *path, std::move(value), false);

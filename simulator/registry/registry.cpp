@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "api/json/json_access.hpp"
+#include "simulator/pod_facts.hpp"
+#include "simulator/text.hpp"
 
 namespace simulator {
 namespace {
@@ -62,13 +64,8 @@ constexpr BuiltIn kPolicyV1Pdb{
     "policy", "v1", "poddisruptionbudgets", "poddisruptionbudget", "PodDisruptionBudget", true, true, false, "pdb", ""};
 
 std::vector<std::string> split_commas(std::string_view text) {
-  std::vector<std::string> parts;
-  while (!text.empty()) {
-    const auto comma = text.find(',');
-    parts.emplace_back(text.substr(0, comma));
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-  }
-  return parts;
+  const auto parts = split(text, ',');
+  return {parts.begin(), parts.end()};
 }
 
 std::shared_ptr<ServedResource> from_built_in(const BuiltIn& row) {
@@ -93,15 +90,6 @@ std::shared_ptr<ServedResource> from_built_in(const BuiltIn& row) {
   return resource;
 }
 
-std::vector<std::string> texts(const Json* array) {
-  std::vector<std::string> found;
-  if (!array || !array->is_array()) return found;
-  for (const Json& item : *array) {
-    if (item.is_string()) found.push_back(item.get<std::string>());
-  }
-  return found;
-}
-
 Json copy_or(const Json* found, const Json& otherwise) { return found ? *found : otherwise; }
 
 std::shared_ptr<ServedResource> from_version(const Json& definition, const Json& version) {
@@ -119,8 +107,8 @@ std::shared_ptr<ServedResource> from_version(const Json& definition, const Json&
   resource->kind = api::text_at(definition, {"spec", "names", "kind"});
   resource->singular = api::text_at(definition, {"status", "acceptedNames", "singular"});
   resource->list_kind = api::text_at(definition, {"status", "acceptedNames", "listKind"});
-  resource->short_names = texts(api::find_at(definition, {"spec", "names", "shortNames"}));
-  resource->categories = texts(api::find_at(definition, {"spec", "names", "categories"}));
+  resource->short_names = strings_at(definition, {"spec", "names", "shortNames"});
+  resource->categories = strings_at(definition, {"spec", "names", "categories"});
   resource->namespaced = api::text_at(definition, {"spec", "scope"}) != "Cluster";
   resource->has_status = api::find_at(version, {"subresources", "status"}) != nullptr;
   resource->has_scale = custom->scale.is_object();

@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 
 #include "api/json/json_access.hpp"
+#include "simulator/pod_facts.hpp"
+#include "simulator/text.hpp"
 
 namespace simulator {
 namespace {
@@ -13,12 +15,6 @@ namespace {
 using api::Json;
 using api::SelectorOperator;
 using api::SelectorRequirement;
-
-std::string_view trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 /// Splits at commas outside of parentheses.
 std::vector<std::string_view> split_terms(std::string_view text) {
@@ -205,29 +201,9 @@ base::Result<std::vector<SelectorRequirement>> parse_label_selector(std::string_
 }
 
 bool label_selector_matches(const Json& selector, const Json* labels) {
-  if (const Json* wanted = api::find_at(selector, {"matchLabels"}); wanted && wanted->is_object()) {
-    for (const auto& [key, value] : wanted->items()) {
-      const std::string* have = label_value(labels, key);
-      if (!have || !value.is_string() || *have != value.get_ref<const std::string&>()) return false;
-    }
-  }
-  const Json* expressions = api::find_at(selector, {"matchExpressions"});
-  if (!expressions || !expressions->is_array()) return true;
-  for (const Json& expression : *expressions) {
-    SelectorRequirement requirement{api::text_at(expression, {"key"}), SelectorOperator::kExists, {}};
-    const std::string op = api::text_at(expression, {"operator"});
-    for (const SelectorOperator known : {SelectorOperator::kIn, SelectorOperator::kNotIn, SelectorOperator::kExists,
-                                         SelectorOperator::kDoesNotExist}) {
-      if (to_string(known) == op) requirement.op = known;
-    }
-    if (const Json* values = api::find_at(expression, {"values"}); values && values->is_array()) {
-      for (const Json& value : *values) {
-        if (value.is_string()) requirement.values.push_back(value.get<std::string>());
-      }
-    }
-    if (!holds(requirement, labels)) return false;
-  }
-  return true;
+  const auto parsed = label_selector(&selector);
+  return parsed && std::ranges::all_of(parsed->requirements,
+                                       [&](const SelectorRequirement& each) { return holds(each, labels); });
 }
 
 Outcome<Selection> Selection::parse(const ServedResource& resource, std::string_view labels, std::string_view fields) {

@@ -30,9 +30,7 @@ Json custom_cell(const Json& object, const Json& column, TimePoint now) {
   if (found.size() == 1 && type != "string") return *found[0];
   std::string text;
   for (const Json* value : found) {
-    text +=
-        (text.empty() ? "" : ",") +
-        (value->is_string() ? value->get<std::string>() : value->dump(-1, ' ', false, Json::error_handler_t::replace));
+    text += (text.empty() ? "" : ",") + (value->is_string() ? value->get<std::string>() : api::to_json_text(*value));
   }
   return text;
 }

@@ -22,33 +22,36 @@ std::string age_at(const Json& object, std::initializer_list<std::string_view> p
   return age_text(api::text_at(object, path), now);
 }
 
-std::string or_none(std::string text) {
-  if (text.empty()) return kNone;
-  return text;
-}
-
 std::int64_t count_in(const Json& object, std::initializer_list<std::string_view> path) {
   return api::number_at(object, path).value_or(0);
 }
 
 Json age_cell(const Json& o, TimePoint now) { return age_at(o, {"metadata", "creationTimestamp"}, now); }
 
-/// Return cells that show the field at a path of member names.
-template <typename... Names>
-Column::Cell text_cell(Names... path) {
-  return [=](const Json& o, TimePoint) -> Json { return api::text_at(o, {std::string_view(path)...}); };
-}
-template <typename... Names>
-Column::Cell text_or_none_cell(Names... path) {
-  return [=](const Json& o, TimePoint) -> Json { return or_none(api::text_at(o, {std::string_view(path)...})); };
-}
-template <typename... Names>
-Column::Cell count_cell(Names... path) {
-  return [=](const Json& o, TimePoint) -> Json { return count_in(o, {std::string_view(path)...}); };
+/// Returns a cell that shows the field at a path of member names. `show` gets nullptr if the field is absent.
+template <typename Show, typename... Names>
+Column::Cell cell(Show show, Names... path) {
+  return [=](const Json& o, TimePoint) -> Json { return show(api::find_at(o, {std::string_view(path)...})); };
 }
 
-const Column kName{"Name", "string", 0, text_cell("metadata", "name")};
-const Column kAge{"Age", "string", 0, age_cell};
+Json text(const Json* field) { return field && field->is_string() ? *field : Json(""); }
+Json or_none(std::string text) { return text.empty() ? kNone : text; }
+Json text_or_none(const Json* field) { return or_none(text(field)); }
+Json count(const Json* field) { return field && field->is_number_integer() ? *field : Json(0); }
+Json size(const Json* field) { return field && field->is_structured() ? field->size() : 0; }
+Json none_cell(const Json&, TimePoint) { return kNone; }
+
+Json labels(const Json* field) {
+  std::string text;
+  for (const auto& [key, value] : string_map(field))
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", key, value);
+  return or_none(text);
+}
+
+Json int_or_string(const Json* field) {
+  if (!field) return "N/A";
+  return field->is_string() ? field->get<std::string>() : field->dump();
+}
 
 std::string join_members(const Json& items, const char* member) {
   std::string text;
@@ -63,23 +66,10 @@ Json images_cell(const Json& o, TimePoint) {
   return join_members(api::items_at(o, {"spec", "template", "spec", "containers"}), "image");
 }
 
-std::string map_text(const Json* labels) {
-  std::string text;
-  if (!labels || !labels->is_object()) return text;
-  for (const auto& [key, value] : labels->items()) {
-    text += fmt::format("{}{}={}", text.empty() ? "" : ",", key,
-                        value.is_string() ? value.get<std::string>() : std::string());
-  }
-  return text;
-}
-
-Json selector_cell(const Json& o, TimePoint) {
-  return or_none(map_text(api::find_at(o, {"spec", "selector", "matchLabels"})));
-}
-
-const Column kContainers{"Containers", "string", 1, containers_cell};
-const Column kImages{"Images", "string", 1, images_cell};
-const Column kSelector{"Selector", "string", 1, selector_cell};
+/// Return columns with texts, shown always or only with -o wide.
+Column shown(const char* name, Column::Cell cell) { return {name, "string", 0, std::move(cell)}; }
+Column wide(const char* name, Column::Cell cell) { return {name, "string", 1, std::move(cell)}; }
+Column integer(const char* name, Column::Cell cell) { return {name, "integer", 0, std::move(cell)}; }
 
 // --- pods
 
@@ -152,21 +142,6 @@ Json restarts_cell(const Json& pod, TimePoint now) {
   return std::to_string(restarts);
 }
 
-const Columns& pod_columns() {
-  static const Columns columns = {
-      kName,
-      {"Ready", "string", 0, pod_ready_cell},
-      {"Status", "string", 0, pod_status_cell},
-      {"Restarts", "string", 0, restarts_cell},
-      kAge,
-      {"IP", "string", 1, text_or_none_cell("status", "podIP")},
-      {"Node", "string", 1, text_or_none_cell("spec", "nodeName")},
-      {"Nominated Node", "string", 1, text_or_none_cell("status", "nominatedNodeName")},
-      {"Readiness Gates", "string", 1, [](const Json&, TimePoint) -> Json { return kNone; }},
-  };
-  return columns;
-}
-
 // --- nodes
 
 Json node_status_cell(const Json& node, TimePoint) {
@@ -189,27 +164,13 @@ Json roles_cell(const Json& node, TimePoint) {
   return or_none(fmt::format("{}", fmt::join(roles, ",")));
 }
 
-std::string address_of(const Json& node, std::string_view type) {
-  for (const Json& address : api::items_at(node, {"status", "addresses"})) {
-    if (api::text_at(address, {"type"}) == type) return api::text_at(address, {"address"});
-  }
-  return kNone;
-}
-
-const Columns& node_columns() {
-  static const Columns columns = {
-      kName,
-      {"Status", "string", 0, node_status_cell},
-      {"Roles", "string", 0, roles_cell},
-      kAge,
-      {"Version", "string", 0, text_cell("status", "nodeInfo", "kubeletVersion")},
-      {"Internal-IP", "string", 1, [](const Json& o, TimePoint) -> Json { return address_of(o, "InternalIP"); }},
-      {"External-IP", "string", 1, [](const Json& o, TimePoint) -> Json { return address_of(o, "ExternalIP"); }},
-      {"OS-Image", "string", 1, text_or_none_cell("status", "nodeInfo", "osImage")},
-      {"Kernel-Version", "string", 1, text_or_none_cell("status", "nodeInfo", "kernelVersion")},
-      {"Container-Runtime", "string", 1, text_or_none_cell("status", "nodeInfo", "containerRuntimeVersion")},
+Column::Cell address_cell(const char* type) {
+  return [type](const Json& node, TimePoint) -> Json {
+    for (const Json& address : api::items_at(node, {"status", "addresses"})) {
+      if (api::text_at(address, {"type"}) == type) return api::text_at(address, {"address"});
+    }
+    return kNone;
   };
-  return columns;
 }
 
 // --- workloads
@@ -219,56 +180,7 @@ Json ready_of_replicas(const Json& o, TimePoint) {
                      api::number_at(o, {"spec", "replicas"}).value_or(1));
 }
 
-const Columns& deployment_columns() {
-  static const Columns columns = {kName,
-                                  {"Ready", "string", 0, ready_of_replicas},
-                                  {"Up-to-date", "string", 0, count_cell("status", "updatedReplicas")},
-                                  {"Available", "string", 0, count_cell("status", "availableReplicas")},
-                                  kAge,
-                                  kContainers,
-                                  kImages,
-                                  kSelector};
-  return columns;
-}
-
-const Columns& replica_set_columns() {
-  static const Columns columns = {kName,
-                                  {"Desired", "integer", 0,
-                                   [](const Json& o, TimePoint) -> Json {
-                                     return api::number_at(o, {"spec", "replicas"}).value_or(1);
-                                   }},
-                                  {"Current", "integer", 0, count_cell("status", "replicas")},
-                                  {"Ready", "integer", 0, count_cell("status", "readyReplicas")},
-                                  kAge,
-                                  kContainers,
-                                  kImages,
-                                  kSelector};
-  return columns;
-}
-
-const Columns& stateful_set_columns() {
-  static const Columns columns = {kName, {"Ready", "string", 0, ready_of_replicas}, kAge, kContainers, kImages};
-  return columns;
-}
-
-const Columns& daemon_set_columns() {
-  static const Columns columns = {
-      kName,
-      {"Desired", "integer", 0, count_cell("status", "desiredNumberScheduled")},
-      {"Current", "integer", 0, count_cell("status", "currentNumberScheduled")},
-      {"Ready", "integer", 0, count_cell("status", "numberReady")},
-      {"Up-to-date", "integer", 0, count_cell("status", "updatedNumberScheduled")},
-      {"Available", "integer", 0, count_cell("status", "numberAvailable")},
-      {"Node Selector", "string", 0,
-       [](const Json& o, TimePoint) -> Json {
-         return or_none(map_text(api::find_at(o, {"spec", "template", "spec", "nodeSelector"})));
-       }},
-      kAge,
-      kContainers,
-      kImages,
-      kSelector};
-  return columns;
-}
+Json replicas_cell(const Json& o, TimePoint) { return api::number_at(o, {"spec", "replicas"}).value_or(1); }
 
 Json job_status_cell(const Json& job, TimePoint) {
   for (const Json& condition : api::items_at(job, {"status", "conditions"})) {
@@ -292,40 +204,7 @@ Json duration_cell(const Json& job, TimePoint now) {
   return base::format_age(time_at(job, {"status", "completionTime"}).value_or(now) - *start);
 }
 
-const Columns& job_columns() {
-  static const Columns columns = {kName,
-                                  {"Status", "string", 0, job_status_cell},
-                                  {"Completions", "string", 0, completions_cell},
-                                  {"Duration", "string", 0, duration_cell},
-                                  kAge,
-                                  kContainers,
-                                  kImages,
-                                  kSelector};
-  return columns;
-}
-
 // --- policy, namespaces, events…
-
-Json int_or_string(const Json& o, std::initializer_list<std::string_view> path) {
-  const Json* found = api::find_at(o, path);
-  if (!found) return "N/A";
-  return found->is_string() ? found->get<std::string>() : found->dump();
-}
-
-const Columns& pdb_columns() {
-  static const Columns columns = {kName,
-                                  {"Min Available", "string", 0,
-                                   [](const Json& o, TimePoint) {
-                                     return int_or_string(o, {"spec", "minAvailable"});
-                                   }},
-                                  {"Max Unavailable", "string", 0,
-                                   [](const Json& o, TimePoint) {
-                                     return int_or_string(o, {"spec", "maxUnavailable"});
-                                   }},
-                                  {"Allowed Disruptions", "integer", 0, count_cell("status", "disruptionsAllowed")},
-                                  kAge};
-  return columns;
-}
 
 Json event_seen_cell(const Json& o, TimePoint now) {
   for (const auto& path : {std::initializer_list<std::string_view>{"series", "lastObservedTime"},
@@ -357,65 +236,22 @@ Json event_count_cell(const Json& o, TimePoint) {
   return api::number_at(o, {"deprecatedCount"}).value_or(1);
 }
 
-const Columns& event_columns() {
-  static const Columns columns = {{"Last Seen", "string", 0, event_seen_cell},
-                                  {"Type", "string", 0, text_cell("type")},
-                                  {"Reason", "string", 0, text_cell("reason")},
-                                  {"Object", "string", 0, event_object_cell},
-                                  {"Subobject", "string", 1, text_cell("regarding", "fieldPath")},
-                                  {"Source", "string", 1, event_source_cell},
-                                  {"Message", "string", 0, text_cell("note")},
-                                  {"First Seen", "string", 1, event_first_cell},
-                                  {"Count", "integer", 1, event_count_cell},
-                                  {"Name", "string", 1, text_cell("metadata", "name")}};
-  return columns;
-}
+// --- volumes, services
 
-std::string modes_text(const Json& modes) {
+Json modes(const Json* field) {
   const std::map<std::string, std::string> short_names = {
       {"ReadWriteOnce", "RWO"}, {"ReadOnlyMany", "ROX"}, {"ReadWriteMany", "RWX"}, {"ReadWriteOncePod", "RWOP"}};
   std::string text;
-  for (const Json& mode : modes) {
+  for (const Json& mode : field && field->is_array() ? *field : Json::array()) {
     const auto known = short_names.find(mode.is_string() ? mode.get<std::string>() : "");
     if (known != short_names.end()) text += (text.empty() ? "" : ",") + known->second;
   }
   return text;
 }
 
-const Columns& claim_columns() {
-  static const Columns columns = {kName,
-                                  {"Status", "string", 0, text_cell("status", "phase")},
-                                  {"Volume", "string", 0, text_cell("spec", "volumeName")},
-                                  {"Capacity", "string", 0, text_cell("status", "capacity", "storage")},
-                                  {"Access Modes", "string", 0,
-                                   [](const Json& o, TimePoint) -> Json {
-                                     return modes_text(api::items_at(o, {"status", "accessModes"}));
-                                   }},
-                                  {"StorageClass", "string", 0, text_cell("spec", "storageClassName")},
-                                  kAge,
-                                  {"VolumeMode", "string", 1, text_cell("spec", "volumeMode")}};
-  return columns;
-}
-
 Json claim_ref_cell(const Json& o, TimePoint) {
   const std::string name = api::text_at(o, {"spec", "claimRef", "name"});
   return name.empty() ? "" : api::text_at(o, {"spec", "claimRef", "namespace"}) + "/" + name;
-}
-
-const Columns& volume_columns() {
-  static const Columns columns = {kName,
-                                  {"Capacity", "string", 0, text_cell("spec", "capacity", "storage")},
-                                  {"Access Modes", "string", 0,
-                                   [](const Json& o, TimePoint) -> Json {
-                                     return modes_text(api::items_at(o, {"spec", "accessModes"}));
-                                   }},
-                                  {"Reclaim Policy", "string", 0, text_cell("spec", "persistentVolumeReclaimPolicy")},
-                                  {"Status", "string", 0, text_cell("status", "phase")},
-                                  {"Claim", "string", 0, claim_ref_cell},
-                                  {"StorageClass", "string", 0, text_cell("spec", "storageClassName")},
-                                  {"Reason", "string", 0, text_cell("status", "reason")},
-                                  kAge};
-  return columns;
 }
 
 Json service_ports_cell(const Json& o, TimePoint) {
@@ -426,45 +262,92 @@ Json service_ports_cell(const Json& o, TimePoint) {
   return or_none(text);
 }
 
-const Columns& service_columns() {
-  static const Columns columns = {kName,
-                                  {"Type", "string", 0, text_cell("spec", "type")},
-                                  {"Cluster-IP", "string", 0, text_or_none_cell("spec", "clusterIP")},
-                                  {"External-IP", "string", 0, [](const Json&, TimePoint) -> Json { return kNone; }},
-                                  {"Port(s)", "string", 0, service_ports_cell},
-                                  kAge,
-                                  {"Selector", "string", 1, [](const Json& o, TimePoint) -> Json {
-                                     return or_none(map_text(api::find_at(o, {"spec", "selector"})));
-                                   }}};
-  return columns;
-}
+Json global_default_cell(const Json& o, TimePoint) { return api::flag_at(o, {"globalDefault"}); }
 
-Json data_cell(const Json& o, TimePoint) {
-  const Json* entries = api::find_at(o, {"data"});
-  return entries && entries->is_object() ? entries->size() : 0;
-}
-
-const Columns* small_columns(const std::string& plural) {
+/// Returns the columns of all kinds by plural.
+const std::map<std::string, Columns>& all_columns() {
+  static const Column name = shown("Name", cell(text, "metadata", "name"));
+  static const Column age = shown("Age", age_cell);
+  static const Column containers = wide("Containers", containers_cell);
+  static const Column images = wide("Images", images_cell);
+  static const Column selector = wide("Selector", cell(labels, "spec", "selector", "matchLabels"));
   static const std::map<std::string, Columns> all = {
-      {"namespaces", {kName, {"Status", "string", 0, text_cell("status", "phase")}, kAge}},
-      {"leases", {kName, {"Holder", "string", 0, text_cell("spec", "holderIdentity")}, kAge}},
-      {"customresourcedefinitions", {kName, {"Created At", "date", 0, text_cell("metadata", "creationTimestamp")}}},
+      {"pods",
+       {name, shown("Ready", pod_ready_cell), shown("Status", pod_status_cell), shown("Restarts", restarts_cell), age,
+        wide("IP", cell(text_or_none, "status", "podIP")), wide("Node", cell(text_or_none, "spec", "nodeName")),
+        wide("Nominated Node", cell(text_or_none, "status", "nominatedNodeName")), wide("Readiness Gates", none_cell)}},
+      {"nodes",
+       {name, shown("Status", node_status_cell), shown("Roles", roles_cell), age,
+        shown("Version", cell(text, "status", "nodeInfo", "kubeletVersion")),
+        wide("Internal-IP", address_cell("InternalIP")), wide("External-IP", address_cell("ExternalIP")),
+        wide("OS-Image", cell(text_or_none, "status", "nodeInfo", "osImage")),
+        wide("Kernel-Version", cell(text_or_none, "status", "nodeInfo", "kernelVersion")),
+        wide("Container-Runtime", cell(text_or_none, "status", "nodeInfo", "containerRuntimeVersion"))}},
+      {"deployments",
+       {name, shown("Ready", ready_of_replicas), shown("Up-to-date", cell(count, "status", "updatedReplicas")),
+        shown("Available", cell(count, "status", "availableReplicas")), age, containers, images, selector}},
+      {"replicasets",
+       {name, integer("Desired", replicas_cell), integer("Current", cell(count, "status", "replicas")),
+        integer("Ready", cell(count, "status", "readyReplicas")), age, containers, images, selector}},
+      {"statefulsets", {name, shown("Ready", ready_of_replicas), age, containers, images}},
+      {"daemonsets",
+       {name, integer("Desired", cell(count, "status", "desiredNumberScheduled")),
+        integer("Current", cell(count, "status", "currentNumberScheduled")),
+        integer("Ready", cell(count, "status", "numberReady")),
+        integer("Up-to-date", cell(count, "status", "updatedNumberScheduled")),
+        integer("Available", cell(count, "status", "numberAvailable")),
+        shown("Node Selector", cell(labels, "spec", "template", "spec", "nodeSelector")), age, containers, images,
+        selector}},
+      {"jobs",
+       {name, shown("Status", job_status_cell), shown("Completions", completions_cell),
+        shown("Duration", duration_cell), age, containers, images, selector}},
+      {"poddisruptionbudgets",
+       {name, shown("Min Available", cell(int_or_string, "spec", "minAvailable")),
+        shown("Max Unavailable", cell(int_or_string, "spec", "maxUnavailable")),
+        integer("Allowed Disruptions", cell(count, "status", "disruptionsAllowed")), age}},
+      {"events",
+       {shown("Last Seen", event_seen_cell),
+        shown("Type", cell(text, "type")),
+        shown("Reason", cell(text, "reason")),
+        shown("Object", event_object_cell),
+        wide("Subobject", cell(text, "regarding", "fieldPath")),
+        wide("Source", event_source_cell),
+        shown("Message", cell(text, "note")),
+        wide("First Seen", event_first_cell),
+        {"Count", "integer", 1, event_count_cell},
+        wide("Name", cell(text, "metadata", "name"))}},
+      {"persistentvolumeclaims",
+       {name, shown("Status", cell(text, "status", "phase")), shown("Volume", cell(text, "spec", "volumeName")),
+        shown("Capacity", cell(text, "status", "capacity", "storage")),
+        shown("Access Modes", cell(modes, "status", "accessModes")),
+        shown("StorageClass", cell(text, "spec", "storageClassName")), age,
+        wide("VolumeMode", cell(text, "spec", "volumeMode"))}},
+      {"persistentvolumes",
+       {name, shown("Capacity", cell(text, "spec", "capacity", "storage")),
+        shown("Access Modes", cell(modes, "spec", "accessModes")),
+        shown("Reclaim Policy", cell(text, "spec", "persistentVolumeReclaimPolicy")),
+        shown("Status", cell(text, "status", "phase")), shown("Claim", claim_ref_cell),
+        shown("StorageClass", cell(text, "spec", "storageClassName")), shown("Reason", cell(text, "status", "reason")),
+        age}},
+      {"services",
+       {name, shown("Type", cell(text, "spec", "type")), shown("Cluster-IP", cell(text_or_none, "spec", "clusterIP")),
+        shown("External-IP", none_cell), shown("Port(s)", service_ports_cell), age,
+        wide("Selector", cell(labels, "spec", "selector"))}},
+      {"namespaces", {name, shown("Status", cell(text, "status", "phase")), age}},
+      {"leases", {name, shown("Holder", cell(text, "spec", "holderIdentity")), age}},
+      {"customresourcedefinitions", {name, {"Created At", "date", 0, cell(text, "metadata", "creationTimestamp")}}},
       {"priorityclasses",
-       {kName,
-        {"Value", "integer", 0, count_cell("value")},
-        {"Global-Default", "boolean", 0,
-         [](const Json& o, TimePoint) -> Json { return api::flag_at(o, {"globalDefault"}); }},
-        kAge,
-        {"PreemptionPolicy", "string", 1, text_cell("preemptionPolicy")}}},
-      {"configmaps", {kName, {"Data", "string", 0, data_cell}, kAge}},
-      {"secrets", {kName, {"Type", "string", 0, text_cell("type")}, {"Data", "string", 0, data_cell}, kAge}},
-      {"serviceaccounts",
-       {kName,
-        {"Secrets", "string", 0, [](const Json& o, TimePoint) -> Json { return api::items_at(o, {"secrets"}).size(); }},
-        kAge}},
+       {name,
+        integer("Value", cell(count, "value")),
+        {"Global-Default", "boolean", 0, global_default_cell},
+        age,
+        wide("PreemptionPolicy", cell(text, "preemptionPolicy"))}},
+      {"configmaps", {name, shown("Data", cell(size, "data")), age}},
+      {"secrets", {name, shown("Type", cell(text, "type")), shown("Data", cell(size, "data")), age}},
+      {"serviceaccounts", {name, shown("Secrets", cell(size, "secrets")), age}},
+      {"", {name, age}},  // kinds without specific columns
   };
-  const auto found = all.find(plural);
-  return found == all.end() ? nullptr : &found->second;
+  return all;
 }
 
 }  // namespace
@@ -475,24 +358,8 @@ std::string age_text(const std::string& time, TimePoint now) {
 }
 
 const Columns& columns_of(const ServedResource& resource) {
-  static const Columns plain = {kName, kAge};
-  const std::pair<std::string_view, const Columns& (*)()> known[] = {{"pods", pod_columns},
-                                                                     {"nodes", node_columns},
-                                                                     {"deployments", deployment_columns},
-                                                                     {"replicasets", replica_set_columns},
-                                                                     {"statefulsets", stateful_set_columns},
-                                                                     {"daemonsets", daemon_set_columns},
-                                                                     {"jobs", job_columns},
-                                                                     {"poddisruptionbudgets", pdb_columns},
-                                                                     {"events", event_columns},
-                                                                     {"persistentvolumeclaims", claim_columns},
-                                                                     {"persistentvolumes", volume_columns},
-                                                                     {"services", service_columns}};
-  for (const auto& [plural, columns] : known) {
-    if (resource.plural == plural) return columns();
-  }
-  const Columns* small = small_columns(resource.plural);
-  return small ? *small : plain;
+  const auto found = all_columns().find(resource.plural);
+  return found == all_columns().end() ? all_columns().at("") : found->second;
 }
 
 }  // namespace simulator

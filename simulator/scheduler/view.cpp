@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "simulator/pod_facts.hpp"
 
 namespace simulator {
 namespace {
@@ -14,23 +15,15 @@ using api::Json;
 
 constexpr std::string_view kSchedulerName = "default-scheduler";
 
-std::string json_text(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
-bool same_part(const Json& a, const Json& b, std::initializer_list<std::string_view> path) {
-  const Json* left = api::find_at(a, path);
-  const Json* right = api::find_at(b, path);
-  return left == right || (left && right && *left == *right);
-}
-
 /// Returns true if the change cannot affect placement: only status and annotations differ, and the pod has not ended.
 bool same_placement(const Json& before, const Json& after) {
   const auto ended = [](const Json& pod) {
     const std::string phase = api::text_at(pod, {"status", "phase"});
     return phase == "Succeeded" || phase == "Failed";
   };
-  return ended(before) == ended(after) && same_part(before, after, {"metadata", "deletionTimestamp"}) &&
-         same_part(before, after, {"metadata", "uid"}) && same_part(before, after, {"metadata", "labels"}) &&
-         same_part(before, after, {"spec"});
+  return ended(before) == ended(after) && same_at(before, after, {"metadata", "deletionTimestamp"}) &&
+         same_at(before, after, {"metadata", "uid"}) && same_at(before, after, {"metadata", "labels"}) &&
+         same_at(before, after, {"spec"});
 }
 
 bool waits_for_us(const api::Pod& pod) {
@@ -78,11 +71,11 @@ void SchedulerView::follow(const kube::ResourceType& type, Table<T>& table,
       table.erase(change.key);
       return;
     }
-    auto decoded = decode(json_text(*change.object));
+    auto decoded = decode(api::to_json_text(*change.object));
     if (!decoded) return;
     table[change.key] = std::make_shared<const T>(*std::move(decoded));
     const auto differs = [&](std::initializer_list<std::string_view> path) {
-      return !same_part(*change.before, *change.object, path);
+      return !same_at(*change.before, *change.object, path);
     };
     capacity_ = capacity_ || !change.before || differs({"metadata", "labels"}) || differs({"status", "allocatable"}) ||
                 differs({"status", "conditions"}) ||
@@ -101,7 +94,7 @@ void SchedulerView::on_pod(const Change& change) {
   if (change.before && change.kind == ChangeKind::kModified && pods_.contains(change.key) &&
       same_placement(*change.before, *change.object))
     return;
-  auto decoded = api::decode_pod(json_text(*change.object));
+  auto decoded = api::decode_pod(api::to_json_text(*change.object));
   if (!decoded) return;
   // A pod newly on a node can satisfy another pod's affinity; a pod that ends frees capacity.
   capacity_ = capacity_ || !decoded->node_name.empty();

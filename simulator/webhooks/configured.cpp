@@ -90,15 +90,6 @@ WebhookCall call_of(const Json& webhook, const std::string& body) {
   return call;
 }
 
-Failure denied(const std::string& name, const Json& response) {
-  const auto code = api::number_at(response, {"status", "code"}).value_or(403);
-  const std::string message = api::text_at(response, {"status", "message"});
-  return {static_cast<int>(code < 400 ? 400 : code), api::text_at(response, {"status", "reason"}),
-          message.empty() ? fmt::format("admission webhook \"{}\" denied the request without explanation", name)
-                          : fmt::format("admission webhook \"{}\" denied the request: {}", name, message),
-          nullptr};
-}
-
 /// Returns the `response` of a webhook's body, or an error if it is invalid.
 base::Result<Json> response_in(const std::string& answer, const std::string& uid) {
   auto review = api::parse_json(answer);
@@ -117,7 +108,7 @@ base::Result<Json> patch_in(const Json& response) {
   if (api::text_at(response, {"patchType"}) != "JSONPatch")
     return base::invalid("webhook returned response.patch but not response.patchType");
   const auto bytes = base::decode_base64(text);
-  if (!bytes) return base::invalid("response.patch is no Base64");
+  if (!bytes) return base::invalid("response.patch is not valid Base64");
   return api::parse_json(*bytes);
 }
 
@@ -175,7 +166,11 @@ Outcome<Json> ConfiguredWebhooks::call(const Json& webhook, const WriteRequest& 
   if (!answer) return failed(answer.error().message);
   const auto response = response_in(*answer, uid);
   if (!response) return failed(response.error().message);
-  if (!api::flag_at(*response, {"allowed"})) return denied(name, *response);
+  if (!api::flag_at(*response, {"allowed"})) {
+    return denied_by_webhook(name, api::number_at(*response, {"status", "code"}).value_or(403),
+                             api::text_at(*response, {"status", "reason"}),
+                             api::text_at(*response, {"status", "message"}));
+  }
   const auto patch = patch_in(*response);
   if (!patch) return failed(patch.error().message);
   auto patched = apply_json_patch(object, *patch);

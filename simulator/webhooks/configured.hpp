@@ -4,6 +4,7 @@
 /// the store, AdmissionReviews of admission.k8s.io/v1.
 
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct WebhookCall {
 /// Returns the body of a response with status 200. An error's message follows `failed calling webhook …`. Called by any
 /// thread; may block.
 using WebhookCaller = std::function<base::Result<std::string>(const WebhookCall& call)>;
+
+/// Calls webhooks over HTTPS. `hosts` maps Services to addresses ("name.namespace.svc:443" → "127.0.0.1:9443"); the
+/// certificate must still be valid for the Service name. Other hosts are resolved by name. Keeps connections open.
+WebhookCaller https_caller(std::map<std::string, std::string> hosts = {});
 
 struct WriteRequest {
   std::string user;

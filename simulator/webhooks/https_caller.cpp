@@ -1,4 +1,4 @@
-#include "simulator/webhooks/https_caller.hpp"
+#include "simulator/webhooks/configured.hpp"
 
 #include <fmt/format.h>
 
@@ -30,7 +30,7 @@ class HttpsCaller {
     request.timeout = call.timeout;
     auto answer = (*transport)->round_trip(request);
     if (!answer) return answer.error().during(fmt::format("Post \"https://{}{}\"", call.host, call.path));
-    if (answer->status != 200) return base::unavailable(fmt::format("the server answered {}", answer->status));
+    if (answer->status != 200) return base::unavailable(fmt::format("the server returned status {}", answer->status));
     return std::move(answer->body);
   }
 

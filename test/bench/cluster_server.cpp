@@ -27,7 +27,7 @@
 #include "simulator/cluster.hpp"
 #include "simulator/http_server.hpp"
 #include "simulator/objects.hpp"
-#include "simulator/operators/handoff_operator.hpp"
+#include "simulator/operators/handoff_script.hpp"
 #include "test/bench/pod_json.hpp"
 #include "test/builders/bench_cluster.hpp"
 
@@ -68,7 +68,7 @@ class BigCluster {
       : store_(clock_, 1),
         server_(store_),
         events_(store_, false),
-        handoffs_(store_, events_, {}),
+        handoffs_(simulator::make_handoff_operator(store_, events_, {})),
         http_(server_, {.handler_threads = 16}) {
     for (const std::string_view yaml : cmd::embedded_crds()) {
       for (const Json& document : need(api::parse_yaml(yaml))) (void)need(server_.install_crd(document));
@@ -154,7 +154,7 @@ class BigCluster {
   void answer_handoffs(std::stop_token stop) {
     while (!stop.stop_requested()) {
       const std::uint64_t seen = store_.revision();
-      while (handoffs_.tick(clock_.now())) {
+      while (handoffs_->tick(clock_.now())) {
       }
       (void)store_.wait_past(seen, base::milliseconds(100));
     }
@@ -171,7 +171,7 @@ class BigCluster {
   simulator::Store store_;
   simulator::ApiServer server_;
   simulator::EventRecorder events_;
-  simulator::HandoffOperator handoffs_;
+  std::unique_ptr<simulator::Actor> handoffs_;
   simulator::HttpServer http_;
   std::size_t count_ = 0;
   int handoff_pods_ = 0;

@@ -1,4 +1,4 @@
-#include "simulator/controllers/kubelet.hpp"
+#include "simulator/controllers/controllers.hpp"
 
 #include "test/unit/simulator/world.hpp"
 

@@ -1,4 +1,4 @@
-#include "simulator/controllers/workloads.hpp"
+#include "simulator/controllers/controllers.hpp"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "simulator/operators/handoff_operator.hpp"
+#include "simulator/operators/handoff_script.hpp"
 
 #include "api/meta/well_known.hpp"
 #include "simulator/operators/background_protocol.hpp"

@@ -5,7 +5,6 @@
 #include "base/base64.hpp"
 #include "http_server/certificates.hpp"
 #include "http_server/server.hpp"
-#include "simulator/webhooks/https_caller.hpp"
 #include "test/unit/simulator/api/fixture.hpp"
 
 namespace simulator {
