@@ -292,7 +292,7 @@ struct ObjectReader {
   }
   template <typename V>
   error_code operator()(V& object) const {
-    return for_members(object, [this](std::string_view key, auto& value) { return read_member(key, value); });
+    return for_members(object, [this](std::string_view key, auto& value) { return this->read_member(key, value); });
   }
 };
 template <typename... F>
