@@ -1,7 +1,7 @@
 #pragma once
 
 /// The commands of `kubectl evacuator` as functions of their options. Each returns the exit code of the process (see
-/// fail() in cmd/session/session.hpp). cli.cpp parses the flags.
+/// fail() in cmd/session/session.hpp). cmd/cli/kubectl.cpp parses the flags.
 
 #include <functional>
 #include <memory>
