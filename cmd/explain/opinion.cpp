@@ -61,7 +61,7 @@ planner::PlanInput plan_input(const api::DeschedulerPolicy& policy, const planne
   }
   input.leaving = std::move(pods.leaving);
   input.cooling = std::move(pods.cooling);
-  if (policy.status.observed_generation == policy.meta.generation) input.rounds = policy.status.rounds;
+  if (policy.status.observed_generation == policy.meta.generation) input.strategy_state = policy.status.strategy_state;
   return input;
 }
 

@@ -132,7 +132,7 @@ void make_plan(const SimulateOptions& options, const Question& question, const p
                            .usage = answer.measured.figures,
                            .server_minor = scheduling::minor_version(options.scheduler_version),
                            .may_time_out = policy.spec.mode == api::PolicyMode::kAutomatic};
-  if (policy.status.observed_generation == policy.meta.generation) input.rounds = policy.status.rounds;
+  if (policy.status.observed_generation == policy.meta.generation) input.strategy_state = policy.status.strategy_state;
   answer.plan = planner::plan_cycle(input);
   note_gain_by_hints(std::move(input), answer.plan);
 }
