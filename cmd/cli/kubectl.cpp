@@ -267,7 +267,7 @@ int run(const std::vector<std::string>& args, Io& io) {
   const auto error = parse(app, args, io.out);
   if (!error) return program.exit_code;
   io.err("error: " + error->message + "\nSee: kubectl evacuator --help\n");
-  return kFailed;
+  return kExitFailed;
 }
 
 }  // namespace cmd::plugin

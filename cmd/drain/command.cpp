@@ -116,7 +116,7 @@ class NodeCommand {
       if (io_.nap(base::milliseconds(0))) {
         io_.err(fmt::format("Interrupted: {} of {} Evacuations were created. {}\n", asked_.size(), plan_.moves.size(),
                             how_to_go_on()));
-        code_ = kInterrupted;
+        code_ = kExitInterrupted;
         return false;
       }
       auto asked = asking.ask_for(move.pod, move.priority);
@@ -200,7 +200,7 @@ class NodeCommand {
         io_.err(fmt::format("Interrupted: {}; the remaining Evacuations continue without this command. {}\n",
                             summary(followed->progress), how_to_go_on()));
         print_asked();
-        return kInterrupted;
+        return kExitInterrupted;
     }
     std::abort();
   }

@@ -135,7 +135,7 @@ class PodCommand {
     asked_ = std::move(followed->last);
     session_.print_raw(asked_);
     switch (followed->end) {
-      case FollowEnd::kSettled: return followed->progress.all_gone() ? code_ : kFailed;
+      case FollowEnd::kSettled: return followed->progress.all_gone() ? code_ : kExitFailed;
       case FollowEnd::kTimeout:
         return fail(session_.io(),
                     {base::ErrorCode::kTimeout,
@@ -145,7 +145,7 @@ class PodCommand {
         session_.io().err(
             "Interrupted: the Evacuations continue without this command. Cancel them with: kubectl evacuator cancel "
             "NAME\n");
-        return kInterrupted;
+        return kExitInterrupted;
     }
     std::abort();
   }

@@ -50,7 +50,7 @@ std::optional<std::string> ask_user(std::string_view question, const Interrupted
 void end_when_stuck(const Interrupted& interrupted, const std::stop_token& stop) {
   while (!stop.stop_requested() && !interrupted.wait(kStopPollInterval)) {
   }
-  if (base::sleep_unless_stopped(20 * kStopPollInterval, stop)) _exit(kInterrupted);
+  if (base::sleep_unless_stopped(20 * kStopPollInterval, stop)) _exit(kExitInterrupted);
 }
 
 }  // namespace

@@ -121,7 +121,7 @@ class BulkPatch {
     const std::string words = fmt::format("{} {}\n", resource_name(key), wanted.words);
     if (wanted.wrong) {
       if (which_.names.empty()) return;
-      code_ = kFailed;
+      code_ = kExitFailed;
       return io_.err("error: " + words);
     }
     if (!wanted.patch.is_null()) {

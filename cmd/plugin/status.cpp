@@ -244,7 +244,7 @@ int story(Session& session, const Target& target) {
     const auto found = std::ranges::find(all, target.name, [](const auto& each) { return each.meta.name; });
     if (found == all.end()) {
       const auto missing = session.get(kube::kEvacuations, explanation.key);  // use the server's error message
-      return missing ? kFailed : fail(io, missing.error());
+      return missing ? kExitFailed : fail(io, missing.error());
     }
     explanation.key.name = found->spec.pod_ref.name;
     all = {*found};

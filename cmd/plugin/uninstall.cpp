@@ -65,7 +65,7 @@ class Uninstall {
     operator_problem_ = session_.operator_warning();
     report_plan(*policies, *evacuations);
     if (options_.dry_run) return kDone;
-    if (!confirmed()) return kFailed;
+    if (!confirmed()) return kExitFailed;
     detect_operator(*evacuations);  // baseline for detecting status changes by an operator
     // Cancel before deleting policies: while a policy exists, its brake and limits hold back waiting Evacuations.
     for (const StoredEvacuation& each : *evacuations) {
@@ -148,7 +148,7 @@ class Uninstall {
       if (waited >= options_.timeout) return give_up(*left);
       if (std::exchange(told_, left->size()) != left->size())
         io_.err(fmt::format("Waiting for {} Evacuations to end …\n", left->size()));
-      if (io_.nap(kPollInterval)) return kInterrupted;
+      if (io_.nap(kPollInterval)) return kExitInterrupted;
     }
   }
 
@@ -223,7 +223,7 @@ class Uninstall {
     io_.err(
         "Run the command again to wait longer. Or stop the operator (kubectl -n evacuator-system scale deployment "
         "evacuator --replicas=0) and run it again: the Evacuations are then released as they are.\n");
-    return kFailed;
+    return kExitFailed;
   }
 
   /// Finishes the uninstallation. Waits for the operator to remove its taints, which it does once there are no
@@ -232,7 +232,7 @@ class Uninstall {
     const base::TimePoint begin = session_.now();
     std::size_t tainted = tainted_nodes();
     while (tainted > 0 && session_.operator_warning().empty() && session_.now() - begin < kTaintPatience) {
-      if (io_.nap(kPollInterval)) return kInterrupted;
+      if (io_.nap(kPollInterval)) return kExitInterrupted;
       tainted = tainted_nodes();
     }
     if (tainted > 0) {

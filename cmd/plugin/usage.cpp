@@ -56,7 +56,7 @@ int run_usage(Session& session, const UsageOptions& options) {
   } else if (report.empty()) {
     io.err("no policy has spec.usageSources\n");
   }
-  return answered ? kDone : kFailed;
+  return answered ? kDone : kExitFailed;
 }
 
 }  // namespace cmd::plugin

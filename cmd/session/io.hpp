@@ -35,8 +35,8 @@ std::string variable_of(const kube::Environment& environment, const std::string&
 
 /// Process exit codes, same as kubectl's.
 inline constexpr int kDone = 0;
-inline constexpr int kFailed = 1;
-inline constexpr int kInterrupted = 130;  ///< Ctrl-C, as reported by shells
+inline constexpr int kExitFailed = 1;
+inline constexpr int kExitInterrupted = 130;  ///< Ctrl-C, as reported by shells
 
 enum class Tone { kPlain, kGood, kBad, kWaiting, kDim, kStrong };
 /// Returns `text` in the color of the tone, unchanged if `colour` is false.

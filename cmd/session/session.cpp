@@ -262,7 +262,7 @@ void Session::warn_about_operator() {
 int fail(Io& io, const base::Error& error) {
   const bool says_where = error.message.starts_with("Error from server") || error.message.starts_with("Unable to ");
   io.err((says_where ? "" : "error: ") + error.message + "\n");
-  return kFailed;
+  return kExitFailed;
 }
 
 int with_session(const GlobalFlags& flags, Io& io, const std::function<int(Session&)>& command) {

@@ -115,7 +115,7 @@ kube::ListOptions listing(std::string ns, std::string label_selector = {}, std::
 /// Parses "30s", "2m" or "0" (no timeout). A bare number is in seconds, as in kubectl.
 base::Result<base::Duration> parse_timeout(std::string_view flag, const std::string& text);
 
-/// Prints the error, prefixed with "error: " unless the message already names its origin. Returns kFailed.
+/// Prints the error, prefixed with "error: " unless the message already names its origin. Returns kExitFailed.
 int fail(Io& io, const base::Error& error);
 
 /// Connects and runs the command. Returns its exit code, or prints why there is no connection.

@@ -37,8 +37,8 @@ std::vector<api::ObjectKey> PdbWaitList::wake(const api::ObjectKey& pdb, std::op
     }
   }
   std::ranges::stable_sort(alone, {}, [](const Waiters::value_type* each) {
-    const Waiting& waiting = each->second;
-    return std::tuple(-std::int64_t{waiting.place.priority}, waiting.turn, waiting.place.since);
+    const auto& [place, turn] = each->second;
+    return std::tuple(-std::int64_t{place.priority}, turn, place.since);
   });
   if (allowed) alone.resize(std::min(alone.size(), static_cast<std::size_t>(std::max(*allowed, 0))));
   for (Waiters::value_type* each : alone) {
