@@ -156,8 +156,7 @@ strategies::CycleFacts cycle_facts(const PlanInput& input, const strategies::Str
   facts.nodes = static_cast<std::int32_t>(context.nodes.size());
   facts.nodes_in_use = static_cast<std::int32_t>(
       std::ranges::count_if(context.nodes, [&](NodeIndex node) { return is_in_use(input.cluster, node); }));
-  if (auto subject = strategy.balances(context))
-    facts.imbalance = imbalance_of(input.cluster, *std::move(subject));
+  if (auto subject = strategy.balances(context)) facts.imbalance = imbalance_of(input.cluster, *std::move(subject));
   return facts;
 }
 

@@ -258,16 +258,16 @@ struct StrategyNeeds {
   /// Time window in which the strategy counts restarts, for which a restart history must be kept.
   std::optional<base::seconds> restart_window{};
   std::vector<UsageNeed> usage{};  ///< measurements that it decides by; empty if it uses requests
-  std::string_view soft_taint{};               ///< key of the soft taints that it sets (PlanSink::avoid()), or ""
+  std::string_view soft_taint{};   ///< key of the soft taints that it sets (PlanSink::avoid()), or ""
 };
 
 /// Observations of one cycle by which a MultiCycle strategy continues.
 struct CycleFacts {
   std::int32_t nodes = 0;         ///< number of nodes in scope
   std::int32_t nodes_in_use = 0;  ///< nodes in scope with pods other than DaemonSet and mirror pods
-  double imbalance = 0;           ///< of the nodes in use, in points of the most uneven resource; 0 if nothing is balanced
-  bool is_settled = true;         ///< the moves of earlier cycles are complete
-  bool may_time_out = true;       ///< false if users decide when pods move
+  double imbalance = 0;      ///< of the nodes in use, in points of the most uneven resource; 0 if nothing is balanced
+  bool is_settled = true;    ///< the moves of earlier cycles are complete
+  bool may_time_out = true;  ///< false if users decide when pods move
   base::TimePoint now{};
 };
 

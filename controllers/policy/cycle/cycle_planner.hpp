@@ -33,7 +33,8 @@ std::string cycle_id(const api::DeschedulerPolicy& policy, base::TimePoint now);
 /// Whether a strategy searches, i.e. its planning may take much longer than one pass over all pods.
 bool searches(const strategies::StrategySpecs& specs);
 
-/// Collects the input of a cycle and plans it (cycle.hpp). Callers must hold the policy lock; a search releases it.
+/// Collects the input of a cycle and plans it (controllers/policy/cycle.hpp). Callers must hold the policy lock; a
+/// search releases it.
 class CyclePlanner {
  public:
   /// `is_wanted`, called from several threads, returns false for obsolete plans. References must outlive this object.
