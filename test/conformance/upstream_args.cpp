@@ -48,17 +48,17 @@ void take_protections(const Json& args, api::PodProtections& protections) {
 }
 
 std::optional<api::PriorityThreshold> threshold_of(const Json& args) {
-  const Json json = args.value("priorityThreshold", Json::object());
+  const Json given = args.value("priorityThreshold", Json::object());
   api::PriorityThreshold threshold;
-  if (json.contains("value")) threshold.value = json["value"].get<std::int32_t>();
-  threshold.name = json.value("name", "");
+  if (given.contains("value")) threshold.value = given["value"].get<std::int32_t>();
+  threshold.name = given.value("name", "");
   if (!threshold.value && threshold.name.empty()) return std::nullopt;
   return threshold;
 }
 
-base::Duration duration_of(const Json& json) {
-  if (json.is_string()) return base::parse_duration(json.get<std::string>()).value();
-  return std::chrono::duration_cast<base::Duration>(std::chrono::nanoseconds(json.get<std::int64_t>()));
+base::Duration duration_of(const Json& given) {
+  if (given.is_string()) return base::parse_duration(given.get<std::string>()).value();
+  return std::chrono::duration_cast<base::Duration>(std::chrono::nanoseconds(given.get<std::int64_t>()));
 }
 
 }  // namespace

@@ -229,18 +229,18 @@ TEST_F(PolicyHints, GoWithTheEvacuationsOfPolicies) {
   install_placement_webhook();
   const auto made = evacuations_of_a_policy();
   ASSERT_FALSE(made.empty());
-  int hinted = 0;
+  int with_hint = 0;
   for (const api::Evacuation& each : made) {
     const std::string target = each.meta.annotations.value("evacuator.dev/predicted-target");
     EXPECT_TRUE(api::origin_is_verified(each)) << "the signature covers the hint";
     if (!each.spec.placement) continue;  // the predicted target is the node that it leaves
-    ++hinted;
+    ++with_hint;
     EXPECT_EQ(each.spec.placement->node_name.value, target);
     if (each.status.phase != api::EvacuationPhase::kSucceeded) continue;
     ASSERT_TRUE(each.status.placement) << each.meta.name;
     EXPECT_EQ(node_of(each.status.placement->name), target);
   }
-  EXPECT_GT(hinted, 0);
+  EXPECT_GT(with_hint, 0);
 }
 
 TEST_F(PolicyHints, AreTakenThoughABudgetHeldTheEvictionUpForLong) {

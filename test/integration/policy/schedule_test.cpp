@@ -16,23 +16,23 @@ using testing::HasSubstr;
 class Schedules : public integration::Rig {
  protected:
   /// All pods of shop are old enough to be moved. The time is Saturday, shortly after 12:20.
-  void begin(const Json& schedule, const Json& limits = Json::object()) {
+  void begin(const Json& schedule, const Json& policy_limits = Json::object()) {
     prepare();
-    add_policy(schedule, limits);
+    add_policy(schedule, policy_limits);
   }
   void prepare() {
     stage();
     start_operator();
     run_for(minutes(20));
   }
-  void add_policy(const Json& schedule, const Json& limits = Json::object()) {
+  void add_policy(const Json& schedule, const Json& policy_limits = Json::object()) {
     add({{"apiVersion", "evacuator.dev/v1alpha1"},
          {"kind", "DeschedulerPolicy"},
          {"metadata", {{"name", "timed"}}},
          {"spec",
           {{"mode", "Automatic"},
            {"schedule", schedule},
-           {"limits", limits},
+           {"limits", policy_limits},
            {"strategies", Json::array({{{"name", "PodLifeTime"}, {"args", {{"maxPodLifeTimeSeconds", 900}}}}})}}}});
   }
   api::DeschedulerPolicyStatus status() const { return policy_status("timed"); }

@@ -230,9 +230,9 @@ TEST(DecodePodTest, ReadsVolumes) {
   const auto pod = api::decode_pod(kPod);
   ASSERT_TRUE(pod);
   const auto volume = [](VolumeKind kind, std::string name, std::string source = "") {
-    api::Volume volume{kind, std::move(source)};
-    volume.name = std::move(name);
-    return volume;
+    api::Volume made{kind, std::move(source)};
+    made.name = std::move(name);
+    return made;
   };
   EXPECT_THAT(
       pod->volumes,

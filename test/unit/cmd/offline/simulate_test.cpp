@@ -181,9 +181,9 @@ TEST_F(Refusals, DuplicatesThatNoOtherNodeMayHold) {
   objects_[1] = cordoned(node("n2"));
   const auto messages = [&] {
     const Json result = plan("RemoveDuplicates");
-    std::vector<std::string> messages;
-    for (const Json& row : result["refusals"]) messages.push_back(row["message"]);
-    return messages;
+    std::vector<std::string> told;
+    for (const Json& row : result["refusals"]) told.push_back(row["message"]);
+    return told;
   };
   const std::string text = "2 pods of its owner and images are on its node, and no other node can run one";
   EXPECT_THAT(messages(), testing::ElementsAre(text + ": 1 of 1 nodes: the node is cordoned (n2)",

@@ -74,12 +74,12 @@ class ScriptedServer final : public kube::Transport {
     if (body["metadata"]["resourceVersion"] != evacuation["metadata"]["resourceVersion"]) {
       return json(409, R"({"kind":"Status","reason":"Conflict","code":409,"message":"the object has been modified"})");
     }
-    const Json before = evacuation;
+    const Json stored = evacuation;
     evacuation.merge_patch(body);
     for (const std::string& field : prunes) {
       if (evacuation.contains("status")) evacuation["status"].erase(field);
     }
-    if (prunes.empty() || evacuation != before) evacuation["metadata"]["resourceVersion"] = std::to_string(++version_);
+    if (prunes.empty() || evacuation != stored) evacuation["metadata"]["resourceVersion"] = std::to_string(++version_);
     return json(200, evacuation.dump());
   }
   int version_ = 100;

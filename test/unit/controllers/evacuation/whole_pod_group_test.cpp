@@ -10,11 +10,11 @@ using namespace evacuation_reconciler_fixture;
 class WholePodGroup : public Shell {
  protected:
   /// Returns the phase that the Evacuation of a pod of PodGroup "g" reaches.
-  std::string phase_with(const kube::Store<api::SchedulingPodGroup>* groups, base::Duration pause = seconds(1)) {
+  std::string phase_with(const kube::Store<api::SchedulingPodGroup>* stored_groups, base::Duration pause = seconds(1)) {
     server.pod["spec"]["schedulingGroup"]["podGroupName"] = "g";
     pods.put(std::make_shared<const api::Pod>(*api::decode_pod(server.pod.dump())));
     auto with_groups = dependencies();
-    with_groups.pod_groups = groups;
+    with_groups.pod_groups = stored_groups;
     with_groups.pod_group_kind = kube::kPodGroups;
     controllers::evacuation::Reconciler of_groups{with_groups};
     for (int i = 0; i < 3; ++i) {

@@ -20,7 +20,7 @@ struct SilentWatch : kube::WatchStream {
 
 /// Returns the configured response or error after 200 ms.
 struct Scripted : kube::Transport {
-  explicit Scripted(base::ManualClock& clock) : clock(clock) {}
+  explicit Scripted(base::ManualClock& of) : clock(of) {}
   base::Result<kube::Response> round_trip(const kube::Request&) override {
     clock.advance(base::milliseconds(200));
     if (error) return *error;

@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
         CostCase{"Claim", volume(api::VolumeKind::kPersistentVolumeClaim), 2},
         CostCase{"EphemeralClaim", volume(api::VolumeKind::kEphemeral), 2},
         CostCase{"EmptyDir", volume(api::VolumeKind::kEmptyDir), 1}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- PendingPods::place()
 
@@ -145,7 +145,7 @@ INSTANTIATE_TEST_SUITE_P(
             [](C& c) { c.add(waiting("a", 100).with([](api::Pod& pod) { pod.oversized = "spec.tolerations"; })); }, ""},
         PlaceCase{"NotTerminatingPods", [](C& c) { c.add(waiting("a", 100).terminating()); }, ""},
         PlaceCase{"NotPodsOfAnUnknownNode", [](C& c) { c.add(waiting("a", 100).on("gone")); }, ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(PendingPodsTest, PlaceReportsAHeartbeatForEachPod) {
   World world(ClusterBuilder().add(NodeBuilder("n")).add(waiting("a", 100)).add(waiting("b", 9000)));
@@ -248,7 +248,7 @@ INSTANTIATE_TEST_SUITE_P(
                  },
                  "n", kAnyPriority, ""},
         TakeCase{"NothingWithoutANode", [](C& c) { c.add(waiting("w", 3000)); }, "", kAnyPriority, ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- predict_replacement()
 

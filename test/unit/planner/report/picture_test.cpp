@@ -49,7 +49,8 @@ TEST(StripsTest, AreasAreSharesInsideTheBoxWithoutOverlap) {
   for (int round = 0; round < 200; ++round) {
     std::vector<double> shares;
     const int count = 1 + static_cast<int>(random() % 60);
-    for (int i = 0; i < count; ++i) shares.push_back(0.004 + (random() % 1000) / 1000.0 * 0.9 / count);
+    for (int i = 0; i < count; ++i)
+      shares.push_back(0.004 + static_cast<double>(random() % 1000) / 1000.0 * 0.9 / count);
     const auto strips = layout_treemap(shares, 1.36);
     ASSERT_THAT(strips, SizeIs(shares.size()));
     for (std::size_t i = 0; i < strips.size(); ++i) {
@@ -85,10 +86,10 @@ TEST(StripsTest, EqualTilesAreNearlySquare) {
 TEST(TilesTest, TheAfterPictureHasPodsOnTheirTargets) {
   const Report report = swap_report();
   const auto names = [&](bool is_after, std::size_t node) {
-    std::vector<std::string> names;
+    std::vector<std::string> pods;
     const auto tiles = tiles_of(report, Resource::kCpu, is_after, 1);
-    for (const Tile& tile : tiles[node]) names.push_back(report.pods[tile.pod].name);
-    return names;
+    for (const Tile& tile : tiles[node]) pods.push_back(report.pods[tile.pod].name);
+    return pods;
   };
   EXPECT_THAT(names(false, 0), testing::ElementsAre("agent-n1", "web-2", "web-1"));
   EXPECT_THAT(names(true, 0), testing::ElementsAre("agent-n1", "web-2", "quorum-1"));

@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
             "SoftTaint",
             [](S& s, P&, N& n) { n.taint("gpu", api::TaintEffect::kPreferNoSchedule), s.honor_node_taints = true; },
             true}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- Pods
 
@@ -259,7 +259,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "r=2 fewest 2 self 1; a=0 b=0 c=2 fewest 2 self 1"},
         CountCase{"NoScheduleAnywayConstraint", [](S& s, P&, C& c) { s.schedule_anyway = true, c.add(web("w", "a1")); },
                   ""}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(SpreadCountOfWhatIf, FollowsMovedPods) {
   PodBuilder pod = PodBuilder("p").label("app", "web");
@@ -321,7 +321,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "the skew over zone would be 3, the maximum is 2", ""},
         SkewCase{"WithoutTheLabel", [](S& s, P&, C&) { s.topology_key = "rack"; }, "the node has no label rack",
                  "the node has no label rack"}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 // --- Counts per domain
 
@@ -352,7 +352,7 @@ INSTANTIATE_TEST_SUITE_P(Spread, DomainCountsTest,
                                          DomainCase{"Dense", 3, {0, 2, 0}, {2, 0, 1}, 0, 2},
                                          DomainCase{"DenseInEveryDomain", 3, {0, 2, 0, 1, 2}, {2, 1, 2}, 1, 2},
                                          DomainCase{"Sparse", 1000, {4, 1, 4, 4}, {0, 1, 0, 0, 3, 0}, 0, 3}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace spread_counts_test
 }  // namespace scheduling

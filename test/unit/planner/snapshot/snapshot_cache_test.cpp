@@ -168,7 +168,8 @@ INSTANTIATE_TEST_SUITE_P(
     Others, SnapshotChange,
     testing::Values(ChangeCase{"ANodeIsCordoned",
                                [](SnapshotInput& input) {
-                                 edit<api::Node>(input.nodes[0], [](api::Node& node) { node.unschedulable = true; });
+                                 edit<api::Node>(input.nodes[0],
+                                                 [](api::Node& changed) { changed.unschedulable = true; });
                                },
                                true},
                     ChangeCase{"ANodeIsTainted",
@@ -238,7 +239,7 @@ TEST(SnapshotCache, ReleasesOldObjects) {
   const std::weak_ptr<const api::Pod> gone = input.pods.back();
   const std::weak_ptr<const api::Node> node = input.nodes[0];
   edit<api::Pod>(pod_of(input, "a"), [](api::Pod& pod) { pod.meta.resource_version = "2"; });
-  edit<api::Node>(input.nodes[0], [](api::Node& node) { node.unschedulable = true; });
+  edit<api::Node>(input.nodes[0], [](api::Node& changed) { changed.unschedulable = true; });
   input.pods.pop_back();
   const std::string now = picture(ClusterSnapshot(input));
   keeper.at(input);

@@ -55,14 +55,14 @@ TEST(PodMeans, DecayAfterADay) {
   Answers answers;
   answers.take({{"db-0", 1000}}, 3 * 2880);
   const std::int64_t after_a_day = answers.take({{"db-0", 2000}}, 2880).front();
-  EXPECT_NEAR(after_a_day, 2000 - 1000 / 2.718, 5) << "three days at 1000 count as one";
+  EXPECT_NEAR(static_cast<double>(after_a_day), 2000 - 1000 / 2.718, 5) << "three days at 1000 count as one";
 }
 
 TEST(PodMeans, AnHourWithoutAnswersIsNotAttributedToTheNextAnswer) {
   Answers answers;
   answers.take({{"db-0", 100}}, 120);
   answers.pass(std::chrono::minutes(59));
-  EXPECT_NEAR(answers.take({{"db-0", 900}}).front(), 214, 1) << "ten minutes at most, of seventy";
+  EXPECT_NEAR(static_cast<double>(answers.take({{"db-0", 900}}).front()), 214, 1) << "ten minutes at most, of seventy";
 }
 
 TEST(PodMeans, KeepTheMeanWhereAnAnswerHasNoFigure) {
@@ -77,7 +77,7 @@ TEST(PodMeans, ANewPodBeginsAsItsWorkload) {
   answers.take({{"web-5d9-aaaaa", 1000}, {"web-5d9-bbbbb", 3000}, {"web-777-ccccc", 9000}}, 480);
   const auto means = answers.take({{"web-5d9-bbbbb", 3000}, {"web-5d9-ddddd", 6000}, {"web-888-eeeee", 50}});
   EXPECT_EQ(means[0], 3000);
-  EXPECT_NEAR(means[1], 2000, 10) << "the pod that has just left counts, too";
+  EXPECT_NEAR(static_cast<double>(means[1]), 2000, 10) << "the pod that has just left counts, too";
   EXPECT_EQ(means[2], 50) << "another revision may use anything";
 }
 
@@ -86,7 +86,7 @@ TEST(PodMeans, OfAWorkloadCountMoreWhereMoreIsKnown) {
   answers.take({{"web-1", 1000}}, 2880);
   answers.take({{"web-1", 1000}, {"web-2", 9000}}, 120);
   // One day at 1000, the four hours at 1000 that web-2 started with, and one hour at 9000.
-  EXPECT_NEAR(answers.take({{"web-1", 1000}, {"web-2", 9000}, {"web-3", 1000}})[2], 1276, 10);
+  EXPECT_NEAR(static_cast<double>(answers.take({{"web-1", 1000}, {"web-2", 9000}, {"web-3", 1000}})[2]), 1276, 10);
 }
 
 TEST(PodMeans, RememberPodsThatAreNotInAnAnswerForAnHour) {

@@ -37,7 +37,7 @@ INSTANTIATE_TEST_SUITE_P(Worths, WorthTest,
                                          WorthCase{"ByBoth", worth_of_mix(0.5), 0.75, 1.25},
                                          WorthCase{"ByPods", kWorthOfPods, 1, 1},
                                          WorthCase{"ByTheLargerShare", {}, 1, 1.5}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 struct DifferCase {
   std::string name;
@@ -58,7 +58,7 @@ INSTANTIATE_TEST_SUITE_P(Nodes, DifferTest,
                                          DifferCase{"InCpu", NodeBuilder("b").sized(5000, 4000, 10), true},
                                          DifferCase{"InMemory", NodeBuilder("b").sized(4000, 3000, 10), true},
                                          DifferCase{"InPods", NodeBuilder("b").sized(4000, 4000, 20), true}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 struct SumsCase {
   std::string name;
@@ -126,7 +126,7 @@ INSTANTIATE_TEST_SUITE_P(Sums, SumsTest,
                                                   {pod("a1", "a", 1000), pod("b1", "b", 6000), pod("c1", "c", 3000)},
                                                   {"a"},
                                                   1}),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace capacities_test
 }  // namespace strategies

@@ -160,7 +160,7 @@ INSTANTIATE_TEST_SUITE_P(
                     {"a1"},
                     {},
                     {.depth = 1}}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 TEST(Packing, PlacesAllPodsOrNone) {
   Packer packer(kThree, {pod("a1", "a", 1000), pod("a2", "a", 3000), pod("b1", "b", 2000), pod("c1", "c", 3000)});

@@ -111,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(
                        1,
                        "1 nodes with pods that may not leave",
                        true}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace bound_test
 }  // namespace strategies

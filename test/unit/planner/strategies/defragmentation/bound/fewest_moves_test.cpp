@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {0, 1, 14, 28}},
         FewestCase{"OneMoreToMakeRoomForARepellingPod", kRepelling, {0, 2, 15, 30}},
         FewestCase{"NoRoomOnceStopped", kRepelling, {0, 1, 2, 6}, true}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace fewest_moves_test
 }  // namespace strategies
