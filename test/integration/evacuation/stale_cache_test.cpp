@@ -43,22 +43,22 @@ class StalePlay : public Stage {
   int play(const std::string& name, int at) {
     int calls = 0;
     base::TimePoint until{};
-    auto& replica = *this->replica;
+    auto& stale = *this->replica;
     const std::string uid = this->get(name).spec.pod_ref.uid.value;
-    replica.transport.before_each_call = [&](const kube::Request&) {
+    stale.transport.before_each_call = [&](const kube::Request&) {
       if (calls++ != at) return;
-      replica.informers_frozen = true;
+      stale.informers_frozen = true;
       until = this->clock.now() + seconds(60);
     };
     this->run_until(
         [&] {
           complete_post(name);
-          if (this->clock.now() >= until) replica.informers_frozen = false;
+          if (this->clock.now() >= until) stale.informers_frozen = false;
           const auto now = this->find(name);
           return now && api::is_terminal(now->status.phase) && now->meta.finalizers.empty();
         },
         std::chrono::hours(2));
-    replica.transport.before_each_call = nullptr;
+    stale.transport.before_each_call = nullptr;
     const auto status = this->get(name).status;
     const auto replacement = status.outcome ? status.outcome->replacement : std::nullopt;
     ending = {status.phase,

@@ -22,9 +22,9 @@ class Pgo : public Switchover {
 
  private:
   void reconcile() {
-    const Json cluster = object(kPgo, "db");
-    const Json spec = cluster["spec"]["patroni"]["switchover"];
-    const std::string done = cluster.value(Json::json_pointer("/status/patroni/switchover"), "");
+    const Json pgo = object(kPgo, "db");
+    const Json spec = pgo["spec"]["patroni"]["switchover"];
+    const std::string done = pgo.value(Json::json_pointer("/status/patroni/switchover"), "");
     if (!spec.value("enabled", false)) {
       if (!done.empty()) through_with("");
       return;
@@ -314,10 +314,9 @@ class Percona : public Switchover {
   }
   void switch_over() {
     const std::string wanted = trigger(kPerconaPgo);
-    const Json cluster = object(kPerconaPgo, "db");
-    const bool enabled = cluster.value(Json::json_pointer("/spec/patroni/switchover/enabled"), false);
-    if (!enabled || wanted.empty() || wanted == cluster.value(Json::json_pointer("/status/patroni/switchover"), ""))
-      return;
+    const Json pgo = object(kPerconaPgo, "db");
+    const bool enabled = pgo.value(Json::json_pointer("/spec/patroni/switchover/enabled"), false);
+    if (!enabled || wanted.empty() || wanted == pgo.value(Json::json_pointer("/status/patroni/switchover"), "")) return;
     promote("pg-1");
     edit(kPerconaPgo, "db", [&](Json& stored) { stored["status"]["patroni"]["switchover"] = wanted; });
   }

@@ -94,12 +94,12 @@ double Model::wave_of(const Shape& shape) const {
 
 void Model::step() {
   const Parameters& p = parameters_;
-  const auto burst = [](Burst& burst, Chance& chance, double every, double least, double most) {
-    if (burst.steps_left > 0) return --burst.steps_left > 0;
+  const auto burst = [](Burst& state, Chance& chance, double every, double least, double most) {
+    if (state.steps_left > 0) return --state.steps_left > 0;
     if (chance.uniform() < kStepHours / every) {
-      burst.steps_left = static_cast<int>(chance.between(least, most) / kStepHours);
+      state.steps_left = static_cast<int>(chance.between(least, most) / kStepHours);
     }
-    return burst.steps_left > 0;
+    return state.steps_left > 0;
   };
   const Wander workload_noise(p.workload_noise, p.workload_memory);
   const Wander pod_noise(p.pod_noise, p.pod_memory);
