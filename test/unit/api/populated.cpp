@@ -290,7 +290,9 @@ api::DeschedulerPolicyStatus populated_policy_status() {
   status.node_classes = {classes};
   status.strategy_state = api::StrategyState{
       "AlternatingUtilization",
-      R"({"phase":"Stopped","plannedAt":"2026-03-01T12:00:09Z","round":2,"strategy":"AlternatingUtilization"})"};
+      R"({"imbalance":4.5,"moved":12,"nodes":9,"nodesFreed":2,"nodesInUse":7,"phase":"Stopped","planned":3,)"
+      R"("plannedAt":"2026-03-01T12:00:09Z","reason":"NoProgress","round":2,"strategy":"AlternatingUtilization",)"
+      R"("waiting":true})"};
   status.plan_truncated = true;
   status.refusals = {{"shop", "web-2", "u-2", "n1", "PodLifeTime", "PDBWouldBlock", "web allows none", "web", 2, 0}};
   status.cooldowns = {{"vm/shop/db-1", {at(2), at(4)}}};
