@@ -264,47 +264,56 @@ Json service_ports_cell(const Json& o, TimePoint) {
 
 Json global_default_cell(const Json& o, TimePoint) { return api::flag_at(o, {"globalDefault"}); }
 
-/// Returns the columns of all kinds by plural.
-const std::map<std::string, Columns>& all_columns() {
-  static const Column name = shown("Name", cell(text, "metadata", "name"));
-  static const Column age = shown("Age", age_cell);
+const Column kNameColumn = shown("Name", cell(text, "metadata", "name"));
+const Column kAgeColumn = shown("Age", age_cell);
+
+/// Columns of pods, their controllers and budgets, and nodes, by plural.
+const std::map<std::string, Columns>& workload_columns() {
   static const Column containers = wide("Containers", containers_cell);
   static const Column images = wide("Images", images_cell);
   static const Column selector = wide("Selector", cell(labels, "spec", "selector", "matchLabels"));
   static const std::map<std::string, Columns> all = {
       {"pods",
-       {name, shown("Ready", pod_ready_cell), shown("Status", pod_status_cell), shown("Restarts", restarts_cell), age,
-        wide("IP", cell(text_or_none, "status", "podIP")), wide("Node", cell(text_or_none, "spec", "nodeName")),
+       {kNameColumn, shown("Ready", pod_ready_cell), shown("Status", pod_status_cell), shown("Restarts", restarts_cell),
+        kAgeColumn, wide("IP", cell(text_or_none, "status", "podIP")),
+        wide("Node", cell(text_or_none, "spec", "nodeName")),
         wide("Nominated Node", cell(text_or_none, "status", "nominatedNodeName")), wide("Readiness Gates", none_cell)}},
       {"nodes",
-       {name, shown("Status", node_status_cell), shown("Roles", roles_cell), age,
+       {kNameColumn, shown("Status", node_status_cell), shown("Roles", roles_cell), kAgeColumn,
         shown("Version", cell(text, "status", "nodeInfo", "kubeletVersion")),
         wide("Internal-IP", address_cell("InternalIP")), wide("External-IP", address_cell("ExternalIP")),
         wide("OS-Image", cell(text_or_none, "status", "nodeInfo", "osImage")),
         wide("Kernel-Version", cell(text_or_none, "status", "nodeInfo", "kernelVersion")),
         wide("Container-Runtime", cell(text_or_none, "status", "nodeInfo", "containerRuntimeVersion"))}},
       {"deployments",
-       {name, shown("Ready", ready_of_replicas), shown("Up-to-date", cell(count, "status", "updatedReplicas")),
-        shown("Available", cell(count, "status", "availableReplicas")), age, containers, images, selector}},
+       {kNameColumn, shown("Ready", ready_of_replicas), shown("Up-to-date", cell(count, "status", "updatedReplicas")),
+        shown("Available", cell(count, "status", "availableReplicas")), kAgeColumn, containers, images, selector}},
       {"replicasets",
-       {name, integer("Desired", replicas_cell), integer("Current", cell(count, "status", "replicas")),
-        integer("Ready", cell(count, "status", "readyReplicas")), age, containers, images, selector}},
-      {"statefulsets", {name, shown("Ready", ready_of_replicas), age, containers, images}},
+       {kNameColumn, integer("Desired", replicas_cell), integer("Current", cell(count, "status", "replicas")),
+        integer("Ready", cell(count, "status", "readyReplicas")), kAgeColumn, containers, images, selector}},
+      {"statefulsets", {kNameColumn, shown("Ready", ready_of_replicas), kAgeColumn, containers, images}},
       {"daemonsets",
-       {name, integer("Desired", cell(count, "status", "desiredNumberScheduled")),
+       {kNameColumn, integer("Desired", cell(count, "status", "desiredNumberScheduled")),
         integer("Current", cell(count, "status", "currentNumberScheduled")),
         integer("Ready", cell(count, "status", "numberReady")),
         integer("Up-to-date", cell(count, "status", "updatedNumberScheduled")),
         integer("Available", cell(count, "status", "numberAvailable")),
-        shown("Node Selector", cell(labels, "spec", "template", "spec", "nodeSelector")), age, containers, images,
-        selector}},
+        shown("Node Selector", cell(labels, "spec", "template", "spec", "nodeSelector")), kAgeColumn, containers,
+        images, selector}},
       {"jobs",
-       {name, shown("Status", job_status_cell), shown("Completions", completions_cell),
-        shown("Duration", duration_cell), age, containers, images, selector}},
+       {kNameColumn, shown("Status", job_status_cell), shown("Completions", completions_cell),
+        shown("Duration", duration_cell), kAgeColumn, containers, images, selector}},
       {"poddisruptionbudgets",
-       {name, shown("Min Available", cell(int_or_string, "spec", "minAvailable")),
+       {kNameColumn, shown("Min Available", cell(int_or_string, "spec", "minAvailable")),
         shown("Max Unavailable", cell(int_or_string, "spec", "maxUnavailable")),
-        integer("Allowed Disruptions", cell(count, "status", "disruptionsAllowed")), age}},
+        integer("Allowed Disruptions", cell(count, "status", "disruptionsAllowed")), kAgeColumn}},
+  };
+  return all;
+}
+
+/// Columns of other kinds, by plural.
+const std::map<std::string, Columns>& other_columns() {
+  static const std::map<std::string, Columns> all = {
       {"events",
        {shown("Last Seen", event_seen_cell),
         shown("Type", cell(text, "type")),
@@ -317,35 +326,36 @@ const std::map<std::string, Columns>& all_columns() {
         {"Count", "integer", 1, event_count_cell},
         wide("Name", cell(text, "metadata", "name"))}},
       {"persistentvolumeclaims",
-       {name, shown("Status", cell(text, "status", "phase")), shown("Volume", cell(text, "spec", "volumeName")),
+       {kNameColumn, shown("Status", cell(text, "status", "phase")), shown("Volume", cell(text, "spec", "volumeName")),
         shown("Capacity", cell(text, "status", "capacity", "storage")),
         shown("Access Modes", cell(modes, "status", "accessModes")),
-        shown("StorageClass", cell(text, "spec", "storageClassName")), age,
+        shown("StorageClass", cell(text, "spec", "storageClassName")), kAgeColumn,
         wide("VolumeMode", cell(text, "spec", "volumeMode"))}},
       {"persistentvolumes",
-       {name, shown("Capacity", cell(text, "spec", "capacity", "storage")),
+       {kNameColumn, shown("Capacity", cell(text, "spec", "capacity", "storage")),
         shown("Access Modes", cell(modes, "spec", "accessModes")),
         shown("Reclaim Policy", cell(text, "spec", "persistentVolumeReclaimPolicy")),
         shown("Status", cell(text, "status", "phase")), shown("Claim", claim_ref_cell),
         shown("StorageClass", cell(text, "spec", "storageClassName")), shown("Reason", cell(text, "status", "reason")),
-        age}},
+        kAgeColumn}},
       {"services",
-       {name, shown("Type", cell(text, "spec", "type")), shown("Cluster-IP", cell(text_or_none, "spec", "clusterIP")),
-        shown("External-IP", none_cell), shown("Port(s)", service_ports_cell), age,
-        wide("Selector", cell(labels, "spec", "selector"))}},
-      {"namespaces", {name, shown("Status", cell(text, "status", "phase")), age}},
-      {"leases", {name, shown("Holder", cell(text, "spec", "holderIdentity")), age}},
-      {"customresourcedefinitions", {name, {"Created At", "date", 0, cell(text, "metadata", "creationTimestamp")}}},
+       {kNameColumn, shown("Type", cell(text, "spec", "type")),
+        shown("Cluster-IP", cell(text_or_none, "spec", "clusterIP")), shown("External-IP", none_cell),
+        shown("Port(s)", service_ports_cell), kAgeColumn, wide("Selector", cell(labels, "spec", "selector"))}},
+      {"namespaces", {kNameColumn, shown("Status", cell(text, "status", "phase")), kAgeColumn}},
+      {"leases", {kNameColumn, shown("Holder", cell(text, "spec", "holderIdentity")), kAgeColumn}},
+      {"customresourcedefinitions",
+       {kNameColumn, {"Created At", "date", 0, cell(text, "metadata", "creationTimestamp")}}},
       {"priorityclasses",
-       {name,
+       {kNameColumn,
         integer("Value", cell(count, "value")),
         {"Global-Default", "boolean", 0, global_default_cell},
-        age,
+        kAgeColumn,
         wide("PreemptionPolicy", cell(text, "preemptionPolicy"))}},
-      {"configmaps", {name, shown("Data", cell(size, "data")), age}},
-      {"secrets", {name, shown("Type", cell(text, "type")), shown("Data", cell(size, "data")), age}},
-      {"serviceaccounts", {name, shown("Secrets", cell(size, "secrets")), age}},
-      {"", {name, age}},  // kinds without specific columns
+      {"configmaps", {kNameColumn, shown("Data", cell(size, "data")), kAgeColumn}},
+      {"secrets", {kNameColumn, shown("Type", cell(text, "type")), shown("Data", cell(size, "data")), kAgeColumn}},
+      {"serviceaccounts", {kNameColumn, shown("Secrets", cell(size, "secrets")), kAgeColumn}},
+      {"", {kNameColumn, kAgeColumn}},  // kinds without specific columns
   };
   return all;
 }
@@ -358,8 +368,10 @@ std::string age_text(const std::string& time, TimePoint now) {
 }
 
 const Columns& columns_of(const ServedResource& resource) {
-  const auto found = all_columns().find(resource.plural);
-  return found == all_columns().end() ? all_columns().at("") : found->second;
+  for (const auto* columns : {&workload_columns(), &other_columns()}) {
+    if (const auto found = columns->find(resource.plural); found != columns->end()) return found->second;
+  }
+  return other_columns().at("");
 }
 
 }  // namespace simulator
