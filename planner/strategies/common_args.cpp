@@ -110,13 +110,15 @@ std::vector<std::string> read_excluded_namespaces(api::StrictObject& args) {
 }
 
 std::vector<std::string> names_in(const Percentages& percentages) {
-  const auto names = percentages | std::views::keys;
-  return {names.begin(), names.end()};
+  std::vector<std::string> names;
+  for (const auto& [name, percent] : percentages) names.push_back(name);
+  return names;
 }
 
 std::vector<double> percents_in(const Percentages& percentages) {
-  const auto percents = percentages | std::views::values;
-  return {percents.begin(), percents.end()};
+  std::vector<double> percents;
+  for (const auto& [name, percent] : percentages) percents.push_back(percent);
+  return percents;
 }
 
 Percentages read_percentages(api::StrictObject& args, std::string_view name, ResourceRule rule) {
