@@ -35,6 +35,14 @@ std::string_view to_string(EvacuationPhase phase);
 std::optional<EvacuationPhase> parse_evacuation_phase(std::string_view text);
 /// Returns true for the final phases Succeeded, Failed and Cancelled.
 bool is_terminal(EvacuationPhase phase);
+/// Whether no attempt has begun, or the last one has ended and the next one has not begun.
+constexpr bool is_between_attempts(EvacuationPhase phase) {
+  return phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff;
+}
+/// Whether the eviction has not been requested yet.
+constexpr bool is_before_request(EvacuationPhase phase) {
+  return is_between_attempts(phase) || phase == EvacuationPhase::kPreparing;
+}
 
 enum class OnTimeout { kCancel, kFail, kNextEvictor };
 enum class HoldSlotUntil { kPodGone, kReplacementReady };

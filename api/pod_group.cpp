@@ -1,8 +1,7 @@
 #include "api/pod_group.hpp"
 
-#include <charconv>
-
 #include "api/meta/well_known.hpp"
+#include "base/text.hpp"
 
 namespace api {
 namespace {
@@ -37,11 +36,7 @@ std::optional<PodGroup> of_indexed_job(const Pod& pod) {
 
 /// Returns nullopt for anything but an integer.
 std::optional<std::int32_t> stated_order(const Pod& pod) {
-  const std::string& text = pod.meta.annotations.value(names::kPodGroupOrder);
-  std::int32_t order = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), order);
-  return !text.empty() && error == std::errc{} && end == text.data() + text.size() ? std::optional(order)
-                                                                                   : std::nullopt;
+  return base::parse_number<std::int32_t>(pod.meta.annotations.value(names::kPodGroupOrder));
 }
 
 }  // namespace

@@ -31,16 +31,6 @@ bool is_plain_name(std::string_view text) {
   return !text.empty() && text.size() <= 253 && std::all_of(text.begin(), text.end(), plain);
 }
 
-std::vector<std::string_view> split(std::string_view text, std::string_view separator) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const auto end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + separator.size());
-  }
-}
-
 std::string one_line(std::string_view text, std::size_t most) {
   std::string line = base::truncate_utf8(text, most);
   std::ranges::replace_if(

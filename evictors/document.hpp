@@ -19,9 +19,6 @@ std::optional<api::Json> object_of(const Document* document);
 /// Returns true if `text` is safe in a label selector and as an object name: 1 to 253 of [A-Za-z0-9._-].
 bool is_plain_name(std::string_view text);
 
-/// Returns the parts of the text between separators; at least one.
-std::vector<std::string_view> split(std::string_view text, std::string_view separator);
-
 /// Returns untrusted text with spaces for control characters, truncated to `most` bytes.
 std::string one_line(std::string_view text, std::size_t most);
 

@@ -7,11 +7,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
-#include <charconv>
 #include <map>
 #include <thread>
 #include <vector>
 
+#include "base/text.hpp"
 #include "http_server/connection.hpp"
 
 namespace http_server {
@@ -266,12 +266,10 @@ std::optional<std::pair<std::string, std::uint16_t>> split_address(std::string_v
   const auto colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   std::string_view host = text.substr(0, colon);
-  const std::string_view digits = text.substr(colon + 1);
-  std::uint16_t port = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
-  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  const auto port = base::parse_number<std::uint16_t>(text.substr(colon + 1));
+  if (!port) return std::nullopt;
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-  return std::pair{std::string(host), port};
+  return std::pair{std::string(host), *port};
 }
 
 }  // namespace http_server

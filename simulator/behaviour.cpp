@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "base/text.hpp"
 #include "simulator/text.hpp"
 
 namespace simulator::behaviour {
@@ -19,7 +20,7 @@ bool is_set(const api::Json& object, std::string_view annotation) {
 }
 
 std::optional<base::Duration> parse_duration(std::string_view text) {
-  auto seconds = parse_number<double>(text);
+  auto seconds = base::parse_number<double>(text);
   if (!seconds) {
     const auto duration = base::parse_duration(text);
     if (!duration) return std::nullopt;
@@ -35,7 +36,7 @@ std::optional<base::Duration> duration_of(const api::Json& object, std::string_v
 }
 
 int integer_of(const api::Json& object, std::string_view annotation, int otherwise) {
-  return parse_number<int>(api::text_at(object, {"metadata", "annotations", annotation})).value_or(otherwise);
+  return base::parse_number<int>(api::text_at(object, {"metadata", "annotations", annotation})).value_or(otherwise);
 }
 
 }  // namespace simulator::behaviour

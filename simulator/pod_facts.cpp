@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "base/text.hpp"
 #include "simulator/text.hpp"
 
 namespace simulator {
@@ -56,9 +57,10 @@ PodFacts facts_of(const Json& pod) {
   facts.node = api::text_at(pod, {"spec", "nodeName"});
   facts.phase = api::text_at(pod, {"status", "phase"});
   facts.terminating = is_terminating(pod);
-  facts.deletion_cost = parse_number<std::int64_t>(api::text_at(pod, {"metadata", "annotations",
-                                                                      "controller.kubernetes.io/pod-deletion-cost"}))
-                            .value_or(0);
+  facts.deletion_cost =
+      base::parse_number<std::int64_t>(
+          api::text_at(pod, {"metadata", "annotations", "controller.kubernetes.io/pod-deletion-cost"}))
+          .value_or(0);
   facts.revision = api::text_at(pod, {"metadata", "labels", "controller-revision-hash"});
   facts.created = time_at(pod, {"metadata", "creationTimestamp"}).value_or(base::TimePoint{});
   if (const Json* owner = controller_of(pod)) {
@@ -173,7 +175,7 @@ std::optional<std::int64_t> scaled_value(const Json* value, std::int64_t total, 
   if (!value->is_string()) return std::nullopt;
   const auto& text = value->get_ref<const std::string&>();
   if (!text.ends_with('%')) return std::nullopt;
-  const auto percent = parse_number<int>(std::string_view(text).substr(0, text.size() - 1));
+  const auto percent = base::parse_number<int>(std::string_view(text).substr(0, text.size() - 1));
   if (!percent || *percent < 0) return std::nullopt;
   const double exact = static_cast<double>(*percent) * static_cast<double>(total) / 100.0;
   return static_cast<std::int64_t>(round_up ? std::ceil(exact) : std::floor(exact));

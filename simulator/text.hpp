@@ -3,8 +3,6 @@
 /// Splitting of texts, for scripts in annotations, selectors and headers.
 
 #include <algorithm>
-#include <charconv>
-#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -34,14 +32,6 @@ inline std::vector<std::string_view> split(std::string_view text, char separator
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return parts;
-}
-
-/// Returns the number, nullopt if the text is not exactly one number in the range of the type.
-template <typename Number>
-std::optional<Number> parse_number(std::string_view text) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc{} && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
 }  // namespace simulator

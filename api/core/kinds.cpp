@@ -1,11 +1,11 @@
 #include "api/core/kinds.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "api/core/terms/term_hash.hpp"
 #include "api/meta/well_known.hpp"
 #include "api/wire_names.hpp"
+#include "base/text.hpp"
 
 namespace api {
 namespace {
@@ -16,11 +16,8 @@ auto find_resource(auto& resources, std::string_view name) {
 
 /// Parses "-5", "0", "42": no plus sign, no leading zeros, within int64.
 std::optional<std::int64_t> canonical_integer(const std::string& text) {
-  std::int64_t value = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error != std::errc{} || end != last || std::to_string(value) != text) return std::nullopt;
-  return value;
+  const auto value = base::parse_number<std::int64_t>(text);
+  return value && std::to_string(*value) == text ? value : std::nullopt;
 }
 
 }  // namespace

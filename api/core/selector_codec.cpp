@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "api/meta/names.hpp"
 #include "api/wire_names.hpp"
+#include "base/text.hpp"
 
 namespace api {
 namespace {
@@ -94,10 +94,8 @@ std::size_t count_match_labels(const std::vector<SelectorRequirement>& requireme
 std::optional<IntOrPercent> percent_of(std::string_view text) {
   if (!text.ends_with('%') || text.starts_with('-') || text.starts_with('0')) return std::nullopt;
   text.remove_suffix(1);
-  IntOrPercent value{0, true};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value.value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  const auto value = base::parse_number<std::int64_t>(text);
+  return value ? std::optional(IntOrPercent{*value, true}) : std::nullopt;
 }
 
 }  // namespace

@@ -1,12 +1,12 @@
 #include "api/meta/selector.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
 
 #include "api/wire_names.hpp"
+#include "base/text.hpp"
 
 namespace api {
 namespace {
@@ -17,10 +17,7 @@ std::optional<std::int64_t> selector_integer(std::string_view text) {
     text.remove_prefix(1);
     if (text.starts_with('-')) return std::nullopt;
   }
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
+  return base::parse_number<std::int64_t>(text);
 }
 
 bool compares(const std::string* found, const std::vector<std::string>& values, bool greater) {

@@ -85,9 +85,7 @@ void add_explain_flags(CLI::App& app, ExplainOptions& options) {
          "Time to use as now, with --snapshot (default: the newest time in the dump)");
   option(app, "--audit", options.audit, "FILE", "Audit logs with earlier decisions about the pod");
   defaulted(app, "--newest", options.newest, "N", "Only the last N decisions in the logs")->check(CLI::PositiveNumber);
-  option(app, "--kubeconfig", options.kubeconfig, "FILE",
-         "Kubeconfig file (default: $KUBECONFIG, ~/.kube/config, the pod's service account)");
-  option(app, "--context", options.context, "NAME", "Kubeconfig context");
+  add_cluster_flags(app, options.kubeconfig, options.context);
   option(app, "--operator-namespace", options.operator_namespace, "NAME",
          "Namespace of the operator's ConfigMap (default evacuator-system)");
   output_format(app, options.output, {"text", "json", "yaml"}, "text, json or yaml");

@@ -127,10 +127,7 @@ convert::StrategyCatalogue strategy_catalogue() {
 int run_convert(const ConvertOptions& options) {
   const auto read = read_options(options);
   const auto text = read_text_file(options.file, kMaxPolicyBytes);
-  if (!read || !text) {
-    print_err("evacuator convert: {}\n", (read ? text.error() : read.error()).message);
-    return 1;
-  }
+  if (!read || !text) return exit_code_of("evacuator convert", read ? text.error() : read.error());
   const Conversion conversion = convert::convert_upstream(*text, strategy_catalogue(), *read);
   if (!conversion.errors.empty()) return refuse(conversion, options.file);
   report(conversion, std::array{NoteKind::kDropped, NoteKind::kAdded, NoteKind::kChanged, NoteKind::kIgnored});

@@ -16,9 +16,7 @@ namespace cmd::plugin {
 namespace {
 
 bool is_suspended(const api::Evacuation& evacuation) {
-  const auto phase = evacuation.status.phase;
-  return evacuation.spec.suspend &&
-         (phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff);
+  return evacuation.spec.suspend && api::is_between_attempts(evacuation.status.phase);
 }
 
 /// Returns a key that identifies the pod, even before the operator has set the UID.

@@ -42,11 +42,6 @@ base::Result<std::vector<api::DeschedulerPolicy>> policies_of(const std::vector<
   return all;
 }
 
-std::string detail_of(const audit::Record& record, const char* key) {
-  const auto at = record.detail.find(key);
-  return at == record.detail.end() ? std::string() : at->second;
-}
-
 /// Returns the pod's decisions in the audit log, oldest first. Empty if no log files were given.
 base::Result<std::vector<plugin::PastDecision>> past_of(const ExplainOptions& options, const std::string& pod) {
   std::vector<plugin::PastDecision> past;

@@ -193,9 +193,8 @@ std::string summary_of(const audit::Record& record) {
   std::string text;
   for (const char* key :
        {"from", "to", "call", "code", "blocker", "node", "nominated", "created", "refused", "token", "message"}) {
-    const auto at = record.detail.find(key);
-    if (at != record.detail.end() && !at->second.empty())
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, at->second);
+    if (const std::string detail = detail_of(record, key); !detail.empty())
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", key, detail);
   }
   return text;
 }

@@ -78,15 +78,6 @@ std::int32_t effective_priority(const api::Evacuation& evacuation, std::int32_t 
 /// evacuator.dev/predicted-target, which the signature covers). Empty if unknown.
 std::string target_node(const api::Evacuation& evacuation);
 
-/// Whether no attempt has begun, or the last one has ended and the next one has not begun.
-constexpr bool is_between_attempts(api::EvacuationPhase phase) {
-  return phase == api::EvacuationPhase::kPending || phase == api::EvacuationPhase::kBackoff;
-}
-/// Whether the eviction has not been requested yet.
-constexpr bool is_before_request(api::EvacuationPhase phase) {
-  return is_between_attempts(phase) || phase == api::EvacuationPhase::kPreparing;
-}
-
 /// Whether its phase holds the slots of node, namespace, zone and cluster. False if it was not admitted: a pod that
 /// left by itself before the next attempt takes no slot.
 bool holds_slot(const api::Evacuation& evacuation);

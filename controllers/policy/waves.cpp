@@ -40,7 +40,7 @@ std::optional<base::TimePoint> holds_until(const api::Evacuation& evacuation, ap
   const Phase phase = evacuation.status.phase;
   if (api::is_terminal(phase)) return std::nullopt;
   // Any editor of the Evacuation can suspend it, which must not block the policy.
-  const bool is_suspended = evacuation.spec.suspend && (phase == Phase::kPending || phase == Phase::kBackoff);
+  const bool is_suspended = evacuation.spec.suspend && api::is_between_attempts(phase);
   if (is_suspended && mode != api::PolicyMode::kManual) return std::nullopt;
   const base::seconds turn = evacuation.spec.timeouts.decision_ttl.value_or(evictors::Timeouts{}.decision_ttl);
   return evacuation.meta.creation_timestamp + std::min<base::seconds>(turn, kMaxWave) + kMaxWaiting;

@@ -40,7 +40,7 @@ api::ObjectKey request_key(const EvictorContext& context) {
 }
 
 std::optional<std::int64_t> parse_seconds(std::string_view text) {
-  const auto value = base::parse_integer<std::int64_t>(text);
+  const auto value = base::parse_number<std::int64_t>(text);
   return value && *value >= 1 && *value <= kMaxLiveness ? value : std::nullopt;
 }
 
@@ -53,8 +53,7 @@ base::seconds liveness(const EvictorContext& context) {
 /// Returns true if the current attempt uses this evictor. Between attempts, the status still names the last evictor.
 bool chosen(const EvictorContext& context) {
   const api::EvacuationStatus& status = context.evacuation.status;
-  const bool between = status.phase == EvacuationPhase::kPending || status.phase == EvacuationPhase::kBackoff;
-  return status.evictor == EvictionByRequest::kName && !between;
+  return status.evictor == EvictionByRequest::kName && !api::is_between_attempts(status.phase);
 }
 
 bool listed(const api::EvacuationSpec& spec) {

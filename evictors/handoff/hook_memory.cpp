@@ -17,13 +17,13 @@ constexpr std::string_view kJobKind = "job";
 constexpr std::string_view kWebhookKind = "webhook";
 
 std::optional<std::int64_t> number_within(std::string_view text, std::int64_t least, std::int64_t most) {
-  const auto value = base::parse_integer<std::int64_t>(text);
+  const auto value = base::parse_number<std::int64_t>(text);
   return value && *value >= least && *value <= most ? value : std::nullopt;
 }
 
 /// Parses "webhook 60 1 Abort backup".
 std::optional<api::Hook> recalled_hook(std::string_view text) {
-  const auto words = split(text, " ");
+  const auto words = base::split(text, " ");
   const bool job = words.size() == 4 && words[0] == kJobKind;
   const bool webhook = words.size() == 5 && words[0] == kWebhookKind && api::is_dns_label(words[4]);
   if (!job && !webhook) return std::nullopt;
@@ -56,7 +56,7 @@ std::string remembered_hooks(const api::EvacuationHooks& hooks) {
 std::optional<api::EvacuationHooks> parse_hooks_summary(std::string_view text) {
   if (text == kNoHooks) return api::EvacuationHooks{};
   api::EvacuationHooks hooks;
-  for (const std::string_view part : split(text, ", ")) {
+  for (const std::string_view part : base::split(text, ", ")) {
     const auto equals = part.find('=');
     const auto known =
         std::ranges::find(kHookMembers, part.substr(0, equals), [](const auto& each) { return each.first; });

@@ -175,7 +175,7 @@ Classification failed_try(const EvictorContext& context, const api::Hook& hook, 
                           const std::string& why) {
   Classification meaning{ResponseClass::kWebhookDown, hook_text(why), std::nullopt, {}};
   meaning.blocker = api::make_blocker(api::BlockerKind::kWebhook, hook.service, meaning.message);
-  const int before = base::parse_integer<int>(hook_ref(context, point, "Tries")).value_or(0);
+  const int before = base::parse_number<int>(hook_ref(context, point, "Tries")).value_or(0);
   const int tries = std::clamp(before, 0, 1000) + 1;
   set_running(context, meaning, point);
   meaning.refs.emplace_back(ref_key(point, "Tries"), std::to_string(tries));

@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view text) {
 
 void read_phases(std::string_view list, Capability& capability) {
   capability.migrate = false;
-  for (const std::string_view part : split(list, ",")) {
+  for (const std::string_view part : base::split(list, ",")) {
     const std::string_view phase = trimmed(part);
     capability.pre |= phase == "pre";
     capability.migrate |= phase == "migrate";
@@ -73,7 +73,7 @@ std::optional<RemoteFailure> read_failure(const api::Pod& pod, std::string_view 
 }
 
 std::optional<std::int32_t> read_percent(std::string_view text) {
-  const auto value = base::parse_integer<std::int32_t>(text);
+  const auto value = base::parse_number<std::int32_t>(text);
   return value && *value >= 0 && *value <= 100 ? value : std::nullopt;
 }
 

@@ -32,7 +32,7 @@ bool is_manual_with_target(const EvictorContext& context) {
 }
 
 int remote_failures(const EvictorContext& context) {
-  const int value = base::parse_integer<int>(context.parameter(kRemoteFailures, "")).value_or(kDefaultRemoteFailures);
+  const int value = base::parse_number<int>(context.parameter(kRemoteFailures, "")).value_or(kDefaultRemoteFailures);
   return value >= 1 && value <= kMaxRemoteFailures ? value : kDefaultRemoteFailures;
 }
 

@@ -51,11 +51,6 @@ std::optional<Read> read_machine(const EvictorContext& context) {
   return read_of(kMachineDocument, kube::get_request(kube::kVms, {context.ns(), machine}));
 }
 
-bool is_before_request(EvacuationPhase phase) {
-  return phase == EvacuationPhase::kPending || phase == EvacuationPhase::kBackoff ||
-         phase == EvacuationPhase::kPreparing;
-}
-
 /// Reviews, directly before the request, whether the creator of a manual Evacuation may migrate VMs.
 std::optional<Read> review_creator(const EvictorContext& context) {
   if (context.creator.empty() || !is_before_request(context.phase())) return std::nullopt;
@@ -84,7 +79,7 @@ bool needs_system(EvacuationPhase phase) {
 /// Returns the version as read now, or as stored in status.refs, because the reads in InProgress do not include it.
 std::optional<int> version_of(const EvictorContext& context, const VmState& view) {
   if (view.system.minor) return view.system.minor;
-  return base::parse_integer<int>(context.ref(kVersionRef));
+  return base::parse_number<int>(context.ref(kVersionRef));
 }
 
 bool cannot_cancel(const EvictorContext& context, const VmState& view) {
@@ -291,7 +286,7 @@ bool KubeVirtEvictor::needs_capacity(const EvictorContext& context) const {
 
 /// Once the pod is known as a VM's, removing its label does not change this.
 bool KubeVirtEvictor::owner_decides(const EvictorContext& context) const {
-  return context.evacuation.status.evictor == kName || probe_requires_owner(context);
+  return context.evacuation.status.evictor == kName || Evictor::owner_decides(context);
 }
 
 std::vector<Action> KubeVirtEvictor::undo(const EvictorContext& context) const {

@@ -63,7 +63,7 @@ api::FieldErrors SurgeEvictor::validate(const Parameters& parameters, const api:
 }
 
 std::vector<Read> SurgeEvictor::reads(const EvictorContext& context) const {
-  const bool between = context.phase() == EvacuationPhase::kPending || context.phase() == EvacuationPhase::kBackoff;
+  const bool between = api::is_between_attempts(context.phase());
   const bool chosen = context.evacuation.status.evictor == kName && !between;  // the next attempt chooses again
   if (!context.pod && context.ref(kRefName).empty()) return {};
   if (context.pod && context.pod->is_terminal() && !chosen) return {};

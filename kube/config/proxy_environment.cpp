@@ -9,6 +9,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/text.hpp"
+
 namespace kube {
 namespace {
 
@@ -72,11 +74,9 @@ bool in_network(std::string_view entry, const Address& address) {
   const auto slash = entry.find('/');
   if (slash == std::string_view::npos) return false;
   const auto network = address_of(std::string(entry.substr(0, slash)));
-  const std::string_view size = entry.substr(slash + 1);
-  unsigned bits = 0;
-  const auto [end, failed] = std::from_chars(size.data(), size.data() + size.size(), bits);
-  if (!network || failed != std::errc() || end != size.data() + size.size()) return false;
-  if (is_mapped(*network)) bits += kMappedBits;
+  const auto size = base::parse_number<unsigned>(entry.substr(slash + 1));
+  if (!network || !size) return false;
+  const unsigned bits = is_mapped(*network) ? *size + kMappedBits : *size;
   return bits <= 128 && same_prefix(*network, address, bits);
 }
 

@@ -1,7 +1,8 @@
 #include "kube/config/url.hpp"
 
-#include <charconv>
 #include <optional>
+
+#include "base/text.hpp"
 
 namespace kube {
 namespace {
@@ -50,10 +51,8 @@ std::string take_host(std::string_view& text) {
 }
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
-  unsigned value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size() || value == 0 || value > 65535) return std::nullopt;
-  return static_cast<std::uint16_t>(value);
+  const auto port = base::parse_number<std::uint16_t>(text);
+  return port == 0 ? std::nullopt : port;
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ bool EvacuatingPods::is_leaving(const api::Evacuation& evacuation) const {
   using Phase = api::EvacuationPhase;
   const Phase phase = evacuation.status.phase;
   if (evacuation.spec.dry_run) return false;
-  if (phase != Phase::kPending && phase != Phase::kBackoff) return true;
+  if (!api::is_between_attempts(phase)) return true;
   const bool is_own = api::policy_of(evacuation) == policy_;
   if (evacuation.spec.suspend) return is_own && mode_ == api::PolicyMode::kManual;
   return phase == Phase::kBackoff || api::origin_is_verified(evacuation);

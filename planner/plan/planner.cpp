@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "planner/plan/balance/convergence.hpp"
 #include "planner/plan/plan_builder.hpp"
@@ -13,6 +15,7 @@
 #include "planner/scheduling/predicates.hpp"
 #include "planner/snapshot/autoscaler_marks.hpp"
 #include "planner/strategies/load/measured_entries.hpp"
+#include "planner/strategies/load/move_cost.hpp"
 
 namespace planner {
 namespace {
@@ -137,9 +140,8 @@ void join_last_results(Plan& plan) {
 }
 
 bool is_in_use(const scheduling::ClusterSnapshot& cluster, NodeIndex node) {
-  return std::ranges::any_of(cluster.pods_on(node), [&](scheduling::PodIndex pod) {
-    return cluster.is_staying(pod) && !cluster.is_daemon_set(pod) && !cluster.is_mirror(pod);
-  });
+  return !std::ranges::all_of(cluster.pods_on(node),
+                              [&](scheduling::PodIndex pod) { return strategies::is_node_bound(cluster, pod); });
 }
 
 double imbalance_of(const scheduling::ClusterSnapshot& cluster, strategies::BalanceSubject subject) {

@@ -1,5 +1,6 @@
 #include "simulator/api/request_info.hpp"
 
+#include "base/text.hpp"
 #include "simulator/text.hpp"
 
 #include <algorithm>
@@ -84,7 +85,7 @@ bool Query::flag(std::string_view name) const {
 }
 
 std::optional<std::int64_t> Query::number(std::string_view name) const {
-  return parse_number<std::int64_t>(value(name));
+  return base::parse_number<std::int64_t>(value(name));
 }
 
 RequestInfo read_request(const kube::Request& request) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "base/text.hpp"
 #include "simulator/objects.hpp"
 #include "simulator/text.hpp"
 
@@ -43,7 +44,7 @@ Sequence sequence_of(const Json& owner) {
 /// Returns the ordinal in a pod name "<name>-<ordinal>", or -1.
 std::int64_t ordinal_of(const std::string& pod, const std::string& name) {
   if (!pod.starts_with(name + "-")) return -1;
-  return parse_number<std::int64_t>(std::string_view(pod).substr(name.size() + 1)).value_or(-1);
+  return base::parse_number<std::int64_t>(std::string_view(pod).substr(name.size() + 1)).value_or(-1);
 }
 
 std::vector<std::pair<std::int64_t, const PodFacts*>> from_the_top(const std::map<api::ObjectKey, PodFacts>& pods,

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "base/text.hpp"
 #include "simulator/kubevirt/controllers.hpp"
 #include "simulator/pod_facts.hpp"
 #include "simulator/text.hpp"
@@ -41,7 +42,7 @@ struct Course {
 
 /// KubeVirt reads only the migration's annotation, not the VMI's.
 base::seconds limit_of(const Course& course, std::string_view annotation, base::seconds otherwise) {
-  const auto number = parse_number<std::int64_t>(annotation_of(course.vmim, annotation));
+  const auto number = base::parse_number<std::int64_t>(annotation_of(course.vmim, annotation));
   return number ? base::seconds(*number) : otherwise;
 }
 
@@ -86,7 +87,7 @@ void begin_copy(const Course& course) {
 }
 
 std::int64_t failures_so_far(const Json& vmi) {
-  return parse_number<std::int64_t>(annotation_of(vmi, kFailedCount)).value_or(0);
+  return base::parse_number<std::int64_t>(annotation_of(vmi, kFailedCount)).value_or(0);
 }
 
 Json end_of(std::string_view now) { return {{"completed", true}, {"endTimestamp", now}}; }

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/text.hpp"
 #include "simulator/behaviour.hpp"
 #include "simulator/kubevirt/types.hpp"
 #include "simulator/text.hpp"
@@ -20,7 +21,7 @@ base::Status read_failures(std::string_view value, MigrationScript& script) {
     script.fail = -1;
     return base::Done{};
   }
-  const auto count = parse_number<std::int64_t>(value);
+  const auto count = base::parse_number<std::int64_t>(value);
   if (!count || *count < 0) return bad_word(value, "is no number of failures; write fail=2 or fail=always");
   script.fail = *count;
   return base::Done{};

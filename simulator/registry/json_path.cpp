@@ -1,5 +1,6 @@
 #include "simulator/registry/json_path.hpp"
 
+#include "base/text.hpp"
 #include "simulator/text.hpp"
 
 #include <algorithm>
@@ -73,7 +74,7 @@ bool step_into_brackets(Nodes& nodes, std::string_view inside) {
     return true;
   }
   if (inside.starts_with("?")) return step_by_filter(nodes, inside);
-  if (const auto index = parse_number<std::ptrdiff_t>(inside)) {
+  if (const auto index = base::parse_number<std::ptrdiff_t>(inside)) {
     step_into_index(nodes, *index);
     return true;
   }

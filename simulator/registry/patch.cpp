@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "api/json/json_access.hpp"
+#include "base/text.hpp"
 #include "simulator/text.hpp"
 
 namespace simulator {
@@ -44,7 +45,7 @@ std::optional<Pointer> parse_pointer(std::string_view text) {
 
 /// Returns the array index of `token` in an array of `size`; "-" is one past the end.
 std::optional<std::size_t> array_index(const std::string& token, std::size_t size) {
-  return token == "-" ? size : parse_number<std::size_t>(token);
+  return token == "-" ? size : base::parse_number<std::size_t>(token);
 }
 
 Json* child_of(Json& parent, const std::string& token) {

@@ -1,7 +1,6 @@
 #include "telemetry/tracing/otlp.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <type_traits>
 
@@ -88,10 +87,7 @@ std::int64_t rejected_spans(std::string_view answer) {
   if (const auto number = api::number_at(json, {"partialSuccess", "rejectedSpans"}))
     return std::max<std::int64_t>(*number, 0);
   const std::string text = api::text_at(json, {"partialSuccess", "rejectedSpans"});
-  std::int64_t count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  const bool is_whole = error == std::errc() && end == text.data() + text.size();
-  return is_whole ? std::max<std::int64_t>(count, 0) : 0;
+  return std::max<std::int64_t>(base::parse_number<std::int64_t>(text).value_or(0), 0);
 }
 
 }  // namespace tracing

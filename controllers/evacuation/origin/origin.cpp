@@ -42,7 +42,7 @@ std::optional<OriginValue> parse_origin(std::string_view text) {
 
 std::optional<base::TimePoint> time_of(std::string_view seconds) {
   constexpr std::int64_t kYear9999 = 253'402'300'799;
-  const auto value = base::parse_integer<std::int64_t>(seconds);
+  const auto value = base::parse_number<std::int64_t>(seconds);
   if (!value || *value < 0 || *value > kYear9999) return std::nullopt;
   return base::TimePoint(base::seconds(*value));
 }

@@ -43,7 +43,7 @@ constexpr std::string_view kQueuedRef = "queuedSeconds";
 
 base::seconds queued_before(const StatusBuilder& builder) {
   constexpr std::int64_t kMax = 1'000'000'000;
-  const auto seconds = base::parse_integer<std::int64_t>(builder.context().ref(kQueuedRef));
+  const auto seconds = base::parse_number<std::int64_t>(builder.context().ref(kQueuedRef));
   return base::seconds(std::clamp<std::int64_t>(seconds.value_or(0), 0, kMax));
 }
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.hpp"
+
 namespace controllers {
 namespace {
 
@@ -42,16 +44,6 @@ constexpr std::array<FieldKind, 5> kKinds = {{{"minute", 0, 59, nullptr, 0},
 
 constexpr std::uint64_t bit(unsigned value) { return std::uint64_t{1} << value; }
 bool has(std::uint64_t set, unsigned value) { return (set & bit(value)) != 0; }
-
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t end = text.find(separator); end != std::string_view::npos; end = text.find(separator)) {
-    parts.push_back(text.substr(0, end));
-    text.remove_prefix(end + 1);
-  }
-  parts.push_back(text);
-  return parts;
-}
 
 std::vector<std::string_view> words(std::string_view text) {
   constexpr std::string_view kBlanks = " \t";
@@ -96,7 +88,7 @@ struct Range {
 std::optional<Range> range_of(std::string_view text, const FieldKind& kind, bool with_step) {
   const bool is_weekday = kind.most == kSunday;
   if (text == "*" || text == "?") return Range{kind.least, is_weekday ? kSunday - 1 : kind.most};
-  const auto ends = split(text, '-');
+  const auto ends = base::split(text, "-");
   const auto first = value_of(ends[0], kind);
   if (!first || ends.size() > 2) return std::nullopt;
   if (ends.size() == 1)
@@ -109,7 +101,7 @@ std::optional<Range> range_of(std::string_view text, const FieldKind& kind, bool
 
 /// Adds one item of a list to the set. Sets `any` for * or ?, unless the step is above 1 (like CronJob's parser).
 bool read_item(std::string_view item, const FieldKind& kind, std::uint64_t& set, bool& any) {
-  const auto parts = split(item, '/');
+  const auto parts = base::split(item, "/");
   const auto range = range_of(parts[0], kind, parts.size() == 2);
   const auto step = parts.size() == 2 ? number(parts[1]) : std::optional<unsigned>(1);
   if (parts.size() > 2 || !range || !step || *step == 0) return false;
@@ -144,7 +136,7 @@ base::Result<CronExpression> CronExpression::parse(std::string_view text) {
   const std::array<bool*, 5> any = {&ignored, &ignored, &fields.any_day, &ignored, &fields.any_weekday};
   for (std::size_t i = 0; i < kKinds.size(); ++i) {
     const FieldKind& kind = kKinds[i];
-    for (const std::string_view item : split(items[i], ',')) {
+    for (const std::string_view item : base::split(items[i], ",")) {
       if (!read_item(item, kind, *sets[i], *any[i]))
         return base::invalid(fmt::format("{}: \"{}\" is not a value, range or step from {} to {}", kind.name, item,
                                          kind.least, kind.most));

@@ -42,7 +42,9 @@ bool is_pooler(const api::Pod& pod) {
 }
 
 /// Returns true if "a,b" has an entry `name`.
-bool lists(std::string_view names, std::string_view name) { return std::ranges::count(split(names, ","), name) > 0; }
+bool lists(std::string_view names, std::string_view name) {
+  return std::ranges::count(base::split(names, ","), name) > 0;
+}
 
 /// Returns the candidate that the call requested.
 std::string candidate_in(const std::string& pre_state) {
@@ -61,7 +63,7 @@ class PatroniAdapter final : public SwitchoverAdapter {
   }
 
   base::seconds call_timeout(const EvictorContext& context) const override {
-    const auto seconds = base::parse_integer<std::int64_t>(context.ref(kTimeoutRef)).value_or(0);
+    const auto seconds = base::parse_number<std::int64_t>(context.ref(kTimeoutRef)).value_or(0);
     const auto stored = std::clamp<base::seconds>(base::seconds(seconds), kCallTimeout, kMaxPatroniCall);
     return std::max(stored, base::seconds(call_limit(context)));
   }

@@ -75,7 +75,7 @@ void read_api_url(std::string_view url, PatroniMember& member) {
   host = host.substr(0, host.find('/'));
   const std::size_t colon = host.rfind(':');
   if (colon == std::string_view::npos) return;
-  const auto port = base::parse_integer<int>(host.substr(colon + 1));
+  const auto port = base::parse_number<int>(host.substr(colon + 1));
   if (port && *port > 0 && *port < 65536) member.port = *port;
 }
 
@@ -191,7 +191,7 @@ std::optional<std::vector<std::string>> patroni_sync_standbys(const EvictorConte
   const std::string standbys = object ? annotation_in(*object, "sync_standby") : std::string();
   if (config ? !is_on : standbys.empty()) return std::nullopt;
   std::vector<std::string> names;
-  for (const std::string_view name : split(standbys, ",")) {
+  for (const std::string_view name : base::split(standbys, ",")) {
     if (!name.empty() && names.size() < kMaxStandbys) names.emplace_back(name);
   }
   return names;

@@ -6,6 +6,7 @@
 
 #include "api/meta/well_known.hpp"
 #include "base/time/stored_time.hpp"
+#include "planner/strategies/load/move_cost.hpp"
 
 namespace strategies {
 namespace {
@@ -16,11 +17,9 @@ constexpr base::minutes kMaxTimeout{24 * 60};
 
 /// Returns whether the node has a pod that would have to move if the node were removed.
 bool is_in_use(const StrategyContext& context, NodeIndex node) {
-  const scheduling::ClusterSnapshot& base = context.cluster.base();
   bool is_used = false;
-  context.cluster.for_each_on(node, [&](PodIndex pod) {
-    is_used = is_used || (base.is_staying(pod) && !base.is_daemon_set(pod) && !base.is_mirror(pod));
-  });
+  context.cluster.for_each_on(node,
+                              [&](PodIndex pod) { is_used = is_used || !is_node_bound(context.cluster.base(), pod); });
   return is_used;
 }
 
@@ -68,8 +67,8 @@ HalfArgs read_half(api::StrictObject& args, std::string_view name) {
 
 AlternatingUtilization::Args AlternatingUtilization::Args::read(api::StrictObject& args) {
   Args parsed;
-  parsed.low = read_half<LowNodeUtilization::Args>(args, "lowNodeUtilization");
-  parsed.high = read_half<HighNodeUtilization::Args>(args, "highNodeUtilization");
+  parsed.low = read_half<LowNodeUtilization>(args, "lowNodeUtilization");
+  parsed.high = read_half<HighNodeUtilization>(args, "highNodeUtilization");
   parsed.high.soft_taint = true;
   parsed.rounds = read_rules(args);
   return parsed;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/scheduling/predicates.hpp"
+#include "planner/snapshot/matching.hpp"
 #include "planner/strategies/eviction_order.hpp"
 #include "planner/strategies/lifetime/criteria.hpp"
 #include "planner/strategies/listing.hpp"
@@ -117,8 +118,7 @@ class TargetNodes {
 
   /// Number of nodes over which a set of duplicates can be spread.
   std::size_t count_for(const api::Pod& pod) {
-    const bool is_plain =
-        pod.node_selector.empty() && pod.tolerations.empty() && !(pod.affinity && pod.affinity->required_node_terms);
+    const bool is_plain = !scheduling::asks_for_nodes(pod) && pod.tolerations.empty();
     if (is_plain && plain_) return *plain_;
     const auto count = static_cast<std::size_t>(
         std::ranges::count_if(context_.nodes, [&](NodeIndex node) { return may_hold(pod, node); }));

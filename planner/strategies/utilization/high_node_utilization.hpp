@@ -17,7 +17,6 @@ namespace strategies {
 struct HighNodeUtilization {
   static constexpr std::string_view kName = "HighNodeUtilization";
   static constexpr StrategyPhase kPhase = StrategyPhase::kBalance;
-  using Args = HighNodeUtilization;
 
   /// A node at or below all of `low` is underutilized. With measured load, nodes are filled up to `high`.
   PoolThresholds thresholds;

@@ -17,7 +17,6 @@ namespace strategies {
 struct LowNodeUtilization {
   static constexpr std::string_view kName = "LowNodeUtilization";
   static constexpr StrategyPhase kPhase = StrategyPhase::kBalance;
-  using Args = LowNodeUtilization;
 
   PoolThresholds thresholds;
   std::int32_t number_of_nodes = 0;  ///< Act only if more nodes than this are underutilized

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/scheduling/predicates.hpp"
+#include "planner/snapshot/matching.hpp"
 
 namespace strategies {
 namespace {
@@ -42,7 +43,7 @@ class EvenSpread {
 
   /// Returns true if every node counts for the pod's spread and has a domain in all of its topologies.
   bool reaches_all(const api::Pod& pod) const {
-    if (!pod.node_selector.empty() || (pod.affinity && pod.affinity->required_node_terms)) return false;
+    if (scheduling::asks_for_nodes(pod)) return false;
     return std::ranges::all_of(pod.topology_spread, [this](const api::TopologySpreadConstraint& constraint) {
       return problem_.cluster().topology(constraint.topology_key).covers_all;
     });
