@@ -25,7 +25,12 @@ double QuantileSketch::bucket_width() {
 int QuantileSketch::index_of(double value) { return static_cast<int>(std::ceil(std::log(value) / bucket_width())); }
 
 void QuantileSketch::add(double value, std::uint32_t times) {
-  add_bucket(value >= smallest_ ? index_of(value) : std::numeric_limits<int>::min(), times);
+  if (times == 0) return;
+  count_ += times;
+  if (value >= smallest_)
+    add_at(index_of(value), times);
+  else
+    zeros_ += times;
 }
 
 void QuantileSketch::add_bucket(int index, std::uint32_t times) {

@@ -195,10 +195,9 @@ Classification classify_code(int code, const StatusView& view) {
 }
 
 /// Classifies an answer outside 2xx. `texts` take precedence.
-Classification classify_refusal(const kube::Response& answer, std::span<const KnownText> texts) {
-  const StatusView view = read_status(answer);
-  if (const KnownText* known = find_known(texts, answer.status, view.message)) return from_known(*known, view);
-  return is_denial(view.message) ? classify_denial(answer.status, view) : classify_code(answer.status, view);
+Classification classify_refusal(int code, const StatusView& view, std::span<const KnownText> texts) {
+  if (const KnownText* known = find_known(texts, code, view.message)) return from_known(*known, view);
+  return is_denial(view.message) ? classify_denial(code, view) : classify_code(code, view);
 }
 
 bool is_success(int code) { return code >= 200 && code < 300; }
@@ -251,7 +250,7 @@ bool is_blocked(ResponseClass answer) { return facts_of(answer).delay.first > ba
 Classification classify_eviction(const CallResult& answer, std::span<const KnownText> accepted_texts) {
   if (!answer) return classify_transport(answer.error());
   if (is_success(answer->status)) return classify_success(*answer, Class::kGranted);
-  return classify_refusal(*answer, accepted_texts);
+  return classify_refusal(answer->status, read_status(*answer), accepted_texts);
 }
 
 Classification classify_patch(const CallResult& answer) {
@@ -261,7 +260,7 @@ Classification classify_patch(const CallResult& answer) {
   // metadata.uid in the patch guards against a new pod with the same name. Servers may report the mismatch as 422.
   const bool is_other_uid = answer->status == 422 && view.is_status && !is_denial(view.message) &&
                             (has(view.message, "uid") || has(view.message, "UID"));
-  return is_other_uid ? classified(Class::kConflict, view) : classify_refusal(*answer, {});
+  return is_other_uid ? classified(Class::kConflict, view) : classify_refusal(answer->status, view, {});
 }
 
 Classification classify_call(const CallResult& answer, std::span<const KnownText> texts) {
@@ -269,7 +268,7 @@ Classification classify_call(const CallResult& answer, std::span<const KnownText
   if (is_success(answer->status))
     return answer->body.empty() ? Classification{Class::kApplied, "", {}, {}, {}}
                                 : classify_success(*answer, Class::kApplied);
-  return classify_refusal(*answer, texts);
+  return classify_refusal(answer->status, read_status(*answer), texts);
 }
 
 std::string service_setting(std::string_view service, int status) {

@@ -260,6 +260,8 @@ error_code read_container_statuses(auto& value, const ContainerStatus& like, std
   });
 }
 
+ContainerStatus main_status() { return {}; }
+
 ContainerStatus init_status() {
   ContainerStatus status;
   status.is_init = true;
@@ -292,9 +294,9 @@ error_code read_pod_conditions(auto& value, std::vector<PodCondition>& target) {
 
 error_code read_pod_status(auto& value, Pod& pod, HeldResources& held) {
   std::string phase;
-  const auto statuses = [&](const char* key, const ContainerStatus& like) {
+  const auto statuses = [&](const char* key, ContainerStatus (*like)()) {
     return on(key, [&, like](auto& list) {
-      return read_container_statuses(list, like, pod.container_statuses.edit(), held);
+      return read_container_statuses(list, like(), pod.container_statuses.edit(), held);
     });
   };
   const auto held_as = [&](std::string_view key) {
@@ -304,8 +306,8 @@ error_code read_pod_status(auto& value, Pod& pod, HeldResources& held) {
       value, on("phase", phase), on("reason", pod.status_reason), on("qosClass", pod.qos_class),
       on("startTime", pod.start_time),
       on("conditions", [&](auto& list) { return read_pod_conditions(list, pod.conditions); }),
-      statuses("containerStatuses", {}), statuses("initContainerStatuses", init_status()),
-      statuses("ephemeralContainerStatuses", ephemeral_status()), on("nominatedNodeName", pod.nominated_node.value),
+      statuses("containerStatuses", main_status), statuses("initContainerStatuses", init_status),
+      statuses("ephemeralContainerStatuses", ephemeral_status), on("nominatedNodeName", pod.nominated_node.value),
       held_as("resources"), held_as("allocatedResources"));
   pod.phase = value_of(kPodPhaseNames, phase).value_or(PodPhase::kNone);
   sort_statuses(pod.container_statuses.edit());

@@ -49,9 +49,9 @@ std::string summary_of(const std::vector<Blocker>& blockers) {
 
 /// Encodes the status without members that equal those of `other`; nullptr leaves out nothing. Adds derived texts for
 /// printer columns, because servers down to 1.20 support simple paths only.
-Json encode_news(const EvacuationStatus& status, const EvacuationStatus* other) {
+Json encode_news(const EvacuationStatus& status, const EvacuationStatus* other, bool lists_as_null = false) {
   const auto is_news = [&](auto member) { return other == nullptr || status.*member != other->*member; };
-  Json json = encode_fields(status, other);
+  Json json = encode_fields(status, other, lists_as_null);
   if (status.deadline && is_news(&EvacuationStatus::deadline))
     json["deadlineText"] = base::format_time(*status.deadline);
   if (status.progress && is_news(&EvacuationStatus::progress))
@@ -74,7 +74,7 @@ EvacuationStatus evacuation_status_of(const Json& json) {
 Json encode_status(const EvacuationStatus& status) { return encode_news(status, nullptr); }
 
 std::pair<Json, Json> encode_change(const EvacuationStatus& before, const EvacuationStatus& after) {
-  return {encode_news(before, &after), encode_news(after, &before)};
+  return {encode_news(before, &after, true), encode_news(after, &before)};
 }
 
 }  // namespace api

@@ -126,9 +126,11 @@ void read_fields(StrictObject& object, T& to) {
   for_each_field<T>([&](const auto& field) { read_member(object, field.name, to.*field.member); });
 }
 
-/// Encodes an object with fields without those that are equal in `other`; nullptr leaves out none.
+/// Encodes an object with fields without those that are equal in `other`; nullptr leaves out none. With
+/// `lists_as_null`, lists of structs are null: enough for the old side of a merge patch, which replaces lists as a
+/// whole.
 template <HasFields T>
-Json encode_fields(const T& from, const T* other = nullptr);
+Json encode_fields(const T& from, const T* other = nullptr, bool lists_as_null = false);
 
 /// Encodes one value; of a list of structs at most `most` elements.
 template <typename M>
@@ -151,12 +153,16 @@ Json encode(const M& from, [[maybe_unused]] std::size_t most = SIZE_MAX) {
 }
 
 template <HasFields T>
-Json encode_fields(const T& from, const T* other) {
+Json encode_fields(const T& from, const T* other, bool lists_as_null) {
   Json json = Json::object();
   for_each_field<T>([&](const auto& field) {
     const auto& value = from.*field.member;
     if (other != nullptr && value == other->*field.member) return;
-    if (field.always || value != std::remove_cvref_t<decltype(value)>{})
+    using M = std::remove_cvref_t<decltype(value)>;
+    if (!field.always && value == M{}) return;
+    if (ListOfFields<M> && lists_as_null)
+      json[field.name] = nullptr;
+    else
       json[field.name] = field.write ? field.write(value) : encode(value, field.most);
   });
   return json;

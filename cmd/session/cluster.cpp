@@ -81,7 +81,7 @@ class ClusterReader {
     auto stored = session_.evacuations({});
     if (!stored && stored.error().code == base::ErrorCode::kForbidden) stored = session_.evacuations(listing(ns));
     if (!stored) return cluster_.problems.push_back(first_line(stored.error().message));
-    cluster_.evacuations = values_of(*stored);
+    for (auto& each : *stored) cluster_.evacuations.push_back(std::move(each.evacuation));
   }
 
   Session& session_;

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "api/meta/well_known.hpp"
-#include "api/vocabulary/blockers.hpp"
 
 namespace controllers {
 namespace {
@@ -177,16 +176,21 @@ std::optional<std::int64_t> AdmissionScopes::limit_of(const Scope& scope) const 
     if (found == policies_.end()) return std::nullopt;
     limits = &found->second.limits.in_flight;
   }
-  const auto node = nodes_.find(scope.name);
-  const std::int64_t max_pods = node == nodes_.end() ? 0 : node->second.max_pods;
-  const auto zone = zone_sizes_.find(scope.name);
+  const auto max_pods = [&]() -> std::int64_t {
+    const auto node = nodes_.find(scope.name);
+    return node == nodes_.end() ? 0 : node->second.max_pods;
+  };
+  const auto zone_size = [&]() -> std::int64_t {
+    const auto zone = zone_sizes_.find(scope.name);
+    return zone == zone_sizes_.end() ? 0 : zone->second;
+  };
   switch (scope.kind) {
     case Kind::kTotal: return resolved(limits->total, static_cast<std::int64_t>(nodes_.size()));
-    case Kind::kNode: return resolved(limits->per_node, max_pods);
-    case Kind::kTargetNode: return resolved(limits->per_target_node, max_pods);
+    case Kind::kNode: return resolved(limits->per_node, max_pods());
+    case Kind::kTargetNode: return resolved(limits->per_target_node, max_pods());
     case Kind::kNamespace: return resolved(limits->per_namespace, 0);
     case Kind::kWorkload: return resolved(limits->per_workload, scope.size.value_or(0));
-    case Kind::kZone: return resolved(limits->per_zone, zone == zone_sizes_.end() ? 0 : zone->second);
+    case Kind::kZone: return resolved(limits->per_zone, zone_size());
     case Kind::kRate: return std::nullopt;
     case Kind::kManual: return manual_limit();
     case Kind::kOwner: return kMaxManualOfOwner;

@@ -1,5 +1,6 @@
 #include "controllers/observability/metered_transport.hpp"
 
+#include <mutex>
 #include <string>
 
 #include "kube/transport.hpp"
@@ -51,7 +52,7 @@ class MeteredWatch final : public kube::WatchStream, public kube::ReadinessSourc
 
 void MeteredTransport::count(std::string_view verb, int code, base::TimePoint began) {
   const double seconds = std::chrono::duration<double>(steady_.now() - began).count();
-  const std::scoped_lock lock(mutex_);
+  std::unique_lock lock(mutex_);
   auto known = durations_.find({verb, code});
   if (known == durations_.end()) {
     const std::string label = code == kNoCode ? "error" : code == kOtherCode ? "other" : std::to_string(code);
@@ -61,7 +62,9 @@ void MeteredTransport::count(std::string_view verb, int code, base::TimePoint be
         {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30}, {{"verb", verb}, {"code", label}});
     known = durations_.emplace(std::pair(verb, code), made).first;
   }
-  known->second.observe(seconds);
+  const base::Histogram durations = known->second;
+  lock.unlock();
+  durations.observe(seconds);
 }
 
 base::Result<kube::Response> MeteredTransport::round_trip(const kube::Request& request) {

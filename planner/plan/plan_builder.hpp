@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -39,7 +41,14 @@ class PodSet {
   bool contains(const api::Pod& pod) const { return find(pod) != nullptr; }
 
  private:
-  std::map<std::pair<std::string_view, std::string_view>, const PodIdentity*> pods_;  ///< by UID and namespace
+  using Key = std::pair<std::string_view, std::string_view>;  // UID and namespace
+  struct Hash {
+    std::size_t operator()(const Key& key) const {
+      const std::hash<std::string_view> hash;
+      return hash(key.first) ^ (hash(key.second) << 1);
+    }
+  };
+  std::unordered_map<Key, const PodIdentity*, Hash> pods_;
 };
 
 /// Receives the nominations of one cycle and builds the plan. Checks each nomination in this order; the first refusal

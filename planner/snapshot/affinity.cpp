@@ -1,8 +1,9 @@
 /// Indexes of pods whose affinity affects other pods.
 
 #include <algorithm>
-#include <map>
+#include <functional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "planner/snapshot/update.hpp"
@@ -95,8 +96,13 @@ void ClusterSnapshot::Update::renumber_affinity(PodIndex from, PodIndex to) {
 /// the decoder lets equal affinities share their storage. Kinds are numbered in the order in which they are first seen.
 void ClusterSnapshot::Update::derive_affinity() {
   using Kind = std::pair<std::uint32_t, const api::Affinity*>;  // label group and affinity
+  struct Hash {
+    std::size_t operator()(const Kind& kind) const {
+      return std::hash<const void*>()(kind.second) + kind.first * 0x9e3779b97f4a7c15U;
+    }
+  };
   Kinds kinds;
-  std::map<Kind, std::size_t> known;
+  std::unordered_map<Kind, std::size_t, Hash> known;
   cluster_.affinity_pods_.clear();
   for (const PodIndex pod : cluster_.pods()) {
     const PodEntry& entry = cluster_.pods_[pod];

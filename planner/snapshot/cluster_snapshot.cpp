@@ -66,7 +66,8 @@ bool ClusterSnapshot::update_others(const SnapshotInput& now) {
   const bool are_attachments_new = objects_.volume_attachments != now.volume_attachments;
   const bool are_workloads_new = objects_.workloads != now.workloads;
   const bool are_namespaces_new = objects_.namespaces != now.namespaces;
-  const auto pdbs = objects_.pdbs;
+  const bool are_pdbs_new = objects_.pdbs != now.pdbs;
+  const auto pdbs = are_pdbs_new ? objects_.pdbs : SnapshotInput::List<api::PodDisruptionBudget>();
   for_each_kind([&](auto list) {
     if (objects_.*list != now.*list) objects_.*list = in_order(now.*list);
   });
@@ -75,7 +76,7 @@ bool ClusterSnapshot::update_others(const SnapshotInput& now) {
   if (are_workloads_new) index_workloads();
   Update update(*this);
   if (are_workloads_new) update.problems_are_due();
-  if (are_namespaces_new || !have_same_names(pdbs, objects_.pdbs)) update.namespaces_are_due();
+  if (are_namespaces_new || (are_pdbs_new && !have_same_names(pdbs, objects_.pdbs))) update.namespaces_are_due();
   update.finish();
   return true;
 }

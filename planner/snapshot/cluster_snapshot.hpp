@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -325,8 +325,14 @@ class ClusterSnapshot {
   std::set<std::shared_ptr<const api::Pod>, InOrder> pods_beyond_term_limits_;
   /// Affinity; data pointer of the namespace's name, which identifies it; labels, nullptr if no term compares labels.
   using TermUser = std::tuple<const api::Affinity*, const char*, LabelStorage>;
+  struct TermUserHash {
+    std::size_t operator()(const TermUser& each) const {
+      const std::hash<const void*> hash;
+      return hash(std::get<0>(each)) ^ (hash(std::get<1>(each)) << 1) ^ (hash(std::get<2>(each)) << 2);
+    }
+  };
   /// Number of active pods per term user, excluding pods in pods_beyond_term_limits_.
-  std::map<TermUser, std::int64_t> term_users_;
+  std::unordered_map<TermUser, std::int64_t, TermUserHash> term_users_;
   std::int64_t terms_ = 0;          ///< total weight of pod affinity terms, once per term user
   std::int64_t foreign_terms_ = 0;  ///< part of terms_ that selects pods of other namespaces
   InputProblems node_problems_;

@@ -46,11 +46,14 @@ std::vector<PoolNodes> divide_into_pools(const StrategyContext& context, const P
   return divided;
 }
 
-base::Status for_each_pool(const StrategyContext& context, NominationSink& sink, const PoolThresholds& thresholds,
-                           const std::function<base::Status(const StrategyContext& inside, const PoolNodes& pool,
-                                                            NodeClassification& classes)>& each) {
+namespace {
+
+using PoolVisitor =
+    std::function<base::Status(const StrategyContext& inside, const PoolNodes& pool, NodeClassification& classes)>;
+
+base::Status for_each_of(const std::vector<PoolNodes>& pools, const StrategyContext& context, NominationSink& sink,
+                         const PoolVisitor& each) {
   NodeClassification classes(context, sink);
-  const std::vector<PoolNodes> pools = divide_into_pools(context, thresholds);
   for (const PoolNodes& pool : pools) {
     StrategyContext inside = context;
     inside.nodes = pool.nodes;
@@ -59,6 +62,14 @@ base::Status for_each_pool(const StrategyContext& context, NominationSink& sink,
   classes.add_nodes_in_no_pool(nodes_in(pools));
   classes.report();
   return base::Done{};
+}
+
+}  // namespace
+
+base::Status for_each_pool(const StrategyContext& context, NominationSink& sink, const PoolThresholds& thresholds,
+                           const std::function<base::Status(const StrategyContext& inside, const PoolNodes& pool,
+                                                            NodeClassification& classes)>& each) {
+  return for_each_of(divide_into_pools(context, thresholds), context, sink, each);
 }
 
 base::Status for_each_pool_by_load(
@@ -72,11 +83,11 @@ base::Status for_each_pool_by_load(
   for (const PoolNodes& pool : pools) {
     if (pool.thresholds->use_deviation) load.compare_forecasts_among(pool.nodes);
   }
-  return for_each_pool(context, sink, thresholds,
-                       [&](const StrategyContext&, const PoolNodes& pool, NodeClassification& classes) {
-                         each(load, pool, classes);
-                         return base::Done{};
-                       });
+  return for_each_of(pools, context, sink,
+                     [&](const StrategyContext&, const PoolNodes& pool, NodeClassification& classes) {
+                       each(load, pool, classes);
+                       return base::Done{};
+                     });
 }
 
 std::optional<BalanceSubject> subject_of(const StrategyContext& context, const std::optional<UsageNeed>& need,

@@ -25,9 +25,9 @@ bool is_considered(const RemovePodsViolatingNodeTaints& args, const api::Taint& 
   using enum api::TaintEffect;
   const bool by_effect = taint.effect == kNoSchedule || (taint.effect == kNoExecute && !is_upstream) ||
                          (taint.effect == kPreferNoSchedule && args.include_prefer_no_schedule);
-  const bool is_chosen = !names_taint(args.excluded, taint) && (!args.included || names_taint(*args.included, taint));
-  if (!by_effect || !is_chosen || is_upstream) return by_effect && is_chosen;
-  return !api::is_soft_taint(taint) && (args.included || taint.key != api::well_known::kUnschedulableTaint);
+  if (!by_effect || (!is_upstream && api::is_soft_taint(taint))) return false;
+  if (names_taint(args.excluded, taint) || (args.included && !names_taint(*args.included, taint))) return false;
+  return is_upstream || args.included || taint.key != api::well_known::kUnschedulableTaint;
 }
 
 /// Returns the node's first considered taint that the pod does not tolerate, or nullptr.

@@ -271,7 +271,7 @@ class ComponentMoves {
     was_open_ = !is_filtered_ || has_open_node(slot);
     before_ = distance_of(slot);
     excess_before_ = excess_of(slot);
-    std::ranges::fill(helps_, std::nullopt);
+    helps_.assign(helps_.size(), std::nullopt);
   }
 
   bool helps(const Slot& slot, NodeIndex node) {
