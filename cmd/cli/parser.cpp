@@ -34,9 +34,10 @@ std::string path_of(const CLI::App& app) {
 
 /// Returns the problem with the arguments. Replaces the library's text for an unknown command.
 std::string problem_of(const CLI::App& app, const std::vector<std::string>& args, const CLI::ParseError& error) {
-  if (!app.get_subcommands().empty() || args.empty() || args.front().starts_with('-')) return error.what();
+  if (args.empty() || args.front().starts_with('-')) return error.what();
   const auto commands = describe(app);
   const std::vector<std::string_view> known = names_of(commands);
+  if (std::ranges::find(known, args.front()) != known.end()) return error.what();
   return fmt::format("unknown command \"{}\"{}", args.front(), api::did_you_mean(args.front(), known));
 }
 

@@ -127,7 +127,10 @@ base::Status LeaderElector::read_lease(base::Duration now) {
     return base::Done{};
   }
   if (!read) return std::move(read).error();
-  return note_lease(*std::move(read));
+  if (auto noted = note_lease(*std::move(read)); !noted) return noted;
+  const std::scoped_lock lock(mutex_);
+  leader_ = seen_->record.holder;
+  return base::Done{};
 }
 
 base::Status LeaderElector::note_lease(std::string json) {
@@ -136,8 +139,6 @@ base::Status LeaderElector::note_lease(std::string json) {
   // Local time after the call, not before it: assuming a later change is the safe side.
   seen_ = observe(seen_, *std::move(record), local_());
   lease_json_ = std::move(json);
-  const std::scoped_lock lock(mutex_);
-  leader_ = seen_->record.holder;
   return base::Done{};
 }
 

@@ -256,11 +256,13 @@ class DisruptionController final : public KeyedActor<ObjectKey> {
   }
 
   bool withdraw_target(const ObjectKey& pod, base::TimePoint now) {
-    const Object stored = store_.get(kube::kPods, pod);
-    if (!stored || is_terminating(*stored) || condition_value(*stored, "DisruptionTarget") != "True") return false;
-    return store_.edit(kube::kPods, pod, Part::kStatus, uid_of(*stored), [&](Json& object) {
+    const auto written = store_.mutate(kube::kPods, pod, Part::kStatus, [&](Json& object) -> base::Status {
+      if (is_terminating(object) || condition_value(object, "DisruptionTarget") != "True")
+        return base::invalid("no longer stale");
       put_condition(object_in(object, "status"), "DisruptionTarget", "False", "", "", now);
-    }) != nullptr;
+      return base::Done{};
+    });
+    return written.ok();
   }
 
   EventRecorder& events_;

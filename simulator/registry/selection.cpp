@@ -202,8 +202,14 @@ base::Result<std::vector<SelectorRequirement>> parse_label_selector(std::string_
 
 bool label_selector_matches(const Json& selector, const Json* labels) {
   const auto parsed = label_selector(&selector);
-  return parsed && std::ranges::all_of(parsed->requirements,
-                                       [&](const SelectorRequirement& each) { return holds(each, labels); });
+  const auto count = [&](const char* member) {
+    const Json* part = api::find_at(selector, {member});
+    return part && part->is_structured() ? part->size() : 0;
+  };
+  // A requirement that cannot be read matches nothing.
+  if (!parsed || parsed->requirements.size() != count("matchLabels") + count("matchExpressions")) return false;
+  return std::ranges::all_of(parsed->requirements,
+                             [&](const SelectorRequirement& each) { return holds(each, labels); });
 }
 
 Outcome<Selection> Selection::parse(const ServedResource& resource, std::string_view labels, std::string_view fields) {

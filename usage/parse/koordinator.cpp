@@ -85,11 +85,13 @@ wire::error_code read_pod(wire::Value& value, Rows& pods) {
 
 /// Returns a reader of status.nodeMetric. Reads either the current or the aggregated usage.
 auto node_usages(std::string_view aggregation, NodeMetric& node, InvalidCounts& oddities) {
+  const auto read_now = [&, aggregation](wire::Value& map) {
+    return aggregation.empty() ? resource_map(node.now, oddities)(map) : simdjson::SUCCESS;
+  };
   const auto read_aggregate = [&, aggregation](wire::Value& item) {
     return aggregation.empty() ? simdjson::SUCCESS : read_aggregated(item, aggregation, node, oddities);
   };
-  return members(on("nodeUsage", resource_map(node.now, oddities)),
-                 on("aggregatedNodeUsages", elements(read_aggregate)));
+  return members(on("nodeUsage", read_now), on("aggregatedNodeUsages", elements(read_aggregate)));
 }
 
 wire::error_code read_node_metric(wire::Value& value, std::string_view aggregation, Rows& nodes, Rows& pods) {

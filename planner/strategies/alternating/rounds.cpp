@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -106,10 +105,10 @@ std::string stopped_text(const Rounds& rounds, const RoundRules& rules, std::str
   return text(fmt::format("it moved {} pods and gained less than minGain", rounds.moved));
 }
 
-std::int32_t small_at(const api::Json& json, std::string_view name) {
-  using Limits = std::numeric_limits<std::int32_t>;
-  const std::int64_t value = api::number_at(json, {name}).value_or(0);
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(value, Limits::min(), Limits::max()));
+/// Returns a count of untrusted state, bounded so that the sum of two counts fits.
+std::int32_t count_at(const api::Json& json, std::string_view name) {
+  constexpr std::int64_t kMaxCount = 1'000'000'000;
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(api::number_at(json, {name}).value_or(0), 0, kMaxCount));
 }
 
 }  // namespace
@@ -120,16 +119,16 @@ std::optional<Rounds> read_rounds(std::string_view state) {
   Rounds rounds;
   rounds.phase = api::text_at(*json, {"phase"});
   if (rounds.phase != kLeveling && rounds.phase != kPacking && rounds.phase != kStopped) return std::nullopt;
-  rounds.round = std::max(small_at(*json, "round"), 1);
+  rounds.round = std::max(count_at(*json, "round"), 1);
   rounds.reason = api::text_at(*json, {"reason"});
   rounds.waiting = api::flag_at(*json, {"waiting"});
-  rounds.planned = small_at(*json, "planned");
-  rounds.moved = small_at(*json, "moved");
-  rounds.nodes = small_at(*json, "nodes");
-  rounds.nodes_in_use = small_at(*json, "nodesInUse");
+  rounds.planned = count_at(*json, "planned");
+  rounds.moved = count_at(*json, "moved");
+  rounds.nodes = count_at(*json, "nodes");
+  rounds.nodes_in_use = count_at(*json, "nodesInUse");
   const api::Json* imbalance = api::find_at(*json, {"imbalance"});
   if (imbalance && imbalance->is_number()) rounds.imbalance = imbalance->get<double>();
-  rounds.nodes_freed = small_at(*json, "nodesFreed");
+  rounds.nodes_freed = count_at(*json, "nodesFreed");
   if (const auto time = base::parse_time(api::text_at(*json, {"plannedAt"}))) rounds.planned_at = *time;
   return rounds;
 }

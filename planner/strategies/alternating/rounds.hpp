@@ -41,9 +41,6 @@ struct Rounds {
   double imbalance = 0;                       ///< of the nodes in use, in percentage points, at the same time
   std::int32_t nodes_freed = 0;               ///< by all finished rounds
   std::optional<base::TimePoint> planned_at;  ///< start of the last cycle that planned moves
-
-  /// Returns true if the strategy runs in this cycle.
-  bool runs_in_cycle() const { return phase != kStopped && !waiting; }
   friend bool operator==(const Rounds&, const Rounds&) = default;
 };
 

@@ -64,6 +64,8 @@ TEST_F(EvacuatorCli, SaysWhichCommandWasUsedWrongly) {
             "evacuator: unknown command \"convrt\", did you mean \"convert\"?\nRun `evacuator --help` for usage.\n");
   EXPECT_EQ(run_plugin({"aprove", "--all"}), 1);
   EXPECT_EQ(err_, "error: unknown command \"aprove\", did you mean \"approve\"?\nSee: kubectl evacuator --help\n");
+  EXPECT_EQ(run_plugin({"drain", "node", "n1"}), 1);
+  EXPECT_THAT(err_, HasSubstr("error: unknown command \"drain\"")) << "though a later word is a command";
   run({"simulate", "--snapshot", "dump.json"});
   EXPECT_EQ(err_, "evacuator simulate: --policy is required\nRun `evacuator simulate --help` for usage.\n");
   run({"audit", "query", "--nonsense"});

@@ -49,6 +49,12 @@ TEST(Koordinator, ParsesUnusualAmounts) {
   EXPECT_EQ(read(list_of(odd)), "n1=2/?;  | 1 value is negative");
 }
 
+TEST(Koordinator, CurrentUsageIsNotReadWithAnAggregation) {
+  const std::string odd = R"({"metadata":{"name":"n1"},"status":{"nodeMetric":{"nodeUsage":{"resources":{"cpu":"-1"}},
+    "aggregatedNodeUsages":[{"duration":"5m0s","usage":{"p95":{"resources":{"cpu":"2"}}}}]}}})";
+  EXPECT_EQ(read(list_of(odd), "p95"), "n1=2/?; ");
+}
+
 TEST(Koordinator, TimeIsThatOfTheReport) {
   usage::Rows nodes(usage::kKoordinatorWidth);
   usage::Rows pods(usage::kKoordinatorWidth);

@@ -19,6 +19,10 @@ CycleFacts unsettled(std::int32_t in_use, base::Duration after = base::minutes(1
   return now;
 }
 
+bool runs(const Rounds& rounds) {
+  return AlternatingUtilization({}).progress(to_state(rounds, AlternatingUtilization::kName))->runs_in_cycle();
+}
+
 /// Runs the rounds as the controller does in each cycle.
 class RoundsRun {
  public:
@@ -28,12 +32,12 @@ class RoundsRun {
   /// rounds afterwards.
   std::string cycle(const CycleFacts& now, int to_level, int to_pack) {
     Rounds next = next_rounds(known_, now, rules_);
-    while (next.runs_in_cycle()) {
+    while (runs(next)) {
       next.planned = next.phase == kLeveling ? to_level : to_pack;
       if (next.planned > 0) break;
       next = after_half(next, now, rules_);
     }
-    if (next.runs_in_cycle()) {
+    if (runs(next)) {
       next.moved += next.planned;
       next.planned_at = kNoon;
     }
@@ -212,7 +216,9 @@ TEST(Rounds, RejectInvalidState) {
   EXPECT_EQ(read_rounds("[]"), std::nullopt);
   EXPECT_EQ(read_rounds(R"({"phase": "Dancing", "round": 3})"), std::nullopt);
   EXPECT_EQ(read_rounds(R"({"phase": "Packing", "round": -3})")->round, 1);
-  EXPECT_EQ(read_rounds(R"({"phase": "Packing", "moved": 9000000000, "imbalance": "x"})")->moved, 2147483647);
+  EXPECT_EQ(read_rounds(R"({"phase": "Packing", "moved": 9000000000, "imbalance": "x"})")->moved, 1000000000);
+  EXPECT_EQ(read_rounds(R"({"phase": "Packing", "moved": 18446744073709551615})")->moved, 0);
+  EXPECT_EQ(read_rounds(R"({"phase": "Packing", "nodesInUse": -2147483648})")->nodes_in_use, 0);
 }
 
 TEST(Rounds, KeepEveryFieldInTheState) {
