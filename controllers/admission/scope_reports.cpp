@@ -37,6 +37,7 @@ std::string text_of(const api::RateLimit& rate) {
 }  // namespace
 
 std::map<std::string_view, AdmissionScopes::Fullness> AdmissionScopes::fullness() const {
+  static_assert(kKinds.size() == static_cast<std::size_t>(Kind::kOwner) + 1);
   std::map<std::string_view, Fullness> all;
   for (const KindTexts& each : kKinds) all[each.name] = {};
   for (const auto& [id, scope] : scopes_) {

@@ -1,5 +1,6 @@
 #include "simulator/api/server.hpp"
 
+#include <cstdlib>
 #include <exception>
 
 #include <fmt/format.h>
@@ -156,8 +157,16 @@ std::optional<ApiAnswer> instead_of_serving(const FaultRule& fault) {
     case FaultEffect::kInternalError: return ApiAnswer{to_response(internal_error("fault injected by the simulator"))};
     case FaultEffect::kProxyPage: return ApiAnswer{proxy_page(fault.status)};
     case FaultEffect::kUnavailable: return ApiAnswer{to_response(unavailable_failure())};
-    default: return std::nullopt;
+    case FaultEffect::kDropResponse:
+    case FaultEffect::kDuplicate:
+    case FaultEffect::kDelay:
+    case FaultEffect::kCutAnswer:
+    case FaultEffect::kStaleList:
+    case FaultEffect::kHoldBookmark:
+    case FaultEffect::kCutWatch:
+    case FaultEffect::kStallWatch: return std::nullopt;
   }
+  std::abort();
 }
 
 Call call_of(const kube::Request& request, const User& user) {

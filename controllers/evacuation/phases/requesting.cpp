@@ -191,16 +191,27 @@ Step on_answer(StatusBuilder& builder, const evictors::Action& action, const evi
   if (verdict.answer == ResponseClass::kConflict && action.name != evictors::kPostEviction)
     return on_patch_conflict(builder);
   if (is_unclear(verdict.answer)) builder.look_again();
-  if (evictors::is_blocked(verdict.answer)) {  // T12, T14
-    record_blocked(builder, verdict);
-    return Step::kSettled;
-  }
   switch (verdict.answer) {
     case ResponseClass::kGranted: return on_granted(builder);
     case ResponseClass::kApplied: return on_applied(builder, action);
     case ResponseClass::kAcceptedInBackground: return on_accepted(builder);
-    default: return on_refused(builder, verdict);
+    case ResponseClass::kNotEvictable:
+    case ResponseClass::kForbidden:
+    case ResponseClass::kPermanent: return on_refused(builder, verdict);
+    case ResponseClass::kConflict:
+    case ResponseClass::kGoneMaybe:
+    case ResponseClass::kUnknown:
+    case ResponseClass::kPdbBlocked:
+    case ResponseClass::kMultiPdb:
+    case ResponseClass::kPdbBroken:
+    case ResponseClass::kThrottled:
+    case ResponseClass::kWebhookDown:
+    case ResponseClass::kRefusedByWebhook:
+    case ResponseClass::kRetryLater:
+    case ResponseClass::kNamespaceTerminating:
+    case ResponseClass::kAuth: record_blocked(builder, verdict);  // T12, T14
   }
+  return Step::kSettled;
 }
 
 }  // namespace

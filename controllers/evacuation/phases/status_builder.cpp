@@ -41,6 +41,7 @@ constexpr std::array kRoutine = {
 
 /// Texts of IntentResult, in its order.
 constexpr std::array<std::string_view, 4> kIntentResults = {"Observed", "Superseded", "NotSent", "NoEffect"};
+static_assert(kIntentResults.size() == static_cast<std::size_t>(IntentResult::kNoEffect) + 1);
 
 /// Clears the fields that belong to one attempt.
 void forget_attempt(api::EvacuationStatus& status) {

@@ -317,8 +317,12 @@ INSTANTIATE_TEST_SUITE_P(
         SkewCase{"WithoutThePodItself", [](S& s, P& p, C&) { s.max_skew = 2, p.label("app", "db"); }, "", ""},
         SkewCase{"FromTheFewest", [](S&, P&, C& c) { c.add(web("x", "b1")).add(web("y", "b1")).add(web("z", "b1")); },
                  "", "the skew over zone would be 2, the maximum is 1"},
-        SkewCase{"TooFewDomains", [](S& s, P&, C&) { s.min_domains = 3, s.max_skew = 2; },
-                 "the skew over zone would be 3, the maximum is 2", ""},
+        SkewCase{"TooFewDomains",
+                 [](S& s, P&, C& c) {
+                   s.min_domains = 3;
+                   c.add(web("x", "b1")).add(web("y", "b1"));
+                 },
+                 "the skew over zone would be 3, the maximum is 1", "the skew over zone would be 3, the maximum is 1"},
         SkewCase{"WithoutTheLabel", [](S& s, P&, C&) { s.topology_key = "rack"; }, "the node has no label rack",
                  "the node has no label rack"}),
     [](const auto& test) { return test.param.name; });
