@@ -2,6 +2,7 @@
 
 /// Daily usage of containers, the input of advice. Pure; takes no clock.
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -69,7 +70,7 @@ double checked(double value, double most, DiscardedSamples& oddities);
 struct Figures {
   double cpu = kUnknown;
   double memory = kUnknown;
-  bool is_known() const { return cpu == cpu || memory == memory; }  ///< true if at least one is known
+  bool is_known() const { return !std::isnan(cpu) || !std::isnan(memory); }  ///< true if at least one is known
 };
 Figures checked_figures(double cpu, double memory, DiscardedSamples& oddities);
 

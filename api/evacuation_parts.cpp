@@ -14,6 +14,12 @@ namespace {
 constexpr std::array<std::string_view, 7> kDesignedEvictors = {
     "eviction-api", "annotation", "kubevirt", "stateful-handoff", "eviction-request", "surge", "webhook"};
 
+/// Names of the timeouts and their members, in wire order. `least` is the minimum in seconds.
+struct TimeoutField {
+  std::string_view name;
+  std::optional<base::seconds> EvacuationTimeouts::*member;
+  std::int64_t least;
+};
 constexpr std::array kTimeoutFields = {TimeoutField{"decisionTTLSeconds", &EvacuationTimeouts::decision_ttl, 1},
                                        TimeoutField{"prepareSeconds", &EvacuationTimeouts::prepare, 1},
                                        TimeoutField{"acknowledgeSeconds", &EvacuationTimeouts::acknowledge, 1},
@@ -88,8 +94,6 @@ void check_retry(FieldErrors& errors, const FieldPath& at, const EvacuationRetry
 }
 
 }  // namespace
-
-std::span<const TimeoutField> timeout_fields() { return kTimeoutFields; }
 
 void check_range(FieldErrors& errors, const FieldPath& at, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value < least) errors.push_back({at.text(), fmt::format("{} is below {}", value, least)});

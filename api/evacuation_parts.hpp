@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -87,14 +86,6 @@ FieldErrors check_own_kind(const Json& json, std::string_view what, ReadSpec rea
   for (FieldError& error : validate(read, known_evictors)) append_new_fields(errors, {std::move(error)});
   return errors;
 }
-
-/// Names of the timeouts and their members, in wire order. `least` is the minimum in seconds.
-struct TimeoutField {
-  std::string_view name;
-  std::optional<base::seconds> EvacuationTimeouts::*member;
-  std::int64_t least;
-};
-std::span<const TimeoutField> timeout_fields();
 
 /// Reports "120 is above 100", "0 is below 1".
 void check_range(FieldErrors& errors, const FieldPath& at, std::int64_t value, std::int64_t least, std::int64_t most);

@@ -86,8 +86,6 @@ constexpr const auto& wire_names(ConditionStatus) { return kConditionStatusNames
 constexpr const auto& wire_names(OnTimeout) { return kOnTimeoutNames; }
 constexpr const auto& wire_names(HoldSlotUntil) { return kHoldSlotNames; }
 constexpr const auto& wire_names(PlacementPolicy) { return kPlacementNames; }
-constexpr const auto& wire_names(PolicyMode) { return kModeNames; }
 constexpr const auto& wire_names(NoEvictionPolicy) { return kNoEvictionNames; }
-constexpr const auto& wire_names(PodProtection) { return kProtectionNames; }
 
 }  // namespace api

@@ -44,7 +44,7 @@ api::FieldErrors Evictor::validate(const Parameters& parameters, const api::Fiel
   return check_parameters(parameters, path, {kRequestedBy});
 }
 
-bool Evictor::probe_requires_owner(const EvictorContext& context) const {
+bool Evictor::owner_decides(const EvictorContext& context) const {
   const Probe found = probe(context);
   return found.support == Support::kSupported && found.required;
 }

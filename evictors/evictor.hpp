@@ -329,8 +329,7 @@ class TermsProvider {
   /// for the first evictor that may move the pod, possibly before any read.
   virtual bool needs_capacity(const EvictorContext&) const { return false; }
   /// Returns true if the pod may leave only with the consent of its owner, which this evictor asks. After a timeout or
-  /// failure, only evictors that ask the owner themselves (Probe::required) may take over (T22). The default asks
-  /// probe().
+  /// failure, only evictors that ask the owner themselves (Probe::required) may take over (T22).
   virtual bool owner_decides(const EvictorContext& context) const = 0;
   /// Returns human-readable advice on how the pod can leave without a change of its PodDisruptionBudget. Called for
   /// every evictor, including those that the spec does not name. Empty if this evictor has none.
@@ -359,11 +358,8 @@ class Evictor : public DocumentReader, public Undoer, public DepartureFollower, 
                                   const CallResult& answer) const = 0;
   /// Returns the state of the remote side. The default implementation is for evictors without one.
   virtual Observation observe(const EvictorContext&) const { return {}; }
-  bool owner_decides(const EvictorContext& context) const override { return probe_requires_owner(context); }
-
- protected:
   /// Returns whether probe() supports the pod and requires the consent of its owner.
-  bool probe_requires_owner(const EvictorContext& context) const;
+  bool owner_decides(const EvictorContext& context) const override;
 };
 
 }  // namespace evictors

@@ -1,6 +1,5 @@
 #include "api/descheduler_policy/status.hpp"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/json/fields.hpp"

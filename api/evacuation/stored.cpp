@@ -38,7 +38,7 @@ error_code read_refs(Value& value, std::vector<std::pair<std::string, std::strin
   return error;
 }
 
-/// Calls read(value) if the value is an object.
+/// Calls read() if the value is an object.
 template <typename F>
 error_code if_object(Value& value, F&& read) {
   bool is_one = false;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <thread>
 
 #include "cmd/run/context.hpp"

@@ -45,16 +45,16 @@ class Metrics {
   virtual void on_refused_write() {}
 };
 
-/// Audit log as used by the Evacuation controller. Never fails; blocks at most for one write. Thread-safe.
+/// Audit log as used by the Evacuation controller. Never fails; blocks at most for one write. Thread-safe. This base
+/// class records nothing and never blocks admission.
 class Audit {
  public:
   virtual ~Audit() = default;
   /// Reports a stored status change; transitions, intents, cancels, blockers and verdicts are derived from both states.
-  virtual void on_status(const api::Evacuation& before, const api::Evacuation& after, base::TimePoint now) = 0;
+  virtual void on_status(const api::Evacuation& /*before*/, const api::Evacuation& /*after*/, base::TimePoint) {}
   /// Reports the answer to a mutating call under the current token, and the evictor's interpretation of it.
-  virtual void on_answer(const api::Evacuation& evacuation, const evictors::Action& action,
-                         const evictors::CallResult& answer, const std::optional<api::LastResponse>& meaning,
-                         base::TimePoint now) = 0;
+  virtual void on_answer(const api::Evacuation&, const evictors::Action&, const evictors::CallResult&,
+                         const std::optional<api::LastResponse>& /*meaning*/, base::TimePoint) {}
   /// Returns the traceparent header of the call that is about to be sent at the given time, empty if it is not traced.
   virtual std::string context_of_call(const api::Evacuation&, const evictors::Action&, base::TimePoint) const {
     return {};
@@ -62,9 +62,11 @@ class Audit {
   /// Reports that the server refuses to store an Evacuation, once per version of it.
   virtual void on_refused_write(const api::Evacuation&, const std::string& /*problem*/, base::TimePoint) {}
   /// Returns the reason if no Evacuation may be admitted now.
-  virtual std::optional<api::Blocker> admission_blocker() const = 0;
+  virtual std::optional<api::Blocker> admission_blocker() const { return std::nullopt; }
 };
-/// No-op implementation of Audit that never blocks admission.
-Audit& no_audit();
+inline Audit& no_audit() {
+  static Audit none;
+  return none;
+}
 
 }  // namespace controllers::evacuation

@@ -5,14 +5,11 @@
 #include "api/core/pvc_risk.hpp"
 #include "api/origin.hpp"
 #include "api/vocabulary/blockers.hpp"
-#include "api/vocabulary/condition_types.hpp"
-#include "evictors/eviction_api.hpp"
 #include "evictors/timeouts.hpp"
 
 namespace controllers::evacuation {
 namespace {
 
-using api::ConditionType;
 using api::EvacuationPhase;
 using base::kv;
 

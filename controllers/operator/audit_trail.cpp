@@ -6,22 +6,6 @@
 #include "controllers/evacuation/audit_records.hpp"
 
 namespace controllers {
-namespace {
-
-class NoEvacuationAudit final : public evacuation::Audit {
- public:
-  void on_status(const api::Evacuation&, const api::Evacuation&, base::TimePoint) override {}
-  void on_answer(const api::Evacuation&, const evictors::Action&, const evictors::CallResult&,
-                 const std::optional<api::LastResponse>&, base::TimePoint) override {}
-  std::optional<api::Blocker> admission_blocker() const override { return std::nullopt; }
-};
-
-}  // namespace
-
-evacuation::Audit& evacuation::no_audit() {
-  static NoEvacuationAudit none;
-  return none;
-}
 
 AuditTrail::AuditTrail(audit::Recorder& recorder, GenerationOf generation_of, bool stops_admissions)
     : recorder_(recorder), generation_of_(std::move(generation_of)), stops_admissions_(stops_admissions) {}

@@ -76,8 +76,6 @@ struct PolicyLeadership {
   std::function<std::function<void()>()> progress = {};
 };
 
-struct CycleOutcome;
-
 /// Never fails. Thread-safe. This base class records nothing.
 class PolicyAudit {
  public:

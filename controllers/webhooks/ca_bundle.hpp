@@ -1,6 +1,7 @@
 #pragma once
 
-/// The caBundle of webhook configurations, from which the API server knows which certificates to trust. Pure.
+/// Webhook configurations: their kinds, guarded patches, and the caBundle by which the API server knows which
+/// certificates to trust. Pure.
 
 #include <functional>
 #include <optional>

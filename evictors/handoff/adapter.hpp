@@ -23,8 +23,9 @@ inline constexpr std::string_view kRoleLabelParameter = "roleLabel";  ///< Patro
 
 /// Evictor for the pods of one operator. name() is the value of parameter `adapter` and of status.adapter.
 /// StatefulHandoff calls the adapter as follows.
-/// * With a pod: reads(), cleanup_reads(), probe(), plan(), observe(), classify(), needs_capacity(), undo(), undone(),
-///   remains(), advice(), cleanup() and awaits_cleanup().
+/// * With a pod: reads(), cleanup_reads(), probe(), plan(), observe(), classify(), needs_capacity(), owner_decides(),
+/// undo(),
+///   undone(), remains(), advice(), cleanup() and awaits_cleanup().
 /// * With or without a pod: call_timeout() and is_in_service().
 /// * Without a pod: leftover_reads(), leftovers() and awaits_leftovers().
 class Adapter : public Evictor {

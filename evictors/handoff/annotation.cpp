@@ -194,7 +194,7 @@ bool AnnotationEvictor::owner_decides(const EvictorContext& context) const {
   const api::EvacuationStatus& status = context.evacuation.status;
   const bool handed_over = status.evictor == kName && status.adapter == kGeneric;
   if (handed_over && !read_capability(*context.pod)) return true;
-  return probe_requires_owner(context);
+  return Evictor::owner_decides(context);
 }
 
 std::vector<Action> AnnotationEvictor::undo(const EvictorContext& context) const {

@@ -8,7 +8,6 @@
 #include "api/meta/well_known.hpp"
 #include "api/vocabulary/condition_types.hpp"
 #include "api/vocabulary/reasons.hpp"
-#include "evictors/classify.hpp"
 #include "evictors/eviction_call.hpp"
 #include "evictors/handoff/adapter.hpp"
 #include "evictors/handoff/annotation.hpp"

@@ -1,5 +1,6 @@
 #include "planner/plan/plan_builder.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/evacuation.hpp"

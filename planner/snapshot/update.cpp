@@ -1,6 +1,8 @@
 #include "planner/snapshot/update.hpp"
 
+#include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "api/core/terms/pod_bounds.hpp"
 #include "planner/snapshot/matching.hpp"

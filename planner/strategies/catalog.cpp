@@ -85,21 +85,6 @@ void collect_list(const api::Json& filter, const char* list, const api::FieldPat
   }
 }
 
-void collect_namespaces(const api::Json& json, const api::FieldPath& at, std::vector<NamedNamespace>& found) {
-  if (json.is_array()) {
-    for (std::size_t i = 0; i < json.size(); ++i) collect_namespaces(json.at(i), at.index(i), found);
-  }
-  if (!json.is_object()) return;
-  for (const auto& [key, value] : json.items()) {
-    const api::FieldPath here = at.field(key);
-    if ((key == "namespaces" || key == "evictableNamespaces") && value.is_object()) {
-      for (const char* list : {"include", "exclude"}) collect_list(value, list, here, found);
-    } else {
-      collect_namespaces(value, here, found);
-    }
-  }
-}
-
 /// Returns nullptr and adds to `errors` if the entry is invalid.
 std::shared_ptr<const Strategy> make_strategy(std::string_view name, const base::Result<api::Json>& args,
                                               const api::FieldPath& path, api::FieldErrors& errors) {
@@ -188,7 +173,18 @@ std::vector<std::string_view> known_strategies() {
 }
 
 void append_named_namespaces(const api::Json& args, const api::FieldPath& path, std::vector<NamedNamespace>& found) {
-  collect_namespaces(args, path, found);
+  if (args.is_array()) {
+    for (std::size_t i = 0; i < args.size(); ++i) append_named_namespaces(args.at(i), path.index(i), found);
+  }
+  if (!args.is_object()) return;
+  for (const auto& [key, value] : args.items()) {
+    const api::FieldPath here = path.field(key);
+    if ((key == "namespaces" || key == "evictableNamespaces") && value.is_object()) {
+      for (const char* list : {"include", "exclude"}) collect_list(value, list, here, found);
+    } else {
+      append_named_namespaces(value, here, found);
+    }
+  }
 }
 
 StrategySpecs parse_strategies(const std::vector<api::StrategyChoice>& choices, const api::FieldPath& path) {

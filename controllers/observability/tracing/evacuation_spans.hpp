@@ -1,7 +1,8 @@
 #pragma once
 
-/// Spans of an Evacuation. Pure. The trace id and span ids are derived from stored data only, so another process
-/// continues the same trace and sends repeated spans with the same ids.
+/// Spans of an Evacuation, and the tracer that sends them. The functions are pure. The trace id and span ids are
+/// derived from stored data only, so another process continues the same trace and sends repeated spans with the same
+/// ids.
 
 #include <optional>
 #include <string>

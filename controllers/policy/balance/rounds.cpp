@@ -76,10 +76,10 @@ void set_progress_condition(const strategies::MultiCycle& strategy, api::Desched
   auto report = strategy.report(status.strategy_state->value, status.active);
   const bool others_move = status.active > 0 || (status.last_cycle && status.last_cycle->nominated > 0);
   if (!report || (report->is_converged && others_move)) return;
-  const auto is_converged = report->is_converged ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse;
+  const auto holds = report->is_converged ? api::ConditionStatus::kTrue : api::ConditionStatus::kFalse;
   api::set_condition(status.conditions,
                      {std::string(to_string(api::ConditionType::kConverged)),
-                      is_converged,
+                      holds,
                       std::move(report->reason),
                       std::move(report->message),
                       generation,

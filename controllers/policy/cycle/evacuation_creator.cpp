@@ -117,11 +117,18 @@ bool EvacuationCreator::note_created(const api::Evacuation& wanted, const base::
   }
   const base::Error& error = made.error();
   // The name is deterministic, so this pod already has an Evacuation.
-  if (error.code == base::ErrorCode::kAlreadyExists) return ++outcome.existing, true;
+  if (error.code == base::ErrorCode::kAlreadyExists) {
+    ++outcome.existing;
+    return true;
+  }
   outcome.problems.push_back(error.during("creating Evacuation " + wanted.meta.key().to_string()).message);
-  const bool has_right = error.code == base::ErrorCode::kForbidden && !kube::is_right_missing(error);
   // A full quota, a namespace being deleted, or an overloaded webhook concerns one namespace only.
-  if (has_right || error.code == base::ErrorCode::kThrottled) return outcome.refusing.insert(wanted.meta.ns), true;
+  const bool is_of_namespace = error.code == base::ErrorCode::kThrottled ||
+                               (error.code == base::ErrorCode::kForbidden && !kube::is_right_missing(error));
+  if (is_of_namespace) {
+    outcome.refusing.insert(wanted.meta.ns);
+    return true;
+  }
   return error.code == base::ErrorCode::kInvalid || error.code == base::ErrorCode::kNotFound;
 }
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "api/json/strict_object.hpp"
-#include "api/meta/well_known.hpp"
 #include "planner/strategies/alternating/rounds.hpp"
 #include "planner/strategies/strategy.hpp"
 #include "planner/strategies/utilization/high_node_utilization.hpp"
@@ -22,8 +21,8 @@ class AlternatingUtilization final : public Strategy, public MultiCycle {
   static constexpr std::string_view kName = "AlternatingUtilization";
 
   struct Args {
-    LowNodeUtilization::Args low;
-    HighNodeUtilization::Args high;
+    LowNodeUtilization low;
+    HighNodeUtilization high;
     RoundRules rounds;
     friend bool operator==(const Args&, const Args&) = default;
 

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "planner/scheduling/predicates.hpp"

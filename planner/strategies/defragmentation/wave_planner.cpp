@@ -1,7 +1,6 @@
 #include "planner/strategies/defragmentation/wave_planner.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <tuple>
 #include <utility>

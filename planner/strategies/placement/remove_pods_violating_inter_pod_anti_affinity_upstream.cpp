@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 
 #include "planner/strategies/eviction_order.hpp"
 #include "planner/strategies/listing.hpp"
